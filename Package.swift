@@ -1,0 +1,190 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The same for every target and every kind of build: other flags would build all dependencies again.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+    name: "cornerstore",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "StoreKit", targets: ["StoreKit"]),
+        .library(name: "StoreReceipts", targets: ["StoreReceipts"]),
+        .executable(name: "cornerstore", targets: ["cornerstore"]),
+        .executable(name: "monkey-credits", targets: ["monkey-credits"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // The ground floor: small modules that know nothing of the columns above.
+        .target(name: "StoreWire", swiftSettings: strict),
+        .target(
+            name: "StoreReceipts",
+            dependencies: [
+                "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strict
+        ),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "Database",
+            dependencies: [
+                "CPostgreSQL",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "HTTPSupport",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // The app's column.
+        .target(
+            name: "StoreKit",
+            dependencies: [
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits", swiftSettings: strict),
+        .executableTarget(
+            name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command", swiftSettings: strict
+        ),
+
+        // The store's column.
+        .target(
+            name: "Store",
+            dependencies: [
+                "Database",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "StoreServer",
+            dependencies: [
+                "HTTPSupport",
+                "Store",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // The command line, on top of both.
+        .target(
+            name: "CornerstoreCommands",
+            dependencies: [
+                "Database",
+                "MonkeyCredits",
+                "Store",
+                "StoreKit",
+                "StoreReceipts",
+                "StoreServer",
+                "StoreWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(name: "cornerstore", dependencies: ["CornerstoreCommands"], swiftSettings: strict),
+        .executableTarget(
+            name: "cornerstore-bench",
+            dependencies: [
+                "Database",
+                "Store",
+                "StoreReceipts",
+                "StoreServer",
+                "StoreWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Benchmarks",
+            swiftSettings: strict
+        ),
+
+        .testTarget(name: "StoreWireTests", dependencies: ["StoreWire"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreReceiptsTests",
+            dependencies: [
+                "StoreReceipts",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "StoreKitTests", dependencies: ["StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreServerTests",
+            dependencies: [
+                "StoreServer", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CornerstoreCommandsTests", dependencies: ["CornerstoreCommands", "TestSupport"], swiftSettings: strict
+        ),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["Database"], path: "Tests/TestSupport", swiftSettings: strict
+        ),
+    ]
+)

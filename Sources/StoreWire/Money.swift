@@ -1,0 +1,53 @@
+/// An exact amount of one currency, in thousandths of its unit ("milliunits": 4990 is 4.99 USD, and 120000 is ¥120), as signed transactions
+/// carry it.
+public struct Money: Hashable, Codable, Sendable {
+    public var milliunits: Int64
+    /// ISO 4217, upper case.
+    public var currency: String
+
+    public init(milliunits: Int64, currency: String) {
+        self.milliunits = milliunits
+        self.currency = currency
+    }
+
+    /// The largest amount a catalog or a payment may hold: a million units, more than any price tier, small enough that ten of it cannot
+    /// overflow.
+    public static let largest: Int64 = 1_000_000_000
+
+    /// Reads a decimal such as `0.99`, `12` or `1200.5` exactly; nil when it is not a plain non-negative decimal with at most three
+    /// fraction digits, or above ``largest``.
+    public init?(decimal: some StringProtocol, currency: String) {
+        let parts = decimal.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let whole = parts.first, (1...7).contains(whole.utf8.count) else { return nil }
+        let fraction = parts.count == 2 ? String(parts[1]) : "0"
+        guard (1...3).contains(fraction.utf8.count), whole.isDigits, fraction.isDigits,
+            let units = Int64(whole), let thousandths = Int64(fraction.padding(to: 3))
+        else { return nil }
+        let milliunits = units * 1000 + thousandths
+        guard milliunits <= Self.largest else { return nil }
+        self.init(milliunits: milliunits, currency: currency)
+    }
+
+    /// The plain decimal, without the currency and without needless zeros: `4.99`, `120`, `0.5`.
+    public var decimal: String {
+        let (units, thousandths) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
+        let sign = milliunits < 0 ? "-" : ""
+        guard thousandths != 0 else { return "\(sign)\(units)" }
+        var digits = Substring(String(thousandths + 1000).dropFirst())
+        while digits.last == "0" { digits.removeLast() }
+        return "\(sign)\(units).\(digits)"
+    }
+
+    /// The amount of `quantity` such items; nil when it does not fit.
+    public func times(_ quantity: Int) -> Money? {
+        let (product, overflow) = milliunits.multipliedReportingOverflow(by: Int64(quantity))
+        return overflow ? nil : Money(milliunits: product, currency: currency)
+    }
+}
+
+extension StringProtocol {
+    fileprivate var isDigits: Bool { utf8.allSatisfy { (0x30...0x39).contains($0) } }
+
+    /// The digits filled up on the right with zeros.
+    fileprivate func padding(to length: Int) -> String { String(self) + String(repeating: "0", count: length - utf8.count) }
+}

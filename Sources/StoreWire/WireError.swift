@@ -1,0 +1,53 @@
+/// Why the store refused, as its JSON body says with every status that is not 2xx.
+public struct WireError: Error, Codable, Sendable, Equatable {
+    /// A stable word for the reason. The set is open: a newer store may say others.
+    public struct Code: StringIdentifier {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The request is not understood: malformed JSON, a missing key, a value out of range. 400.
+        public static let invalidRequest: Code = "invalid_request"
+        /// The body is over the limit. 413.
+        public static let tooLarge: Code = "too_large"
+        /// No token, or one that is not known. 401; sign in again.
+        public static let notSignedIn: Code = "not_signed_in"
+        /// The e-mail address and password do not match. 401.
+        public static let wrongPassword: Code = "wrong_password"
+        /// Too many wrong passwords, or locked by the operator. 403.
+        public static let accountLocked: Code = "account_locked"
+        /// No app of that bundle identifier is known. 404.
+        public static let unknownApp: Code = "unknown_app"
+        /// The product is not known, not on sale, or not available in the storefront. 404, or a failed purchase.
+        public static let productNotAvailable: Code = "product_not_available"
+        /// No such transaction of this account. 404.
+        public static let unknownTransaction: Code = "unknown_transaction"
+        /// The quantity is out of range or not allowed. A failed purchase.
+        public static let invalidQuantity: Code = "invalid_quantity"
+        /// The price is not the one the customer agreed to. A failed purchase.
+        public static let priceChanged: Code = "price_changed"
+        /// The payment processor declined. A failed purchase.
+        public static let paymentDeclined: Code = "payment_declined"
+        /// The account may not buy. A failed purchase.
+        public static let paymentNotAllowed: Code = "payment_not_allowed"
+        /// The key was used before for another purchase. 409.
+        public static let idempotencyKeyReused: Code = "idempotency_key_reused"
+        /// The transaction is in a state in which that cannot be done. 409.
+        public static let wrongState: Code = "wrong_state"
+        /// A fault that the operator ordered, or a passing one; try again later. 503.
+        public static let unavailable: Code = "unavailable"
+        /// Something broke; the request id finds it in the log. 500.
+        public static let internalError: Code = "internal_error"
+    }
+
+    public var code: Code
+    /// What was wrong, where, and what to do, in English.
+    public var message: String
+    /// Finds the request in the store's log.
+    public var requestID: String?
+
+    public init(code: Code, message: String, requestID: String? = nil) {
+        self.code = code
+        self.message = message
+        self.requestID = requestID
+    }
+}
