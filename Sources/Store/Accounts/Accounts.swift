@@ -122,6 +122,14 @@ public struct Accounts: Sendable {
         }
     }
 
+    /// The account of an id.
+    func account(_ accountID: AccountID) async throws -> Account? {
+        try await database.read { connection in
+            try connection.queryOne("SELECT \(Self.columns) FROM accounts WHERE account_id = $1", [accountID.rawValue])
+                .map(Self.account)
+        }
+    }
+
     /// A page of accounts by e-mail address.
     public func list(after email: String?, limit: Int) async throws -> [Account] {
         try await database.read { connection in

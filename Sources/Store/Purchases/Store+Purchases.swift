@@ -9,12 +9,12 @@ extension Store {
     ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
-        guard let app = catalog.value.apps[request.bundleID] else {
+        guard let app = catalog.value.app(request.bundleID) else {
             throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is in the catalog.")
         }
         // Only a purchase of the same thing by the same account at the same moment makes it look again.
         for _ in 0..<4 {
-            let offer = try await self.offer(request, app: app, account: account)
+            let offer = try await self.offer(request, app: app, account: account, isApproved: false)
             if let response = try await carryOut(offer, request, by: account) { return response }
         }
         throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
@@ -51,13 +51,15 @@ extension Store {
         }
     }
 
-    private func offer(_ request: PurchaseRequest, app: CatalogApp, account: Account) async throws -> PurchaseOffer {
+    func offer(
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool
+    ) async throws -> PurchaseOffer {
         let storefront = try storefront(of: account)
         let nothing = Money(milliunits: 0, currency: storefront.currency)
         func refuse(_ code: WireError.Code, _ message: String) -> PurchaseOffer {
             .refuse(WireError(code: code, message: message), nothing)
         }
-        guard let product = app.product(request.productID), let price = app.price(of: product, in: storefront) else {
+        guard let product = app.product(request.productID), let price = product.price(in: storefront) else {
             return refuse(.productNotAvailable, "The product is not available in the storefront \(storefront.countryCode).")
         }
         guard account.paymentsAllowed else { return refuse(.paymentNotAllowed, "This account may not make payments.") }
@@ -69,7 +71,7 @@ extension Store {
             return refuse(.priceChanged, "The price has changed. Ask for the product again.")
         }
         guard let amount = price.times(request.quantity) else { return refuse(.invalidQuantity, "The amount is too large.") }
-        var sale = Sale(product: product, itemID: app.itemID(of: product), amount: amount)
+        var sale = Sale(product: product, itemID: product.itemID, amount: amount)
         if product.kind.isOwnedOnce {
             sale.owned = try await database.read { try Ownership.find(account.accountID, app.bundleID, product.productID, $0) }
             if sale.owned != nil { sale.amount.milliunits = 0 }
@@ -79,9 +81,8 @@ extension Store {
                 return refuse(.alreadySubscribed, "This account is subscribed to the product already.")
             }
         }
-        if account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox), sale.owned == nil {
-            return .askSomebody(sale.amount)
-        }
+        let asks = account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
+        if asks, !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
         return .sell(sale)
     }
 
@@ -100,7 +101,7 @@ extension Store {
         }
         sale.period = subscription.period
         // One introduction for each group and account.
-        if earlier.isEmpty, let introduction = app.introductoryOffer(of: sale.product, in: storefront) {
+        if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
             sale.period = introduction.paymentMode == .payAsYouGo

@@ -38,3 +38,8 @@ public final class TransactionIDs: Sendable {
         return TransactionID(rawValue: base + ticks * Self.perTick + node * 128 + sequence)
     }
 }
+
+extension TransactionID {
+    /// Which store gave it out: the sandbox's have 16 digits.
+    var environment: StoreEnvironment { rawValue >= 2_000_000_000_000_000 ? .sandbox : .production }
+}
