@@ -13,16 +13,23 @@ struct Manifest {
 
     init(text: String) {
         let declaration = /\.(target|executableTarget|testTarget|systemLibrary|macro|plugin)\(\s*name:\s*"([^"]+)"/
-        targets = text.matches(of: declaration).map { match in
+        var found: [Target] = []
+        // A `.target(name:)` inside another one is a dependency.
+        var end = text.startIndex
+        for match in text.matches(of: declaration) where match.range.lowerBound >= end {
             let body = Self.balanced(text[match.range.lowerBound...])
-            return Target(
-                name: String(match.2),
-                path: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) },
-                line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
-                isTest: match.1 == "testTarget",
-                dependencies: Self.dependencies(in: body)
+            end = body.endIndex
+            found.append(
+                Target(
+                    name: String(match.2),
+                    path: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) },
+                    line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
+                    isTest: match.1 == "testTarget",
+                    dependencies: Self.dependencies(in: body)
+                )
             )
         }
+        targets = found
     }
 
     /// From the text's first opening parenthesis or bracket to the one that closes it.
