@@ -34,8 +34,9 @@ serve: packages ## start the store; FILES="App.storekit …" for other apps than
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(ARGS)
 
 bench: packages ## measure a release build; the last lines are NAME VALUE GOAL ok|short
+	$(SWIFT) build --configuration release --product cornerstore
 	$(SWIFT) build --configuration release --product cornerstore-bench
-	"$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(ARGS)
+	"$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
 format: ## put all Swift code into the house's format
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_CODE)

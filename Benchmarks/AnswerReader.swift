@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Finds the end of an HTTP/1.1 answer with as little work as that takes. Only `Content-Length` is understood: the servers measured here send it.
+/// Finds the end of an HTTP/1.1 answer with as little work as that takes. Only `Content-Length` is understood: the
+/// servers measured here send it.
 struct AnswerReader {
     private var received = ByteBuffer()
     /// Status, and where the body starts and ends, once the head is there.

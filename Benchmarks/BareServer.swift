@@ -3,7 +3,8 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// The measure of all HTTP figures: a Hummingbird handler that reads a body and answers a given number of bytes, and does nothing else.
+/// The measure of all HTTP figures: a Hummingbird handler that reads a body and answers a given number of bytes, and
+/// does nothing else.
 struct BareServer {
     static let path = "/bare"
     static let subcommand = "bare-server"

@@ -74,7 +74,8 @@ final class ChildProcess: Sendable {
     /// Processor time that it has used, in seconds.
     func processorTime() throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
-        // The name in parentheses may hold spaces; fields are counted after it. 14 and 15 are user and system time in ticks.
+        // The name in parentheses may hold spaces; fields are counted after it. 14 and 15 are user and system time in
+        // ticks.
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
             throw BenchmarkError("unreadable /proc/\(identifier)/stat")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Measures the project against the raw work under it. With the argument ``BareServer/subcommand`` it is one of its own servers instead.
+/// Measures the project against the raw work under it. With the argument ``BareServer/subcommand`` it is one of its own
+/// servers instead.
 @main
 enum CornerstoreBench {
     static func main() async {

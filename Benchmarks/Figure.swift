@@ -26,7 +26,8 @@ struct Figure: Sendable {
     var value: Double
     var goal: Goal
 
-    /// What is printed last, for people and programs: `NAME VALUE GOAL ok|short`. The value as printed is what is judged.
+    /// What is printed last, for people and programs: `NAME VALUE GOAL ok|short`. The value as printed is what is
+    /// judged.
     var line: String {
         let text = Self.format(value)
         let isMet = Double(text).map(goal.isMet) ?? false
@@ -40,9 +41,11 @@ struct Figure: Sendable {
 }
 
 extension Figure {
-    // The figures of the project, each with its goal. Ratios of two rates measured in the same run, unless the name says a unit.
+    // The figures of the project, each with its goal. Ratios of two rates measured in the same run, unless the name
+    // says a unit.
 
-    /// Time to verify an app receipt with ten purchases, chain known, over the time of one raw RSA-2048 check; one core.
+    /// Time to verify an app receipt with ten purchases, chain known, over the time of one raw RSA-2048 check; one
+    /// core.
     static func verifyOverRSA(_ value: Double) -> Figure {
         Figure(name: "verify-over-rsa", value: value, goal: .atMost(3))
     }

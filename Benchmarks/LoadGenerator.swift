@@ -25,8 +25,9 @@ struct LoadResult: Sendable {
     }
 }
 
-/// Keeps a server busy over HTTP/1.1 with a number of clients, each of which asks again as soon as it has its answer. One event loop thread, requests
-/// made beforehand where they can be, and only as much of an answer read as tells where it ends.
+/// Keeps a server busy over HTTP/1.1 with a number of clients, each of which asks again as soon as it has its answer.
+/// One event loop thread, requests made beforehand where they can be, and only as much of an answer read as tells where
+/// it ends.
 struct LoadGenerator: Sendable {
     /// The bytes of one request: `client` counts from 0, `sequence` is the client's own count from 0.
     typealias Requests = @Sendable (_ client: Int, _ sequence: Int) -> ByteBuffer
@@ -36,7 +37,8 @@ struct LoadGenerator: Sendable {
     var warmUp: Double
     /// Counted.
     var seconds: Double
-    /// Judges the body of the first answer of each client and of one in 64 after it: a server can answer 200 and mean no.
+    /// Judges the body of the first answer of each client and of one in 64 after it: a server can answer 200 and mean
+    /// no.
     var accepts: @Sendable (ByteBufferView) -> Bool = { _ in true }
 
     func run(port: Int, requests: @escaping Requests) async throws -> LoadResult {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Which cores a thread may run on. The load generator is given a core of its own, and servers all others, so that neither slows the other and
-/// the servers are compared on equal ground.
+/// Which cores a thread may run on. The load generator is given a core of its own, and servers all others, so that
+/// neither slows the other and the servers are compared on equal ground.
 struct Processors: Sendable, Equatable {
     let numbers: [Int]
 
@@ -33,8 +33,8 @@ struct Processors: Sendable, Equatable {
         return (0..<(mask.count * 8)).filter { mask[$0 / 8] & (1 << UInt8($0 % 8)) != 0 }
     }
 
-    /// Calls one of the two functions for the calling thread. They are looked up by name because Swift's view of the C library has none of the
-    /// GNU extensions.
+    /// Calls one of the two functions for the calling thread. They are looked up by name because Swift's view of the C
+    /// library has none of the GNU extensions.
     private static func call(_ name: String, _ mask: inout [UInt8]) -> Int32 {
         typealias Function = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
         guard let symbol = dlsym(nil, name) else { return -1 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// How often a second a piece of work can be done.
 enum Rate {
-    /// The operations a second of `work` on the calling thread: the median of `rounds` rounds of about `seconds` each, after one that is not
-    /// counted.
+    /// The operations a second of `work` on the calling thread: the median of `rounds` rounds of about `seconds` each,
+    /// after one that is not counted.
     static func perSecond(seconds: Double, rounds: Int, work: () throws -> Void) rethrows -> Double {
         let count = try calibrated(seconds: seconds, work: work)
         return try median((0..<rounds).map { _ in try rate(count, work) })

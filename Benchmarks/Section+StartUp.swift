@@ -19,10 +19,9 @@ extension Section {
                 highest = max(highest, try store.child.memory().highest)
             }
         }
-        print("  first starts: \(first.map(Figure.format).joined(separator: " ")) s")
-        print(
-            "  later starts: \(later.map(Figure.format).joined(separator: " ")) s; at most \(highest >> 20) MiB resident"
-        )
+        func list(_ seconds: [Double]) -> String { seconds.map(Figure.format).joined(separator: " ") + " s" }
+        print("  first starts: \(list(first))")
+        print("  later starts: \(list(later)); at most \(highest >> 20) MiB resident")
         // The slowest, not the median: making RSA keys takes a time that varies, and the promise is for every start.
         return [.firstStartSeconds(first.max() ?? .nan), .laterStartSeconds(later.max() ?? .nan)]
     }

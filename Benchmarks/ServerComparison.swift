@@ -34,8 +34,8 @@ struct ServerMeasurement: Sendable {
 }
 
 extension LoadGenerator {
-    /// Puts the same load on each server in turn, round after round, each round in the other order: a machine that slows down slows all.
-    /// Any failed request is an error, for a rate of failures is none.
+    /// Puts the same load on each server in turn, round after round, each round in the other order: a machine that
+    /// slows down slows all. Any failed request is an error, for a rate of failures is none.
     func compared(_ servers: [ServerUnderLoad], rounds: Int) async throws -> [ServerMeasurement] {
         var rates = servers.map { _ in [Double]() }
         var cores = servers.map { _ in [Double]() }
@@ -48,9 +48,8 @@ extension LoadGenerator {
                 let result = try await with(accepts: server.accepts).run(port: server.port, requests: server.requests)
                 let passed = (ContinuousClock.now - start).seconds
                 guard result.failed == 0, result.succeeded > 0 else {
-                    throw BenchmarkError(
-                        "\(server.name): \(result.failed) requests failed, \(result.succeeded) succeeded; \(result.firstFailure ?? "")"
-                    )
+                    let counts = "\(result.failed) requests failed, \(result.succeeded) succeeded"
+                    throw BenchmarkError("\(server.name): \(counts); \(result.firstFailure ?? "")")
                 }
                 rates[index].append(result.perSecond)
                 cores[index].append((try server.child.processorTime() - before) / passed)

@@ -1,4 +1,5 @@
-/// The rules that a file of Sources, Examples or Benchmarks keeps, beside the table of imports. Each answers with `file:line: what is wrong`.
+/// The rules that a file of Sources, Examples or Benchmarks keeps, beside the table of imports. Each answers with
+/// `file:line: what is wrong`.
 enum CodeRules {
     /// The most lines that a file may have; over it, it is more than one thing.
     static let longestFile = 600
@@ -7,8 +8,8 @@ enum CodeRules {
         traps(in: source) + uncheckedSendable(in: source) + length(of: source)
     }
 
-    /// Nothing from outside may stop the process, so nothing in the code may. `precondition` is left to `StoreKit`, where Apple's API traps too,
-    /// with a comment above that says so.
+    /// Nothing from outside may stop the process, so nothing in the code may. `precondition` is left to `StoreKit`,
+    /// where Apple's API traps too, with a comment above that says so.
     static func traps(in source: SwiftSource) -> [String] {
         source.code.enumerated().flatMap { index, line -> [String] in
             var found: [String] = []
@@ -18,7 +19,7 @@ enum CodeRules {
             if line.contains(/\b(?:fatalError|preconditionFailure)\(/) { found.append("\(place): stops the process") }
             if line.contains(/\bprecondition\(/), !isDocumentedTrap(index + 1, in: source) {
                 found.append(
-                    "\(place): precondition is for StoreKit alone, with a comment above that says what of Apple's it repeats"
+                    "\(place): precondition is for StoreKit alone, with a comment above that says why"
                 )
             }
             let literal = line.contains(/\bstatic let\b/)

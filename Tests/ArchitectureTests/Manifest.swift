@@ -1,4 +1,5 @@
-/// What `Package.swift` says of its targets, read from its text: asking SwiftPM would wait for the very `swift test` that runs this.
+/// What `Package.swift` says of its targets, read from its text: asking SwiftPM would wait for the very `swift test`
+/// that runs this.
 struct Manifest {
     struct Target {
         var name: String

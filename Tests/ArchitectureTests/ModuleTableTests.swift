@@ -18,7 +18,8 @@ struct ModuleTableTests {
         for violation in sources.flatMap(Self.forbiddenImports) { Issue.record("\(violation)") }
     }
 
-    /// SwiftPM lets a module through that only a dependency of a dependency declares; here each target declares what it imports.
+    /// SwiftPM lets a module through that only a dependency of a dependency declares; here each target declares what it
+    /// imports.
     @Test func everyImportIsDeclaredInTheManifest() throws {
         let manifest = Manifest(text: try SourceTree.text(of: "Package.swift"))
         for source in try SourceTree.sources() {

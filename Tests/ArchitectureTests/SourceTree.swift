@@ -5,8 +5,8 @@ enum SourceTree {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Paths relative to ``root`` of all regular files below `folder`, sorted; what is built or made by running (`.build`, `.cornerstore`) and
-    /// git's own aside.
+    /// Paths relative to ``root`` of all regular files below `folder`, sorted; what is built or made by running
+    /// (`.build`, `.cornerstore`) and git's own aside.
     static func files(below folder: String = "") -> [String] {
         let base = folder.isEmpty ? root : root.appending(path: folder)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []

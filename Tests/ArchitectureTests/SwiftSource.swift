@@ -1,7 +1,7 @@
 import Foundation
 
-/// A Swift file cut into lines, once as it stands and once with comments and the text of string literals blanked out, so that a word in a
-/// sentence is not taken for code. Line numbers are the same in both.
+/// A Swift file cut into lines, once as it stands and once with comments and the text of string literals blanked out,
+/// so that a word in a sentence is not taken for code. Line numbers are the same in both.
 struct SwiftSource {
     let path: String
     let lines: [Substring]
@@ -34,10 +34,15 @@ struct SwiftSource {
     }
 
     private nonisolated(unsafe) static let importPattern =
-        /\s*((?:@[A-Za-z_]+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?)import\s+(?:(?:struct|class|enum|protocol|typealias|func|let|var)\s+)?([A-Za-z_][A-Za-z0-9_]*).*/
+        #/
+        \s* ( (?: @[A-Za-z_]+ (?: \([^)]*\) )? \s+ )* (?: (?:public|package|internal|fileprivate|private) \s+ )? )
+        import \s+ (?: (?:struct|class|enum|protocol|typealias|func|let|var) \s+ )?
+        ( [A-Za-z_][A-Za-z0-9_]* ) .*
+        /#
 }
 
-/// Walks Swift text just deep enough to know what is code: line and nested block comments, string literals of all four kinds, interpolations.
+/// Walks Swift text just deep enough to know what is code: line and nested block comments, string literals of all four
+/// kinds, interpolations.
 private struct Blanker {
     let text: [UInt8]
     private var index = 0

@@ -12,7 +12,8 @@ struct StoreRouteTests {
         .verifyReceipt,
     ]
 
-    /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it stands here.
+    /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
+    /// stands here.
     static func published(_ route: StoreRoute) -> (line: String, path: String) {
         switch route {
         case .signIn: ("POST /device/v1/session", "/device/v1/session")
@@ -42,7 +43,8 @@ struct StoreRouteTests {
         #expect(route.path == published.path)
     }
 
-    /// The server routes by the template's segments: the client's path has to fall into it, with the id where `{id}` stands.
+    /// The server routes by the template's segments: the client's path has to fall into it, with the id where `{id}`
+    /// stands.
     @Test(arguments: all)
     func thePathFallsIntoTheTemplate(route: StoreRoute) throws {
         let path = try #require(URLComponents(string: route.path)?.percentEncodedPath)
