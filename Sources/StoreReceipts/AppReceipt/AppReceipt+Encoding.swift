@@ -46,7 +46,7 @@ extension AppReceipt {
 
     /// A date as attributes hold it.
     fileprivate static func text(_ date: Date) throws(ReceiptAuthorityError) -> [UInt8] {
-        guard let text = ReceiptDate.format(date) else {
+        guard let text = RFC3339.format(date) else {
             throw ReceiptAuthorityError(.unencodable, "a date lies outside the years 1 to 9999")
         }
         return text
