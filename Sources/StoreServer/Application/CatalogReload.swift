@@ -1,0 +1,35 @@
+import Logging
+import ServiceLifecycle
+import Store
+
+/// Looks once a second whether a catalog file changed, and takes it in. A file that has become bad leaves the old catalog in place and is told of in
+/// the log.
+struct CatalogReload: Service {
+    let watcher: CatalogWatcher
+    let catalog: CurrentCatalog
+    let logger: Logger
+    /// Called with the new catalog before it takes the old one's place.
+    let prepare: @Sendable (Catalog) async throws -> Void
+
+    func run() async throws {
+        var watcher = watcher
+        try await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do { try await Task.sleep(for: .seconds(1)) } catch { return }
+                switch watcher.reload() {
+                case .unchanged: continue
+                case .failed(let error):
+                    logger.error("catalog file not taken in, the old one stays", metadata: ["problem": "\(error)"])
+                case .loaded(let new, let notes):
+                    do {
+                        try await prepare(new)
+                        catalog.replace(with: new)
+                        logger.notice("catalog taken in again", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
+                    } catch {
+                        logger.error("catalog file not taken in, the old one stays", metadata: ["problem": "\(error)"])
+                    }
+                }
+            }
+        }
+    }
+}
