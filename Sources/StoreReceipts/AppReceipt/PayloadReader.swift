@@ -143,7 +143,7 @@ struct PayloadAttribute {
         if value.isAtEnd { return nil }
         let characters = try string()
         if characters.isEmpty { return nil }
-        guard let date = ReceiptDate.parse(UnsafeRawBufferPointer(rebasing: value.bytes[characters])) else {
+        guard let date = RFC3339.parse(UnsafeRawBufferPointer(rebasing: value.bytes[characters])) else {
             throw ReceiptRejection(.malformed, "attribute \(type) is not a date of RFC 3339")
         }
         return date

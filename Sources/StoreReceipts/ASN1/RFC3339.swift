@@ -1,7 +1,7 @@
 import Foundation
 
 /// The dates inside receipts: RFC 3339 text, read and written with whole numbers only (a date formatter costs more than the RSA check).
-enum ReceiptDate {
+enum RFC3339 {
     /// Reads `2024-02-23T17:27:16Z`; also a fraction of a second, and the offsets `+01:00` and `+0100` that Xcode wrote. Nil for anything else.
     static func parse(_ text: UnsafeRawBufferPointer) -> Date? {
         guard text.count >= 20, text.count <= 35,
