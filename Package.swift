@@ -101,15 +101,18 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
+                "Database",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
                 "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),

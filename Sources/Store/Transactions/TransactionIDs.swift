@@ -19,7 +19,8 @@ public final class TransactionIDs: Sendable {
     public init(
         _ environment: StoreEnvironment, node: Int, highest: TransactionID?, realMilliseconds: @escaping @Sendable () -> Int64
     ) {
-        base = environment == .production ? 100_000_000_000_000 : 2_000_000_000_000_000
+        let base: Int64 = environment == .production ? 100_000_000_000_000 : 2_000_000_000_000_000
+        self.base = base
         self.node = Int64(node & 63)
         let highestTick = highest.map { ($0.rawValue - base) / Self.perTick + 1 } ?? 0
         last = Mutex(max(highestTick, 0) * 128 - 1)

@@ -63,7 +63,7 @@ extension Store {
     private func latest(of receipt: AppReceipt, excludingOld: Bool) async throws -> AppReceiptResponse.Latest? {
         let ids = receipt.inApp.compactMap { $0.expiresDate == nil ? nil : TransactionID($0.transactionID) }
         let bundleID = BundleID(receipt.bundleID)
-        let owner = try await database.read { connection in
+        let owner = try await database.read { connection -> AccountID? in
             for id in ids {
                 if let row = try connection.queryOne(
                     "SELECT account_id, bundle_id FROM transactions WHERE transaction_id = $1", [id.rawValue]),
@@ -106,14 +106,16 @@ extension Store {
     // MARK: iOS 6 transaction receipts
 
     private func verifyTransactionReceipt(_ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
-        let verified: VerifiedTransactionReceipt
+        let signed: SignedTransactionReceipt
         do {
-            let signed = try SignedTransactionReceipt(bytes: request.receiptData)
-            verified = try await signed.verified { [verifier] bytes, signature, leaf, date in
-                await verifier.verifyTransactionSignature(signed: bytes, signature: signature, leaf: leaf, at: date)
-            }.get()
-        } catch let rejection as ReceiptRejection {
-            return failure(.rejected(rejection.code))
+            signed = try SignedTransactionReceipt(bytes: request.receiptData)
+        } catch {
+            return failure(.rejected(error.code))
+        }
+        let verified: VerifiedTransactionReceipt
+        switch await signed.verified(by: verifier.verifyTransactionSignature(signed:signature:leaf:at:)) {
+        case .failure(let rejection): return failure(.rejected(rejection.code))
+        case .success(let good): verified = good
         }
         let receipt = verified.receipt
         // The word beside the signature can be changed by anyone; the id that was signed tells the store that gave it out.

@@ -12,24 +12,28 @@ struct CatalogReload: Service {
     let prepare: @Sendable (Catalog) async throws -> Void
 
     func run() async throws {
+        await cancelWhenGracefulShutdown { await watch() }
+    }
+
+    private func watch() async {
         var watcher = watcher
-        try await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do { try await Task.sleep(for: .seconds(1)) } catch { return }
-                switch watcher.reload() {
-                case .unchanged: continue
-                case .failed(let error):
-                    logger.error("catalog file not taken in, the old one stays", metadata: ["problem": "\(error)"])
-                case .loaded(let new, let notes):
-                    do {
-                        try await prepare(new)
-                        catalog.replace(with: new)
-                        logger.notice("catalog taken in again", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
-                    } catch {
-                        logger.error("catalog file not taken in, the old one stays", metadata: ["problem": "\(error)"])
-                    }
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            switch watcher.reload() {
+            case .unchanged: continue
+            case .failed(let error): report(error)
+            case .loaded(let new, let notes):
+                do {
+                    try await prepare(new)
+                    catalog.replace(with: new)
+                    logger.notice("catalog taken in again", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
+                } catch {
+                    report(error)
                 }
             }
         }
+    }
+
+    private func report(_ error: any Error) {
+        logger.error("catalog file not taken in, the old one stays", metadata: ["problem": "\(error)"])
     }
 }

@@ -8,6 +8,7 @@ import ServiceLifecycle
 import Store
 import StoreReceipts
 import StoreWire
+import UnixSignals
 
 /// Both stores, their control port and everything that they keep, put together once.
 public struct StoreApplication: Sendable {
