@@ -14,7 +14,9 @@ import Testing
         let zone = try losAngeles()
         var moment = Date(timeIntervalSince1970: Double(CivilTime.daysSince1970(year: 1967, month: 1, day: 1)) * 86_400)
         var transitions = 0
-        while let next = zone.nextDaylightSavingTimeTransition(after: moment), next < Date(timeIntervalSince1970: 2_145_916_800) {
+        while let next = zone.nextDaylightSavingTimeTransition(after: moment),
+            next < Date(timeIntervalSince1970: 2_145_916_800)
+        {
             let seconds = Int64(next.timeIntervalSince1970)
             for hour in Int64(-30)...30 {
                 for second in [Int64(-1), 0, 1] {
@@ -85,7 +87,8 @@ import Testing
             // Foundation's calendar is the Julian one before 1582.
             let seconds = Int64.random(in: -12_000_000_000...253_402_300_799, using: &random)
             let parts = calendar.dateComponents(
-                [.year, .month, .day, .hour, .minute, .second, .weekday], from: Date(timeIntervalSince1970: Double(seconds))
+                [.year, .month, .day, .hour, .minute, .second, .weekday],
+                from: Date(timeIntervalSince1970: Double(seconds))
             )
             let time = CivilTime(secondsSince1970: seconds)
             #expect([time.year, time.month, time.day] == [parts.year, parts.month, parts.day])
@@ -113,9 +116,12 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "2024", "2024-02-23T17:27:16", "2024-02-23 17:27:16Z", "2024-02-30T17:27:16Z", "2023-02-29T00:00:00Z", "2024-13-01T00:00:00Z",
-        "2024-00-01T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:60:00Z", "2024-01-01T00:00:60Z",
-        "2024-02-23T17:27:16Z ", "2024-02-23T17:27:16.Z", "0000-01-01T00:00:00Z", "+024-01-01T00:00:00Z", "2024-01-01T00:00:00+2400",
+        "", "2024", "2024-02-23T17:27:16", "2024-02-23 17:27:16Z", "2024-02-30T17:27:16Z", "2023-02-29T00:00:00Z",
+        "2024-13-01T00:00:00Z",
+        "2024-00-01T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:60:00Z",
+        "2024-01-01T00:00:60Z",
+        "2024-02-23T17:27:16Z ", "2024-02-23T17:27:16.Z", "0000-01-01T00:00:00Z", "+024-01-01T00:00:00Z",
+        "2024-01-01T00:00:00+2400",
         "2024-02-23T17:27:16.00000000000000000000000000000000000000000Z", "2024-01-01T00:00:00z",
     ])
     func otherDatesOfASN1AreRefused(text: String) {
@@ -127,7 +133,9 @@ import Testing
         #expect(ReceiptDate(millisecondsText: text) == nil)
     }
 
-    @Test(arguments: ["2015-11-18 04:34:41", "2015-11-18 04:34:41 America/Los_Angeles", "2015-11-18 04:34:41 Etc/GMT ", "x"])
+    @Test(arguments: [
+        "2015-11-18 04:34:41", "2015-11-18 04:34:41 America/Los_Angeles", "2015-11-18 04:34:41 Etc/GMT ", "x",
+    ])
     func otherReadableFormsAreRefused(text: String) {
         #expect(ReceiptDate(gmt: text.utf8) == nil)
     }

@@ -35,11 +35,15 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: VerifyReceiptSamples.folder != nil)) func applesSignaturesAreOverTheBytesThatAreCalledSigned() throws {
+    @Test(.enabled(if: VerifyReceiptSamples.folder != nil)) func applesSignaturesAreOverTheBytesThatAreCalledSigned()
+        throws
+    {
         for file in try VerifyReceiptSamples.files(in: "transaction-receipts", ending: ".b64") {
             let signed = try SignedTransactionReceipt(bytes: try Self.sample(file))
-            let key = try _RSA.Signing.PublicKey(unsafeDERRepresentation: try Self.publicKey(in: signed.signature.certificate))
-            let message = TransactionSignature.signedBytes(version: signed.signature.version, purchaseInfo: signed.purchaseInfo)
+            let key = try _RSA.Signing.PublicKey(
+                unsafeDERRepresentation: try Self.publicKey(in: signed.signature.certificate))
+            let message = TransactionSignature.signedBytes(
+                version: signed.signature.version, purchaseInfo: signed.purchaseInfo)
             let signature = _RSA.Signing.RSASignature(rawRepresentation: signed.signature.signature)
             let digest = Insecure.SHA1.hash(data: message)
             #expect(key.isValidSignature(signature, for: digest, padding: .insecurePKCS1v1_5))
@@ -49,7 +53,9 @@ import Testing
 
     /// The subject's public key of a certificate with a 1024-bit key, which the certificate library refuses.
     private static func publicKey(in certificate: [UInt8]) throws -> [UInt8] {
-        let algorithm: [UInt8] = [0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00, 0x03]
+        let algorithm: [UInt8] = [
+            0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00, 0x03,
+        ]
         let start = try #require(certificate.firstRange(of: algorithm)).lowerBound - 3
         try #require(certificate[start] == 0x30 && certificate[start + 1] == 0x81)
         return Array(certificate[start..<start + 3 + Int(certificate[start + 2])])
@@ -58,12 +64,17 @@ import Testing
     @Test func whatIsSignedIsVersionThreeAndReadBack() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let receipt = VerifyReceiptTransactionResponseTests.subscription
-        let signed = try SignedTransactionReceipt.signed(receipt, environment: .sandbox, certificate: [0x30, 0x00]) { message in
-            Array(try key.signature(for: Insecure.SHA1.hash(data: message), padding: .insecurePKCS1v1_5).rawRepresentation)
+        let signed = try SignedTransactionReceipt.signed(receipt, environment: .sandbox, certificate: [0x30, 0x00]) {
+            message in
+            Array(
+                try key.signature(for: Insecure.SHA1.hash(data: message), padding: .insecurePKCS1v1_5).rawRepresentation
+            )
         }
         let text = String(decoding: signed.bytes, as: UTF8.self)
         #expect(text.hasPrefix("{\n\t\"signature\" = \"A"))
-        #expect(text.hasSuffix("\n\t\"environment\" = \"Sandbox\";\n\t\"pod\" = \"100\";\n\t\"signing-status\" = \"0\";\n}"))
+        #expect(
+            text.hasSuffix("\n\t\"environment\" = \"Sandbox\";\n\t\"pod\" = \"100\";\n\t\"signing-status\" = \"0\";\n}")
+        )
         let read = try SignedTransactionReceipt(bytes: signed.bytes)
         #expect(read == signed)
         #expect(read.signature.version == .three)
@@ -101,7 +112,8 @@ import Testing
     }
 
     @Test func anUnreadablePurchaseIsRefusedBeforeAnythingIsVerified() async throws {
-        let signature = try TransactionSignature(version: .three, signature: [UInt8](repeating: 0, count: 256), certificate: [1])
+        let signature = try TransactionSignature(
+            version: .three, signature: [UInt8](repeating: 0, count: 256), certificate: [1])
         let signed = SignedTransactionReceipt(
             signature: signature, purchaseInfo: Array("{}".utf8), environment: .sandbox, pod: nil, signingStatus: nil
         )
@@ -129,22 +141,30 @@ import Testing
         #expect(receipt.purchaseDate.milliseconds == 1_312_182_000_000)
     }
 
-    @Test(arguments: [
-        ("quantity", nil), ("quantity", "0"), ("quantity", "-1"), ("quantity", "x"), ("product-id", nil), ("product-id", ""),
-        ("transaction-id", nil), ("original-transaction-id", nil), ("bid", nil), ("bvrs", nil), ("purchase-date-ms", "soon"),
-        ("original-purchase-date-ms", ""), ("expires-date", "2015-11-24"), ("is-trial-period", "yes"), ("is-in-intro-offer-period", "1"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("quantity", nil), ("quantity", "0"), ("quantity", "-1"), ("quantity", "x"), ("product-id", nil),
+            ("product-id", ""),
+            ("transaction-id", nil), ("original-transaction-id", nil), ("bid", nil), ("bvrs", nil),
+            ("purchase-date-ms", "soon"),
+            ("original-purchase-date-ms", ""), ("expires-date", "2015-11-24"), ("is-trial-period", "yes"),
+            ("is-in-intro-offer-period", "1"),
+        ] as [(String, String?)])
     func impossibleValuesAreRefused(key: String, value: String?) {
         var entries = VerifyReceiptTransactionResponseTests.subscription.entries.filter { $0.key != key }
         if let value { entries.append(.init(key: key, value: value)) }
-        #expect(throws: ReceiptRejection.self) { try TransactionReceipt(purchaseInfo: ASCIIPropertyList(entries: entries).text) }
+        #expect(throws: ReceiptRejection.self) {
+            try TransactionReceipt(purchaseInfo: ASCIIPropertyList(entries: entries).text)
+        }
     }
 
     @Test func theKindIsToldByTheFirstBytes() {
         #expect(ReceiptKind.detect([0x30, 0x82]) == .app)
         #expect(ReceiptKind.detect([0x30, 0x80]) == .app)
         #expect(ReceiptKind.detect(Array(" \n\t{".utf8)) == .transaction)
-        for other in ["", "x{", "[", String(repeating: " ", count: 100) + "{"] { #expect(ReceiptKind.detect(Array(other.utf8)) == nil) }
+        for other in ["", "x{", "[", String(repeating: " ", count: 100) + "{"] {
+            #expect(ReceiptKind.detect(Array(other.utf8)) == nil)
+        }
     }
 
     @Test func damagedReceiptsAreRefusedOrReadButNeverCrash() async throws {
@@ -184,15 +204,20 @@ extension TransactionReceipt {
         func date(_ random: inout SeededNumbers) -> ReceiptDate {
             ReceiptDate(milliseconds: .random(in: ReceiptDate.earliest...ReceiptDate.latest, using: &random))
         }
-        let extra = (0..<Int.random(in: 0...3, using: &random)).map { Entry(key: "x\($0)-" + text(&random), value: text(&random)) }
+        let extra = (0..<Int.random(in: 0...3, using: &random)).map {
+            Entry(key: "x\($0)-" + text(&random), value: text(&random))
+        }
         return TransactionReceipt(
-            quantity: .random(in: 1...Int64.max, using: &random), productID: text(&random), transactionID: text(&random),
-            originalTransactionID: text(&random), bundleID: text(&random), bundleVersion: text(&random), purchaseDate: date(&random),
+            quantity: .random(in: 1...Int64.max, using: &random), productID: text(&random),
+            transactionID: text(&random),
+            originalTransactionID: text(&random), bundleID: text(&random), bundleVersion: text(&random),
+            purchaseDate: date(&random),
             originalPurchaseDate: date(&random), itemID: maybe(&random, text), uniqueIdentifier: maybe(&random, text),
             uniqueVendorIdentifier: maybe(&random, text), appItemID: maybe(&random, text),
             versionExternalIdentifier: maybe(&random, text), expiresDate: maybe(&random, date),
             webOrderLineItemID: maybe(&random, text), isTrialPeriod: maybe(&random) { Bool.random(using: &$0) },
-            isInIntroOfferPeriod: maybe(&random) { Bool.random(using: &$0) }, hostedIAPVersion: maybe(&random, text), otherEntries: extra
+            isInIntroOfferPeriod: maybe(&random) { Bool.random(using: &$0) }, hostedIAPVersion: maybe(&random, text),
+            otherEntries: extra
         )
     }
 }

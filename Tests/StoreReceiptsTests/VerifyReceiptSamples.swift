@@ -1,10 +1,12 @@
 import Foundation
 
-/// Real files that others published, found by `CORNERSTORE_FIXTURES` or beside the package. Tests that need them are skipped without.
+/// Real files that others published, found by `CORNERSTORE_FIXTURES` or beside the package. Tests that need them are
+/// skipped without.
 enum VerifyReceiptSamples {
     static let folder: URL? = {
         let named = ProcessInfo.processInfo.environment["CORNERSTORE_FIXTURES"].map { URL(fileURLWithPath: $0) }
-        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let folder = named ?? package.deletingLastPathComponent().appendingPathComponent("shared/fixtures")
         return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
     }()
@@ -12,9 +14,11 @@ enum VerifyReceiptSamples {
     /// Files of a folder whose names end so, in the order of their names.
     static func files(in name: String, ending suffix: String) throws -> [URL] {
         guard let folder else { return [] }
-        return try FileManager.default.contentsOfDirectory(at: folder.appendingPathComponent(name), includingPropertiesForKeys: nil)
-            .filter { $0.lastPathComponent.hasSuffix(suffix) }
-            .sorted { $0.path < $1.path }
+        return try FileManager.default.contentsOfDirectory(
+            at: folder.appendingPathComponent(name), includingPropertiesForKeys: nil
+        )
+        .filter { $0.lastPathComponent.hasSuffix(suffix) }
+        .sorted { $0.path < $1.path }
     }
 }
 

@@ -18,17 +18,37 @@ import Testing
         Row(outcome: .notJSON, status: 21_000, body: #"{"status":21000}"#),
         Row(outcome: .malformedReceipt, status: 21_002, body: #"{"status":21002}"#),
         Row(outcome: .secretMismatch, status: 21_004, body: #"{"environment":"Sandbox","status":21004}"#),
-        Row(outcome: .ordered(21_005), status: 21_005, body: #"{"environment":"Sandbox","status":21005,"is_retryable":true}"#),
-        Row(outcome: .wrongEnvironment(receipt: .sandbox, host: .production), status: 21_007, body: #"{"status":21007}"#),
-        Row(outcome: .wrongEnvironment(receipt: .production, host: .sandbox), status: 21_008, body: #"{"status":21008}"#),
-        Row(outcome: .ordered(21_009), status: 21_009, body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
-        Row(outcome: .accountNotFound, status: 21_010, body: #"{"environment":"Sandbox","status":21010,"is_retryable":false}"#),
-        Row(outcome: .ordered(21_100), status: 21_100, body: #"{"environment":"Sandbox","status":21100,"is_retryable":true}"#),
-        Row(outcome: .ordered(21_199), status: 21_199, body: #"{"environment":"Sandbox","status":21199,"is_retryable":true}"#),
+        Row(
+            outcome: .ordered(21_005), status: 21_005,
+            body: #"{"environment":"Sandbox","status":21005,"is_retryable":true}"#),
+        Row(
+            outcome: .wrongEnvironment(receipt: .sandbox, host: .production), status: 21_007, body: #"{"status":21007}"#
+        ),
+        Row(
+            outcome: .wrongEnvironment(receipt: .production, host: .sandbox), status: 21_008, body: #"{"status":21008}"#
+        ),
+        Row(
+            outcome: .ordered(21_009), status: 21_009,
+            body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
+        Row(
+            outcome: .accountNotFound, status: 21_010,
+            body: #"{"environment":"Sandbox","status":21010,"is_retryable":false}"#),
+        Row(
+            outcome: .ordered(21_100), status: 21_100,
+            body: #"{"environment":"Sandbox","status":21100,"is_retryable":true}"#),
+        Row(
+            outcome: .ordered(21_199), status: 21_199,
+            body: #"{"environment":"Sandbox","status":21199,"is_retryable":true}"#),
         // What is not temporary cannot be ordered.
-        Row(outcome: .ordered(0), status: 21_009, body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
-        Row(outcome: .ordered(21_003), status: 21_009, body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
-        Row(outcome: .ordered(21_200), status: 21_009, body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
+        Row(
+            outcome: .ordered(0), status: 21_009, body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#
+        ),
+        Row(
+            outcome: .ordered(21_003), status: 21_009,
+            body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
+        Row(
+            outcome: .ordered(21_200), status: 21_009,
+            body: #"{"environment":"Sandbox","status":21009,"is_retryable":true}"#),
     ]
 
     @Test(arguments: rows) func eachOutcomeHasItsStatusAndItsAnswer(row: Row) {

@@ -19,11 +19,15 @@ import Testing
     }
 
     static let members = [
-        "quantity": "1", "product_id": "yearly", "transaction_id": "1000000181298734", "original_transaction_id": "1000000180636226",
-        "bid": "com.mbaasy.ios.demo", "bvrs": "1", "item_id": "1028950797", "web_order_line_item_id": "1000000030938713",
+        "quantity": "1", "product_id": "yearly", "transaction_id": "1000000181298734",
+        "original_transaction_id": "1000000180636226",
+        "bid": "com.mbaasy.ios.demo", "bvrs": "1", "item_id": "1028950797",
+        "web_order_line_item_id": "1000000030938713",
         "purchase_date": "2015-11-18 04:34:41 Etc/GMT", "purchase_date_ms": "1447821281000",
-        "purchase_date_pst": "2015-11-17 20:34:41 America/Los_Angeles", "original_purchase_date": "2015-11-17 16:34:41 Etc/GMT",
-        "original_purchase_date_ms": "1447778081000", "original_purchase_date_pst": "2015-11-17 08:34:41 America/Los_Angeles",
+        "purchase_date_pst": "2015-11-17 20:34:41 America/Los_Angeles",
+        "original_purchase_date": "2015-11-17 16:34:41 Etc/GMT",
+        "original_purchase_date_ms": "1447778081000",
+        "original_purchase_date_pst": "2015-11-17 08:34:41 America/Los_Angeles",
         "expires_date": "1448346881000", "expires_date_formatted": "2015-11-24 06:34:41 Etc/GMT",
         "expires_date_formatted_pst": "2015-11-23 22:34:41 America/Los_Angeles",
     ]
@@ -37,12 +41,16 @@ import Testing
 
     @Test func aLiveSubscriptionHasItsLatestReceiptAsAnObject() throws {
         let subscription = TransactionReceiptResponse.Subscription(
-            latest: Self.subscription, isExpired: false, latestReceipt: Array("{}".utf8), autoRenewStatus: true, autoRenewProductID: "yearly"
+            latest: Self.subscription, isExpired: false, latestReceipt: Array("{}".utf8), autoRenewStatus: true,
+            autoRenewProductID: "yearly"
         )
         let response = TransactionReceiptResponse(receipt: Self.subscription, subscription: subscription)
         let body = try object(response)
         #expect(
-            Set(body.keys) == ["receipt", "status", "latest_receipt", "latest_receipt_info", "auto_renew_status", "auto_renew_product_id"]
+            Set(body.keys) == [
+                "receipt", "status", "latest_receipt", "latest_receipt_info", "auto_renew_status",
+                "auto_renew_product_id",
+            ]
         )
         #expect(body["latest_receipt_info"] as? [String: String] == Self.members)
         #expect(body["latest_receipt"] as? String == "e30=")
@@ -54,7 +62,8 @@ import Testing
 
     @Test func anExpiredSubscriptionIs21006AndStillAnswered() throws {
         let subscription = TransactionReceiptResponse.Subscription(
-            latest: Self.subscription, isExpired: true, latestReceipt: nil, autoRenewStatus: false, autoRenewProductID: "yearly",
+            latest: Self.subscription, isExpired: true, latestReceipt: nil, autoRenewStatus: false,
+            autoRenewProductID: "yearly",
             expirationIntent: .cancelled, isInBillingRetryPeriod: false
         )
         let response = TransactionReceiptResponse(receipt: Self.subscription, subscription: subscription)
@@ -62,7 +71,8 @@ import Testing
         let body = try object(response)
         #expect(
             Set(body.keys) == [
-                "receipt", "status", "latest_expired_receipt_info", "auto_renew_status", "auto_renew_product_id", "expiration_intent",
+                "receipt", "status", "latest_expired_receipt_info", "auto_renew_status", "auto_renew_product_id",
+                "expiration_intent",
                 "is_in_billing_retry_period",
             ]
         )
@@ -75,7 +85,9 @@ import Testing
 
     @Test func keysThatAreNotKnownAreAnsweredToo() throws {
         var receipt = Self.subscription
-        receipt.otherEntries = [.init(key: "in-app-ownership-type", value: "PUR\"CHASED"), .init(key: "quantity", value: "9")]
+        receipt.otherEntries = [
+            .init(key: "in-app-ownership-type", value: "PUR\"CHASED"), .init(key: "quantity", value: "9"),
+        ]
         let body = try object(TransactionReceiptResponse(receipt: receipt, subscription: nil))
         let members = try #require(body["receipt"] as? [String: String])
         #expect(members["in_app_ownership_type"] == "PUR\"CHASED")
