@@ -1,6 +1,7 @@
 /// A moment split into the parts of the proleptic Gregorian calendar, in whatever zone `seconds` was shifted to.
 ///
-/// Integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost more than the rest of it.
+/// Integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost more than
+/// the rest of it.
 struct CivilTime: Equatable {
     var year: Int
     var month: Int
@@ -13,7 +14,8 @@ struct CivilTime: Equatable {
     init(secondsSince1970 seconds: Int64) {
         let days = Int(seconds.flooredQuotient(86_400))
         let rest = Int(seconds - Int64(days) * 86_400)
-        // Years start in March here, so that the leap day is the last of its year; 719_468 days lie between 0000-03-01 and 1970-01-01.
+        // Years start in March here, so that the leap day is the last of its year; 719_468 days lie between 0000-03-01
+        // and 1970-01-01.
         let shifted = days + 719_468
         let era = shifted.flooredQuotient(146_097)
         let dayOfEra = shifted - era * 146_097
@@ -42,7 +44,8 @@ struct CivilTime: Equatable {
 
     /// Seconds since 1970-01-01T00:00:00 in the zone these parts are in.
     var secondsSince1970: Int64 {
-        Int64(Self.daysSince1970(year: year, month: month, day: day)) * 86_400 + Int64(hour * 3_600 + minute * 60 + second)
+        Int64(Self.daysSince1970(year: year, month: month, day: day)) * 86_400
+            + Int64(hour * 3_600 + minute * 60 + second)
     }
 
     /// Days from 1970-01-01 to the day given.

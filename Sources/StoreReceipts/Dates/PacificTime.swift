@@ -1,7 +1,8 @@
-/// The clock of Los Angeles, which the `_pst` fields of `verifyReceipt` show (with daylight saving time, whatever their name says).
+/// The clock of Los Angeles, which the `_pst` fields of `verifyReceipt` show (with daylight saving time, whatever their
+/// name says).
 ///
-/// The rules of the United States since the Uniform Time Act (IANA time zone data, `northamerica`, rule `US`): clocks change at 2:00 local
-/// time. Before 1967 standard time is shown; years that have not come yet follow the rule of 2007.
+/// The rules of the United States since the Uniform Time Act (IANA time zone data, `northamerica`, rule `US`): clocks
+/// change at 2:00 local time. Before 1967 standard time is shown; years that have not come yet follow the rule of 2007.
 enum PacificTime {
     /// Seconds to add to UTC, -28 800 or -25 200.
     static func offset(secondsSince1970 seconds: Int64) -> Int64 {
@@ -22,7 +23,8 @@ enum PacificTime {
             case ..<2007: sunday(onOrAfter: 1, month: 4, year: year)
             default: sunday(onOrAfter: 8, month: 3, year: year)
             }
-        let end = year < 2007 ? sunday(onOrAfter: 25, month: 10, year: year) : sunday(onOrAfter: 1, month: 11, year: year)
+        let end =
+            year < 2007 ? sunday(onOrAfter: 25, month: 10, year: year) : sunday(onOrAfter: 1, month: 11, year: year)
         return (Int64(start) * 86_400 + 10 * 3_600, Int64(end) * 86_400 + 9 * 3_600)
     }
 

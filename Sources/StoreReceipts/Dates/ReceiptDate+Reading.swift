@@ -1,6 +1,7 @@
 extension ReceiptDate {
-    /// Reads the date of an ASN.1 receipt (RFC 3339): `2024-02-23T17:27:16Z`, also with a fraction, of which milliseconds are kept, and with
-    /// the offset from UTC that older Xcode writes (`+0100` or `+01:00`). Nil for anything else.
+    /// Reads the date of an ASN.1 receipt (RFC 3339): `2024-02-23T17:27:16Z`, also with a fraction, of which
+    /// milliseconds are kept, and with the offset from UTC that older Xcode writes (`+0100` or `+01:00`). Nil for
+    /// anything else.
     public init?(rfc3339 text: some Sequence<UInt8>) {
         var digits = DateDigits(text)
         guard let time = digits.civilTime(separator: UInt8(ascii: "T")) else { return nil }
@@ -8,15 +9,17 @@ extension ReceiptDate {
         self.init(milliseconds: (time.secondsSince1970 - offset) * 1_000 + fraction)
     }
 
-    /// Reads the readable form in UTC, `2015-11-18 04:34:41 Etc/GMT`. Nil for anything else, and for the form of Los Angeles, which is
-    /// ambiguous for an hour each autumn.
+    /// Reads the readable form in UTC, `2015-11-18 04:34:41 Etc/GMT`. Nil for anything else, and for the form of Los
+    /// Angeles, which is ambiguous for an hour each autumn.
     public init?(gmt text: some Sequence<UInt8>) {
         var digits = DateDigits(text)
-        guard let time = digits.civilTime(separator: UInt8(ascii: " ")), digits.rest.elementsEqual(" Etc/GMT".utf8) else { return nil }
+        guard let time = digits.civilTime(separator: UInt8(ascii: " ")), digits.rest.elementsEqual(" Etc/GMT".utf8)
+        else { return nil }
         self.init(milliseconds: time.secondsSince1970 * 1_000)
     }
 
-    /// Reads milliseconds since 1970 in decimal, `1447821281000`. Nil for anything else and for what lies outside ``earliest`` and ``latest``.
+    /// Reads milliseconds since 1970 in decimal, `1447821281000`. Nil for anything else and for what lies outside
+    /// ``earliest`` and ``latest``.
     public init?(millisecondsText text: String) {
         guard text.utf8.count <= 16, let milliseconds = Int64(text), !text.hasPrefix("+") else { return nil }
         guard milliseconds >= Self.earliest, milliseconds <= Self.latest else { return nil }
@@ -61,13 +64,18 @@ private struct DateDigits {
     mutating func civilTime(separator: UInt8) -> CivilTime? {
         let dash = UInt8(ascii: "-")
         let colon = UInt8(ascii: ":")
-        guard let year = number(4), year > 0, take(dash), let month = number(2), take(dash), let day = number(2) else { return nil }
-        guard take(separator), let hour = number(2), take(colon), let minute = number(2), take(colon) else { return nil }
+        guard let year = number(4), year > 0, take(dash), let month = number(2), take(dash), let day = number(2) else {
+            return nil
+        }
+        guard take(separator), let hour = number(2), take(colon), let minute = number(2), take(colon) else {
+            return nil
+        }
         guard let second = number(2) else { return nil }
         return CivilTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 
-    /// The fraction of a second in milliseconds, rounded down; 0 if there is none, nil if a point stands without digits.
+    /// The fraction of a second in milliseconds, rounded down; 0 if there is none, nil if a point stands without
+    /// digits.
     mutating func milliseconds() -> Int64? {
         guard take(UInt8(ascii: ".")) else { return 0 }
         var milliseconds = 0

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A moment as receipts and `verifyReceipt` give it: whole milliseconds since 1970-01-01T00:00:00Z, with Apple's ways to write it.
+/// A moment as receipts and `verifyReceipt` give it: whole milliseconds since 1970-01-01T00:00:00Z, with Apple's ways
+/// to write it.
 ///
 /// Moments before year 1 or after year 9999 do not fit the forms; they become the first or last that does.
 public struct ReceiptDate: Sendable, Hashable, Comparable {
@@ -71,7 +72,9 @@ extension [UInt8] {
     /// Appends `2018-07-15 01:25:37 America/Los_Angeles`.
     mutating func appendPacific(_ date: ReceiptDate) {
         let seconds = date.seconds
-        append(CivilTime(secondsSince1970: seconds + PacificTime.offset(secondsSince1970: seconds)), separator: UInt8(ascii: " "))
+        append(
+            CivilTime(secondsSince1970: seconds + PacificTime.offset(secondsSince1970: seconds)),
+            separator: UInt8(ascii: " "))
         append(literal: " America/Los_Angeles")
     }
 

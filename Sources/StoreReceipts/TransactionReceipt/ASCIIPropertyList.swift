@@ -21,10 +21,12 @@ struct ASCIIPropertyList: Equatable {
         self.entries = entries
     }
 
-    /// Reads a text. Throws ``ReceiptRejection/Code`` `tooLarge`, `truncated`, `trailingData`, `tooDeep` (for dictionaries, arrays and data as
-    /// values) or `malformed` (also for a key that stands twice).
+    /// Reads a text. Throws ``ReceiptRejection/Code`` `tooLarge`, `truncated`, `trailingData`, `tooDeep` (for
+    /// dictionaries, arrays and data as values) or `malformed` (also for a key that stands twice).
     init(text: [UInt8]) throws(ReceiptRejection) {
-        guard text.count <= Self.maximumSize else { throw ReceiptRejection(.tooLarge, "a property list of \(text.count) bytes") }
+        guard text.count <= Self.maximumSize else {
+            throw ReceiptRejection(.tooLarge, "a property list of \(text.count) bytes")
+        }
         var reader = PropertyListReader(text: text)
         entries = try reader.dictionary()
     }
@@ -32,7 +34,8 @@ struct ASCIIPropertyList: Equatable {
     /// The value of a key.
     subscript(key: String) -> String? { entries.first { $0.key == key }?.value }
 
-    /// The text as Apple's server writes it: a tab before each line, line feeds between, nothing after the closing brace.
+    /// The text as Apple's server writes it: a tab before each line, line feeds between, nothing after the closing
+    /// brace.
     var text: [UInt8] {
         var text: [UInt8] = []
         text.append(literal: "{\n")
@@ -92,7 +95,9 @@ private struct PropertyListReader {
             entries.append(ASCIIPropertyList.Entry(key: key, value: value))
         }
         position += 1
-        if peek() != nil { throw ReceiptRejection(.trailingData, "something follows the property list at byte \(position)") }
+        if peek() != nil {
+            throw ReceiptRejection(.trailingData, "something follows the property list at byte \(position)")
+        }
         return entries
     }
 
@@ -111,7 +116,9 @@ private struct PropertyListReader {
         ReceiptRejection(.malformed, "property list at byte \(position): \(reason)")
     }
 
-    private var truncated: ReceiptRejection { ReceiptRejection(.truncated, "the property list ends at byte \(text.count)") }
+    private var truncated: ReceiptRejection {
+        ReceiptRejection(.truncated, "the property list ends at byte \(text.count)")
+    }
 
     private mutating func expect(_ byte: UInt8) throws(ReceiptRejection) {
         guard let next = peek() else { throw truncated }
@@ -136,8 +143,10 @@ private struct PropertyListReader {
         let start = position
         loop: while position < text.count {
             switch text[position] {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "."),
+                UInt8(ascii: "-"):
                 position += 1
             default: break loop
             }
@@ -149,7 +158,8 @@ private struct PropertyListReader {
 
     private mutating func quoted() throws(ReceiptRejection) -> String {
         var bytes: [UInt8] = []
-        // Units of UTF-16 from escapes, until a character that is none ends the run: two of them can make one character.
+        // Units of UTF-16 from escapes, until a character that is none ends the run: two of them can make one
+        // character.
         var units: [UInt16] = []
         while position < text.count {
             let byte = text[position]
@@ -160,7 +170,9 @@ private struct PropertyListReader {
             try flush(&units, to: &bytes)
             position += 1
             if byte == UInt8(ascii: "\"") {
-                guard let string = String(validating: bytes, as: UTF8.self) else { throw malformed("a string is not UTF-8") }
+                guard let string = String(validating: bytes, as: UTF8.self) else {
+                    throw malformed("a string is not UTF-8")
+                }
                 return string
             }
             bytes.append(byte)
@@ -191,7 +203,9 @@ private struct PropertyListReader {
         case UInt8(ascii: "r"): return 0x0D
         case UInt8(ascii: "U"), UInt8(ascii: "u"):
             guard position + 4 <= text.count else { throw truncated }
-            guard let unit = JSONText.hexadecimal(text.span, at: position) else { throw malformed("an escape is not four digits") }
+            guard let unit = JSONText.hexadecimal(text.span, at: position) else {
+                throw malformed("an escape is not four digits")
+            }
             position += 4
             return unit
         case UInt8(ascii: "0")...UInt8(ascii: "7"):

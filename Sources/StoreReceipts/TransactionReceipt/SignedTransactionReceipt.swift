@@ -1,8 +1,8 @@
 import Foundation
 import StoreWire
 
-/// The whole transaction receipt as `SKPaymentTransaction.transactionReceipt` hands it to an app: a property list with the signature, the
-/// purchase and, outside the signature, the environment.
+/// The whole transaction receipt as `SKPaymentTransaction.transactionReceipt` hands it to an app: a property list with
+/// the signature, the purchase and, outside the signature, the environment.
 public struct SignedTransactionReceipt: Sendable, Equatable {
     /// `signature`
     public var signature: TransactionSignature
@@ -16,7 +16,8 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
     public var signingStatus: String?
 
     public init(
-        signature: TransactionSignature, purchaseInfo: [UInt8], environment: StoreEnvironment, pod: String?, signingStatus: String?
+        signature: TransactionSignature, purchaseInfo: [UInt8], environment: StoreEnvironment, pod: String?,
+        signingStatus: String?
     ) {
         self.signature = signature
         self.purchaseInfo = purchaseInfo
@@ -25,7 +26,8 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
         self.signingStatus = signingStatus
     }
 
-    /// Reads a receipt. Throws ``ReceiptRejection`` with what is wrong. `purchase-info` is not read any further; ``receipt()`` does.
+    /// Reads a receipt. Throws ``ReceiptRejection`` with what is wrong. `purchase-info` is not read any further;
+    /// ``receipt()`` does.
     public init(bytes: [UInt8]) throws(ReceiptRejection) {
         let list = try ASCIIPropertyList(text: bytes)
         let environment: StoreEnvironment
@@ -82,13 +84,15 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
         try TransactionReceipt(purchaseInfo: purchaseInfo)
     }
 
-    /// Checks signature and chain at the date of the purchase.
-    ///
-    /// - Parameter verify: Checks the RSA signature over the SHA-1 of the signed bytes with the leaf's key, and the leaf's chain at the date, and
-    ///   gives the SHA-256 fingerprint of the root.
-    /// - Returns: The receipt, or why it was refused.
+    /// Checks the RSA signature over the SHA-1 of the signed bytes with the leaf's key, and the leaf's chain at the
+    /// date, and gives the SHA-256 fingerprint of the root.
+    public typealias Verification = (
+        _ signedBytes: [UInt8], _ signature: [UInt8], _ leaf: [UInt8], _ date: Date
+    ) async -> Result<[UInt8], ReceiptRejection>
+
+    /// The receipt, or why it was refused. Signature and chain are judged at the date of the purchase.
     public func verified(
-        by verify: (_ signedBytes: [UInt8], _ signature: [UInt8], _ leaf: [UInt8], _ date: Date) async -> Result<[UInt8], ReceiptRejection>
+        by verify: Verification
     ) async -> Result<VerifiedTransactionReceipt, ReceiptRejection> {
         let receipt: TransactionReceipt
         do throws(ReceiptRejection) {
@@ -97,14 +101,17 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
             return .failure(error)
         }
         let signedBytes = TransactionSignature.signedBytes(version: signature.version, purchaseInfo: purchaseInfo)
-        return await verify(signedBytes, signature.signature, signature.certificate, receipt.purchaseDate.date).map { fingerprint in
+        let root = await verify(signedBytes, signature.signature, signature.certificate, receipt.purchaseDate.date)
+        return root.map { fingerprint in
             VerifiedTransactionReceipt(receipt: receipt, statedEnvironment: environment, rootFingerprint: fingerprint)
         }
     }
 
     private static func base64(_ key: String, of list: ASCIIPropertyList) throws(ReceiptRejection) -> [UInt8] {
         guard let text = list[key] else { throw ReceiptRejection(.malformed, "\(key) is missing") }
-        guard let bytes = Base64.decoded(text), !bytes.isEmpty else { throw ReceiptRejection(.malformed, "\(key) is not Base64") }
+        guard let bytes = Base64.decoded(text), !bytes.isEmpty else {
+            throw ReceiptRejection(.malformed, "\(key) is not Base64")
+        }
         return bytes
     }
 }

@@ -1,12 +1,14 @@
 extension TransactionReceipt {
-    /// Reads the decoded `purchase-info`. Throws ``ReceiptRejection`` with what is wrong in the property list, or `malformed` for a key that is
-    /// missing or has a value that cannot be.
+    /// Reads the decoded `purchase-info`. Throws ``ReceiptRejection`` with what is wrong in the property list, or
+    /// `malformed` for a key that is missing or has a value that cannot be.
     public init(purchaseInfo: [UInt8]) throws(ReceiptRejection) {
         let reader = PurchaseInfoReader(try ASCIIPropertyList(text: purchaseInfo))
         guard let quantity = Int64(try reader.required("quantity")), quantity > 0 else {
             throw ReceiptRejection(.malformed, "quantity is not a number above 0")
         }
-        guard let purchaseDate = try reader.date("purchase-date") else { throw PurchaseInfoReader.missing("purchase-date") }
+        guard let purchaseDate = try reader.date("purchase-date") else {
+            throw PurchaseInfoReader.missing("purchase-date")
+        }
         guard let originalPurchaseDate = try reader.date("original-purchase-date") else {
             throw PurchaseInfoReader.missing("original-purchase-date")
         }
@@ -36,7 +38,8 @@ extension TransactionReceipt {
     /// `purchase-info` before Base64, the property list that is signed.
     public var purchaseInfo: [UInt8] { ASCIIPropertyList(entries: entries).text }
 
-    /// The lines of the property list, all forms of the dates included. `verifyReceipt` answers with the same, hyphens replaced.
+    /// The lines of the property list, all forms of the dates included. `verifyReceipt` answers with the same, hyphens
+    /// replaced.
     public var entries: [Entry] {
         var entries: [Entry] = []
         func add(_ key: String, _ value: String?) {
@@ -129,7 +132,9 @@ private struct PurchaseInfoReader {
             return date
         }
         guard let text = list[readable] else { return nil }
-        guard let date = ReceiptDate(gmt: text.utf8) else { throw ReceiptRejection(.malformed, "\(readable) is not a date") }
+        guard let date = ReceiptDate(gmt: text.utf8) else {
+            throw ReceiptRejection(.malformed, "\(readable) is not a date")
+        }
         return date
     }
 }

@@ -1,7 +1,8 @@
-/// What an iOS 6 transaction receipt says of one purchase (its `purchase-info`). A value of this type proves nothing; only
-/// ``VerifiedTransactionReceipt`` does.
+/// What an iOS 6 transaction receipt says of one purchase (its `purchase-info`). A value of this type proves nothing;
+/// only ``VerifiedTransactionReceipt`` does.
 ///
-/// Keys and forms are those of receipts of Apple's server of 2011 to 2021; Apple has never documented them beyond `verifyReceipt`.
+/// Keys and forms are those of receipts of Apple's server of 2011 to 2021; Apple has never documented them beyond
+/// `verifyReceipt`.
 public struct TransactionReceipt: Sendable, Equatable {
     /// One line of the property list.
     public struct Entry: Sendable, Hashable {
@@ -40,7 +41,8 @@ public struct TransactionReceipt: Sendable, Equatable {
     public var appItemID: String?
     /// `version-external-identifier`; production only.
     public var versionExternalIdentifier: String?
-    /// `expires-date` (in milliseconds), `expires-date-formatted` and `-formatted-pst`; only of auto-renewable subscriptions.
+    /// `expires-date` (in milliseconds), `expires-date-formatted` and `-formatted-pst`; only of auto-renewable
+    /// subscriptions.
     public var expiresDate: ReceiptDate?
     /// `web-order-line-item-id`; only of auto-renewable subscriptions.
     public var webOrderLineItemID: String?
@@ -50,7 +52,8 @@ public struct TransactionReceipt: Sendable, Equatable {
     public var isInIntroOfferPeriod: Bool?
     /// `hosted-iap-version`; only with hosted content.
     public var hostedIAPVersion: String?
-    /// Every other key, as it stands and in its order. Keys that this type has properties for are not written from here.
+    /// Every other key, as it stands and in its order. Keys that this type has properties for are not written from
+    /// here.
     public var otherEntries: [Entry]
 
     public init(
@@ -58,7 +61,8 @@ public struct TransactionReceipt: Sendable, Equatable {
         bundleVersion: String, purchaseDate: ReceiptDate, originalPurchaseDate: ReceiptDate, itemID: String? = nil,
         uniqueIdentifier: String? = nil, uniqueVendorIdentifier: String? = nil, appItemID: String? = nil,
         versionExternalIdentifier: String? = nil, expiresDate: ReceiptDate? = nil, webOrderLineItemID: String? = nil,
-        isTrialPeriod: Bool? = nil, isInIntroOfferPeriod: Bool? = nil, hostedIAPVersion: String? = nil, otherEntries: [Entry] = []
+        isTrialPeriod: Bool? = nil, isInIntroOfferPeriod: Bool? = nil, hostedIAPVersion: String? = nil,
+        otherEntries: [Entry] = []
     ) {
         self.quantity = quantity
         self.productID = productID

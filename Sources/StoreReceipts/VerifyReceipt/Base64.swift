@@ -1,11 +1,11 @@
 /// Standard Base64 (RFC 4648, section 4), straight between byte buffers.
 ///
-/// Reading is strict: the alphabet with `+` and `/`, padding where it is due, no bits left over. Line breaks (CR, LF) between characters are
-/// passed over, since many clients send receipts wrapped in lines; a space is not, since that is what becomes of a `+` that was not
-/// URL-encoded, and Apple answers such a receipt with 21002.
+/// Reading is strict: the alphabet with `+` and `/`, padding where it is due, no bits left over. Line breaks (CR, LF)
+/// between characters are passed over, since many clients send receipts wrapped in lines; a space is not, since that is
+/// what becomes of a `+` that was not URL-encoded, and Apple answers such a receipt with 21002.
 public enum Base64 {
-    /// The bytes that the text stands for, or nil if it is not Base64. At most three quarters of the text's size is allocated (and once the
-    /// text's size if it has line breaks).
+    /// The bytes that the text stands for, or nil if it is not Base64. At most three quarters of the text's size is
+    /// allocated (and once the text's size if it has line breaks).
     public static func decoded(_ text: Span<UInt8>) -> [UInt8]? {
         let (bytes, end) = decodedPrefix(text, from: 0)
         return end == text.count ? bytes : decodedWithoutLineBreaks(text)
@@ -47,8 +47,8 @@ public enum Base64 {
         }
     }
 
-    /// Decodes the text from an index on for as long as it is Base64 without line breaks. `end` is the index of the first byte that does not
-    /// belong to a whole group of four or the padded last group.
+    /// Decodes the text from an index on for as long as it is Base64 without line breaks. `end` is the index of the
+    /// first byte that does not belong to a whole group of four or the padded last group.
     static func decodedPrefix(_ text: Span<UInt8>, from start: Int) -> (bytes: [UInt8], end: Int) {
         let values = values.span
         var index = start
@@ -63,7 +63,8 @@ public enum Base64 {
                 output.append(UInt8(truncatingIfNeeded: group))
                 index += 4
             }
-            // What stopped it: the last group with its padding, the end, or something else, which is left to the caller.
+            // What stopped it: the last group with its padding, the end, or something else, which is left to the
+            // caller.
             guard index + 4 <= text.count, text[index + 3] == pad else { return }
             let first = values[Int(text[index])] << 18 | values[Int(text[index + 1])] << 12
             if text[index + 2] == pad {
@@ -97,7 +98,8 @@ public enum Base64 {
 
     /// Above every group of four characters.
     private static let limit: UInt32 = 1 << 24
-    /// A byte's value in the alphabet. What is not in it has a value that is not below ``limit`` in any of the four places of a group.
+    /// A byte's value in the alphabet. What is not in it has a value that is not below ``limit`` in any of the four
+    /// places of a group.
     private static let values: [UInt32] = {
         var values = [UInt32](repeating: 0xFFFF_FFC0, count: 256)
         for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt32(value) }

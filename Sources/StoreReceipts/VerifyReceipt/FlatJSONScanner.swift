@@ -1,5 +1,6 @@
-/// Reads a JSON object (RFC 8259) in one pass, member by member, without building it. Everything is checked, also what is skipped: grammar,
-/// UTF-8, pairs of surrogates, depth. It reads only from the span that it is handed each time, so that it can be kept in a variable.
+/// Reads a JSON object (RFC 8259) in one pass, member by member, without building it. Everything is checked, also what
+/// is skipped: grammar, UTF-8, pairs of surrogates, depth. It reads only from the span that it is handed each time, so
+/// that it can be kept in a variable.
 struct FlatJSONScanner {
     /// What is wrong, and at which byte.
     struct Failure: Error, Equatable {
@@ -23,7 +24,8 @@ struct FlatJSONScanner {
         try expect(UInt8(ascii: "{"), json, "there is no object")
     }
 
-    /// The next member's name, after which its value must be read; nil at the end of the object. `isFirst` for the first call of an object.
+    /// The next member's name, after which its value must be read; nil at the end of the object. `isFirst` for the
+    /// first call of an object.
     mutating func nextName(_ json: Span<UInt8>, isFirst: Bool) throws(Failure) -> StringToken? {
         if take(UInt8(ascii: "}"), json) { return nil }
         if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two members") }
@@ -162,7 +164,9 @@ struct FlatJSONScanner {
         }
         if position < json.count, json[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if position < json.count, json[position] == UInt8(ascii: "+") || json[position] == UInt8(ascii: "-") { position += 1 }
+            if position < json.count, json[position] == UInt8(ascii: "+") || json[position] == UInt8(ascii: "-") {
+                position += 1
+            }
             try digits(json)
         }
     }
@@ -177,11 +181,14 @@ struct FlatJSONScanner {
     private mutating func escape(_ json: Span<UInt8>) throws(Failure) {
         guard position + 1 < json.count else { throw failure("a string does not end") }
         switch json[position + 1] {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"),
             UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 2
         case UInt8(ascii: "u"):
-            guard let first = JSONText.hexadecimal(json, at: position + 2) else { throw failure("an escape is not four hexadecimal digits") }
+            guard let first = JSONText.hexadecimal(json, at: position + 2) else {
+                throw failure("an escape is not four hexadecimal digits")
+            }
             if !UTF16.isSurrogate(first) {
                 position += 6
                 return
@@ -209,8 +216,12 @@ struct FlatJSONScanner {
         case 0xF4: (length, second) = (4, 0x80...0x8F)
         default: throw failure("a string is not UTF-8")
         }
-        guard position + length <= json.count, second.contains(json[position + 1]) else { throw failure("a string is not UTF-8") }
-        for index in position + 2..<position + length where json[index] & 0xC0 != 0x80 { throw failure("a string is not UTF-8") }
+        guard position + length <= json.count, second.contains(json[position + 1]) else {
+            throw failure("a string is not UTF-8")
+        }
+        for index in position + 2..<position + length where json[index] & 0xC0 != 0x80 {
+            throw failure("a string is not UTF-8")
+        }
         position += length
     }
 }

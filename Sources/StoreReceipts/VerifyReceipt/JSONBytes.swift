@@ -1,5 +1,5 @@
-/// JSON as it is written, straight into bytes and in the order of the calls. Names are literals of ASCII without escapes. There are no spaces
-/// and line breaks, and slashes stand as they are.
+/// JSON as it is written, straight into bytes and in the order of the calls. Names are literals of ASCII without
+/// escapes. There are no spaces and line breaks, and slashes stand as they are.
 struct JSONBytes {
     private(set) var bytes: [UInt8] = []
 

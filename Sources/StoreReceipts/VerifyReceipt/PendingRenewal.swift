@@ -1,4 +1,5 @@
-/// An element of `pending_renewal_info` (Apple's "responseBody.Pending_renewal_info"). On the wire every value is a string.
+/// An element of `pending_renewal_info` (Apple's "responseBody.Pending_renewal_info"). On the wire every value is a
+/// string.
 public struct PendingRenewal: Sendable, Equatable {
     /// `expiration_intent`, why a subscription ended.
     public enum ExpirationIntent: Int64, Sendable, CaseIterable {
@@ -38,7 +39,8 @@ public struct PendingRenewal: Sendable, Equatable {
 
     public init(
         autoRenewProductID: String, productID: String, originalTransactionID: String, autoRenewStatus: Bool,
-        expirationIntent: ExpirationIntent? = nil, isInBillingRetryPeriod: Bool? = nil, gracePeriodExpiresDate: ReceiptDate? = nil,
+        expirationIntent: ExpirationIntent? = nil, isInBillingRetryPeriod: Bool? = nil,
+        gracePeriodExpiresDate: ReceiptDate? = nil,
         priceConsentStatus: Bool? = nil, priceIncreaseStatus: Bool? = nil, offerCodeRefName: String? = nil,
         promotionalOfferID: String? = nil
     ) {

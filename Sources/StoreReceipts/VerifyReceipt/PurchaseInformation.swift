@@ -1,4 +1,5 @@
-/// An element of `in_app` or `latest_receipt_info` (Apple's "responseBody.Latest_receipt_info"). On the wire every value is a string.
+/// An element of `in_app` or `latest_receipt_info` (Apple's "responseBody.Latest_receipt_info"). On the wire every
+/// value is a string.
 public struct PurchaseInformation: Sendable, Equatable {
     /// `in_app_ownership_type`.
     public enum Ownership: String, Sendable, CaseIterable {
@@ -44,7 +45,8 @@ public struct PurchaseInformation: Sendable, Equatable {
     public var appAccountToken: String?
 
     public init(
-        quantity: Int64, productID: String, transactionID: String, originalTransactionID: String, purchaseDate: ReceiptDate,
+        quantity: Int64, productID: String, transactionID: String, originalTransactionID: String,
+        purchaseDate: ReceiptDate,
         originalPurchaseDate: ReceiptDate, expiresDate: ReceiptDate? = nil, webOrderLineItemID: String? = nil,
         isTrialPeriod: Bool = false, isInIntroOfferPeriod: Bool? = nil, cancellationDate: ReceiptDate? = nil,
         cancellationReason: Int64? = nil, isUpgraded: Bool = false, promotionalOfferID: String? = nil,
@@ -71,8 +73,8 @@ public struct PurchaseInformation: Sendable, Equatable {
         self.appAccountToken = appAccountToken
     }
 
-    /// What a receipt says of a purchase. Receipts do not hold the reason of a cancellation, the group, the offer code, the account token or
-    /// the ownership; the first four stay empty, and the last is the caller's.
+    /// What a receipt says of a purchase. Receipts do not hold the reason of a cancellation, the group, the offer code,
+    /// the account token or the ownership; the first four stay empty, and the last is the caller's.
     public init(_ purchase: InAppPurchase, ownership: Ownership? = .purchased) {
         let isSubscription = purchase.expiresDate != nil
         let purchaseDate = ReceiptDate(purchase.purchaseDate)
@@ -93,21 +95,23 @@ public struct PurchaseInformation: Sendable, Equatable {
         )
     }
 
-    /// What `exclude-old-transactions` leaves: of each subscription (one original transaction) the entry that expires last, and everything that
-    /// is not a subscription. The order is kept.
+    /// What `exclude-old-transactions` leaves: of each subscription (one original transaction) the entry that expires
+    /// last, and everything that is not a subscription. The order is kept.
     public static func excludingOldTransactions(_ purchases: [PurchaseInformation]) -> [PurchaseInformation] {
         var newest: [String: Int] = [:]
         for (index, purchase) in purchases.enumerated() {
             guard let expiresDate = purchase.expiresDate else { continue }
             if let known = newest[purchase.originalTransactionID], let knownDate = purchases[known].expiresDate {
-                // Of an upgrade, the old entry was cut short and the new one is bought later, even if both end together.
+                // Of an upgrade, the old entry was cut short and the new one is bought later, even if both end
+                // together.
                 let isNewer = (expiresDate, purchase.purchaseDate) > (knownDate, purchases[known].purchaseDate)
                 guard isNewer else { continue }
             }
             newest[purchase.originalTransactionID] = index
         }
         return purchases.enumerated()
-            .filter { index, purchase in purchase.expiresDate == nil || newest[purchase.originalTransactionID] == index }
+            .filter { index, purchase in purchase.expiresDate == nil || newest[purchase.originalTransactionID] == index
+            }
             .map { $0.element }
     }
 }

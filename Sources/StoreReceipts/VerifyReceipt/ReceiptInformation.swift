@@ -27,8 +27,8 @@ public struct ReceiptInformation: Sendable, Equatable {
     /// `in_app`
     public var inApp: [PurchaseInformation]
 
-    /// What the receipt says, with the date of the request. `in_app` is ``PurchaseInformation/init(_:ownership:)`` of each purchase; a caller
-    /// that knows more of them than the receipt does replaces it.
+    /// What the receipt says, with the date of the request. `in_app` is ``PurchaseInformation/init(_:ownership:)`` of
+    /// each purchase; a caller that knows more of them than the receipt does replaces it.
     public init(_ receipt: AppReceipt, requestDate: ReceiptDate) {
         receiptType = receipt.receiptType
         appItemID = receipt.appItemID

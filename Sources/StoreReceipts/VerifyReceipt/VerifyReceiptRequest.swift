@@ -1,7 +1,7 @@
 import StoreWire
 
-/// The body of `POST /verifyReceipt`: a JSON object with `receipt-data`, `password` and `exclude-old-transactions` (Apple's "requestBody").
-/// Its content type does not matter, unknown members are passed over.
+/// The body of `POST /verifyReceipt`: a JSON object with `receipt-data`, `password` and `exclude-old-transactions`
+/// (Apple's "requestBody"). Its content type does not matter, unknown members are passed over.
 public struct VerifyReceiptRequest: Sendable, Equatable {
     /// `receipt-data`, decoded: a PKCS#7 app receipt or an iOS 6 transaction receipt; ``ReceiptKind`` tells which.
     public var receiptData: [UInt8]
@@ -51,7 +51,8 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
         try self.init(body: body.span)
     }
 
-    /// Reads a body in one pass; the receipt is decoded on the way. Bodies over ``StoreLimits/verifyReceiptRequest`` bytes are refused.
+    /// Reads a body in one pass; the receipt is decoded on the way. Bodies over ``StoreLimits/verifyReceiptRequest``
+    /// bytes are refused.
     public init(body: Span<UInt8>) throws(Failure) {
         guard body.count <= StoreLimits.verifyReceiptRequest else {
             throw Failure(.malformedReceipt, "the body is over \(StoreLimits.verifyReceiptRequest) bytes")
@@ -65,7 +66,8 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
         if let complaint = reader.complaint { throw Failure(.malformedReceipt, complaint) }
         guard let receiptData = reader.receiptData else { throw Failure(.malformedReceipt, "receipt-data is missing") }
         self.init(
-            receiptData: receiptData, password: reader.password, excludeOldTransactions: reader.excludeOldTransactions ?? false
+            receiptData: receiptData, password: reader.password,
+            excludeOldTransactions: reader.excludeOldTransactions ?? false
         )
     }
 
@@ -81,7 +83,8 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
     }
 }
 
-/// Collects the members of a request. A wrong member is only noted until the whole body has been seen to be JSON, which comes first.
+/// Collects the members of a request. A wrong member is only noted until the whole body has been seen to be JSON, which
+/// comes first.
 private struct VerifyReceiptRequestReader {
     private(set) var receiptData: [UInt8]?
     private(set) var password: String?

@@ -45,7 +45,9 @@ extension JSONBytes {
         if let status = subscription?.autoRenewStatus { member("auto_renew_status", number: status ? 1 : 0) }
         if let intent = subscription?.expirationIntent { member("expiration_intent", quotedNumber: intent.rawValue) }
         if let productID = subscription?.autoRenewProductID { member("auto_renew_product_id", productID) }
-        if let retries = subscription?.isInBillingRetryPeriod { member("is_in_billing_retry_period", quotedDigit: retries) }
+        if let retries = subscription?.isInBillingRetryPeriod {
+            member("is_in_billing_retry_period", quotedDigit: retries)
+        }
         if let subscription {
             beginObject(subscription.isExpired ? "latest_expired_receipt_info" : "latest_receipt_info")
             members(of: subscription.latest)
@@ -129,11 +131,14 @@ extension JSONBytes {
         if let identifier = renewal.promotionalOfferID { member("promotional_offer_id", identifier) }
     }
 
-    /// The keys of the property list with underscores for hyphens. `expires_date` is in milliseconds here, and its readable forms have names
-    /// of their own: the opposite of the answer to an app receipt.
+    /// The keys of the property list with underscores for hyphens. `expires_date` is in milliseconds here, and its
+    /// readable forms have names of their own: the opposite of the answer to an app receipt.
     private mutating func members(of receipt: TransactionReceipt) {
         for entry in receipt.entries {
-            member(named: String(decoding: entry.key.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 }, as: UTF8.self), entry.value)
+            member(
+                named: String(
+                    decoding: entry.key.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 }, as: UTF8.self),
+                entry.value)
         }
     }
 }

@@ -64,7 +64,8 @@ public struct TransactionReceiptResponse: Sendable, Equatable {
         public var latest: TransactionReceipt
         /// Whether it has expired, which makes `status` 21006.
         public var isExpired: Bool
-        /// `latest_receipt` before Base64: the newest transaction receipt, the whole property list. Left out once expired.
+        /// `latest_receipt` before Base64: the newest transaction receipt, the whole property list. Left out once
+        /// expired.
         public var latestReceipt: [UInt8]?
         /// `auto_renew_status`, a number: 1 or 0.
         public var autoRenewStatus: Bool?
@@ -76,7 +77,8 @@ public struct TransactionReceiptResponse: Sendable, Equatable {
         public var isInBillingRetryPeriod: Bool?
 
         public init(
-            latest: TransactionReceipt, isExpired: Bool, latestReceipt: [UInt8]?, autoRenewStatus: Bool?, autoRenewProductID: String?,
+            latest: TransactionReceipt, isExpired: Bool, latestReceipt: [UInt8]?, autoRenewStatus: Bool?,
+            autoRenewProductID: String?,
             expirationIntent: PendingRenewal.ExpirationIntent? = nil, isInBillingRetryPeriod: Bool? = nil
         ) {
             self.latest = latest
@@ -100,10 +102,12 @@ public struct TransactionReceiptResponse: Sendable, Equatable {
     }
 }
 
-/// The answer to a request that was not met: the status, and beside it what Apple's answers with that status have been seen to hold.
+/// The answer to a request that was not met: the status, and beside it what Apple's answers with that status have been
+/// seen to hold.
 ///
-/// 21000, 21002, 21007 and 21008 stand alone (`{"status":21007}`, to the byte: there are clients that compare it as text); 21003 and 21004
-/// come with `environment`; 21005, 21009, 21010 and 21100 to 21199 with `environment` and `is_retryable`.
+/// 21000, 21002, 21007 and 21008 stand alone (`{"status":21007}`, to the byte: there are clients that compare it as
+/// text); 21003 and 21004 come with `environment`; 21005, 21009, 21010 and 21100 to 21199 with `environment` and
+/// `is_retryable`.
 public struct VerifyReceiptFailure: Sendable, Equatable {
     /// `status`
     public var status: VerifyReceiptStatus

@@ -20,7 +20,8 @@ public struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
     public static let secretMismatch = VerifyReceiptStatus(rawValue: 21_004)
     /// The receipt server is not available.
     public static let unavailable = VerifyReceiptStatus(rawValue: 21_005)
-    /// Valid, but the subscription has expired: only for transaction receipts in the manner of iOS 6, which are answered all the same.
+    /// Valid, but the subscription has expired: only for transaction receipts in the manner of iOS 6, which are
+    /// answered all the same.
     public static let subscriptionExpired = VerifyReceiptStatus(rawValue: 21_006)
     /// A receipt of the sandbox that was sent to production.
     public static let sandboxReceipt = VerifyReceiptStatus(rawValue: 21_007)
@@ -76,7 +77,8 @@ public struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
                 }
             case .accountNotFound: .accountNotFound
             case .ordered(let number):
-                // Only what Apple calls temporary can be ordered; an order for anything else would make a good receipt a bad one.
+                // Only what Apple calls temporary can be ordered; an order for anything else would make a good receipt
+                // a bad one.
                 Self(rawValue: number).isRetryable ? Self(rawValue: number) : .dataAccess
             }
     }
@@ -86,7 +88,8 @@ public struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
         self =
             switch code {
             case .malformed, .truncated, .trailingData, .tooDeep, .tooLarge: .malformedReceipt
-            case .unsupportedAlgorithm, .badSignature, .unknownIssuer, .wrongChain, .missingMarker, .expired, .wrongBundleID,
+            case .unsupportedAlgorithm, .badSignature, .unknownIssuer, .wrongChain, .missingMarker, .expired,
+                .wrongBundleID,
                 .wrongVersion, .wrongDeviceHash:
                 .notAuthenticated
             }
