@@ -50,7 +50,7 @@ private func value(_ database: Database) async throws -> Int {
             ]
             for (sql, code, details) in cases {
                 let error = await expect(code) { try await database.write { try $0.execute(sql) } }
-                if let word = details[backend] { #expect(error?.detail.contains(word) == true) }
+                if let word = details[backend] { #expect(error?.detail.contains(word) == true, "\(error?.detail ?? "")") }
                 #expect(error?.detail.contains("secret") == false)
             }
             #expect(try await database.read { try $0.queryOne("SELECT COUNT(*) FROM entry")?.int(0) } == 0)
