@@ -18,7 +18,8 @@ struct AppReceiptFixtureTests {
                 for (purchase, fields) in zip(container.receipt.inApp, purchases) { try compare(purchase, fields) }
             case "unknown":
                 for (type, hex) in try #require(value as? [String: String]) {
-                    #expect(container.receipt.other(Int64(type))?.hex == hex, "attribute \(type)")
+                    // The fixtures show 40 octets of long values.
+                    #expect(container.receipt.other(Int64(type))?.prefix(40).map { $0 }.hex == hex, "attribute \(type)")
                 }
             case "types":
                 try compareTypes(container.receipt, try #require(value as? [String: Int]))

@@ -27,6 +27,22 @@ struct HostileReceiptTests {
         }
     }
 
+    /// The one bit that a certificate's own signature does not cover: how many bits of that signature's last octet do not count.
+    @Test func aCertificateHasOneEncoding() async throws {
+        var made = chain
+        // The last bit must be zero, or X.509 refuses to leave it out.
+        while made.leaf.last.map({ $0 & 1 }) != 0 { made = try TestChain().make() }
+        var leaf = made.leaf
+        #expect(leaf[leaf.count - 257] == 0)
+        leaf[leaf.count - 257] = 1
+        let whole = try made.signer().sign(.sample(purchases: 1)).bytes
+        let start = try #require(whole.indices.first { whole[$0...].starts(with: made.leaf) })
+        let forged = whole[..<start] + leaf + whole[(start + leaf.count)...]
+        let fresh = try ReceiptVerifier(roots: [made.root])
+        #expect(await fresh.verify(whole, expecting: ReceiptExpectation()).refusal == nil)
+        #expect(await fresh.verify(Array(forged), expecting: ReceiptExpectation()).refusal == .malformed)
+    }
+
     @Test func everyPrefixIsTruncated() async throws {
         for count in bytes.indices {
             let answer = await verifier.verify(Array(bytes[..<count]), expecting: ReceiptExpectation())
@@ -71,8 +87,8 @@ struct HostileReceiptTests {
 
     @Test(arguments: [0x30, 0x24, 0xa0] as [UInt8])
     func deepNestingIsRefused(tag: UInt8) async throws {
-        let indefinite = Array(repeating: [tag, 0x80], count: 100_000).flatMap { $0 }
-        let closed = indefinite + Array(repeating: 0, count: 200_000)
+        let indefinite: [UInt8] = (0..<100_000).flatMap { _ in [tag, 0x80] }
+        let closed = indefinite + [UInt8](repeating: 0, count: 200_000)
         var definite: [UInt8] = []
         for _ in 0..<200 { definite = DERWriter.element(tag, definite) }
         #expect(await verifier.verify(indefinite, expecting: ReceiptExpectation()).refusal == .tooDeep)
@@ -95,7 +111,7 @@ struct HostileReceiptTests {
         let huge = [UInt8](repeating: 0x30, count: (16 << 20) + 1)
         #expect(await verifier.verify(huge, expecting: ReceiptExpectation()).refusal == .tooLarge)
         let strict = try ReceiptVerifier(
-            roots: [chain.root], limits: ReceiptLimits(byteCount: 1 << 20, attributeCount: 40)
+            roots: [chain.root], limits: ReceiptLimits(byteCount: 1 << 20, attributeCount: 45)
         )
         #expect(await strict.verify(bytes, expecting: ReceiptExpectation()).refusal == nil)
         let many = try chain.signer().sign(.sample(purchases: 2)).bytes

@@ -51,7 +51,7 @@ extension AppReceipt {
     var inOrderOfEncoding: AppReceipt {
         get throws {
             var copy = self
-            copy.inApp = try copy.inApp.map { purchase in
+            copy.inApp = copy.inApp.map { purchase in
                 var purchase = purchase
                 purchase.otherAttributes.sort { $0.encoding.lexicographicallyPrecedes($1.encoding) }
                 return purchase

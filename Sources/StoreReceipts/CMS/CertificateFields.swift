@@ -21,6 +21,13 @@ struct CertificateFields {
         _ = try body.next(BERTag.sequence, "a validity")
         subject = try body.next(BERTag.sequence, "a subject").whole
         publicKeyInfo = try body.next(BERTag.sequence, "a public key").whole
+        _ = try outer.next(BERTag.sequence, "a certificate's signature algorithm")
+        let signature = try outer.next(BERTag.bitString, "a certificate's signature").content
+        try outer.expectEnd("a certificate")
+        // Unused bits would be ignored further on, so that one certificate had several encodings.
+        guard !signature.isEmpty, bytes[signature.lowerBound] == 0 else {
+            throw ReceiptRejection(.malformed, "a certificate's signature is not whole octets")
+        }
     }
 
     /// The RSA key. Keys of other kinds, below `minimumBits` or above 4096 bits (which cost too much to check) are `unsupportedAlgorithm`.
