@@ -79,7 +79,10 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits", swiftSettings: strict),
+        .target(
+            name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits", exclude: ["MonkeyCredits.storekit"],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command", swiftSettings: strict
         ),
@@ -171,7 +174,7 @@ let package = Package(
         ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "StoreKitTests", dependencies: ["StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "StoreKitTests", dependencies: ["MonkeyCredits", "StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
