@@ -52,8 +52,10 @@ struct ModuleTable {
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(
-            ["HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
-            outside: ["HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle"]
+            ["Database", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
+            outside: [
+                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle", "UnixSignals",
+            ]
         ),
 
         // The merchant's column. It cannot see the store's.
