@@ -181,7 +181,7 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "MonkeyCredits", "StoreKit", "StoreServer", "TestSupport",
+                "MonkeyCredits", "StoreKit", "StoreServer", "TestSupport", "monkey-credits",
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict

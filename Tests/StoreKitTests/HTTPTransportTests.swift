@@ -6,7 +6,7 @@ import Testing
 @testable import StoreKit
 
 /// Serves a ``FakeStore`` over HTTP on a free port.
-private func withServer(_ store: FakeStore, _ body: @escaping @Sendable (URL) async throws -> Void) async throws {
+func withServer(_ store: FakeStore, _ body: @escaping @Sendable (URL) async throws -> Void) async throws {
     let router = Router()
     let routes: [StoreRoute] = [.signIn, .products, .purchases, .appReceipt]
     for route in routes {
@@ -19,11 +19,14 @@ private func withServer(_ store: FakeStore, _ body: @escaping @Sendable (URL) as
         return try await respond(store, .unfinishedTransactions("com.example.monkeys", after: after), request)
     }
     router.post("/device/v1/transactions/:id/finish") { request, context in
-        try await respond(store, .finish(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)), request)
+        try await respond(
+            store, .finish(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)), request)
     }
     router.post("/device/v1/transactions/:id/receipt") { request, context in
         try await respond(
-            store, .transactionReceipt(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)), request)
+            store,
+            .transactionReceipt(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)),
+            request)
     }
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let application = Application(
@@ -80,5 +83,61 @@ struct HTTPTransportTests {
     func `other addresses are refused`(text: String) throws {
         let url = try #require(URL(string: text))
         #expect(HTTPTransport(store: url) == nil)
+    }
+}
+
+@Suite("The monkey-credits command", .timeLimit(.minutes(1)))
+struct MonkeyCreditsCommandTests {
+    private static var command: URL? {
+        Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("monkey-credits")
+    }
+
+    private static func run(_ device: TestDevice, _ store: URL, _ arguments: String...) async throws -> (Int32, String)
+    {
+        let passwordFile = device.folder.appendingPathComponent("password")
+        try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
+        try Data("bananas\n".utf8).write(to: passwordFile)
+        let process = Process()
+        let command: URL = try #require(Self.command)
+        process.executableURL = command
+        process.arguments = arguments
+        process.environment = [
+            "CORNERSTORE_STORE": store.absoluteString,
+            "CORNERSTORE_DEVICE": device.folder.appendingPathComponent("device").path,
+            "CORNERSTORE_SHEET": "approve", "CORNERSTORE_ACCOUNT": "monkey@example.com",
+            "CORNERSTORE_PASSWORD_FILE": passwordFile.path,
+            "MONKEY_CREDITS_FOLDER": device.folder.appendingPathComponent("app").path,
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = FileHandle.nullDevice
+        return try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { process in
+                let text = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+                continuation.resume(returning: (process.terminationStatus, String(decoding: text, as: UTF8.self)))
+            }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    @Test func `a crash after delivery loses nothing, and grants once`() async throws {
+        let device = try TestDevice()
+        try await withServer(device.store) { store in
+            let bought = try await Self.run(device, store, "--buy", "credits5", "--quantity", "2")
+            #expect(bought == (0, "10 credits bought.\nMonkey credits: 10\n"))
+            let crashed = try await Self.run(device, store, "--buy", "credits10", "--crash-after", "purchased")
+            #expect(crashed.0 == 9)
+            #expect(try await Self.run(device, store, "--balance") == (0, "10\n"))
+            #expect(device.store.unfinishedCount == 1)
+            let second = try await Self.run(device, store, "--exit-when-idle")
+            #expect(second.0 == 0)
+            #expect(second.1.contains("10 credits bought.\nMonkey credits: 20\n"))
+            #expect(try await Self.run(device, store, "--exit-when-idle") == (0, "Monkey credits: 20\n"))
+            #expect(device.store.unfinishedCount == 0)
+            #expect(device.store.purchases.count == 2)
+            device.store.change { $0.isDown = true }
+            #expect(try await Self.run(device, store, "--buy", "credits5") == (1, "Network down?\n"))
+        }
     }
 }

@@ -22,7 +22,8 @@ final class TestDevice: Sendable {
         sheet: any PaymentSheet = .automatic(StoreCredentials(email: "monkey@example.com", password: "bananas"))
     ) -> StoreKitConfiguration {
         var configuration = StoreKitConfiguration(
-            store: URL(string: "http://127.0.0.1:1"), bundleIdentifier: Self.bundleID, deviceFolder: folder, sheet: sheet)
+            store: URL(string: "http://127.0.0.1:1"), bundleIdentifier: Self.bundleID, deviceFolder: folder,
+            sheet: sheet)
         configuration.callbackQueue = DispatchQueue(label: "callbacks")
         return configuration
     }
@@ -38,7 +39,11 @@ final class TestDevice: Sendable {
 
     static func key(_ number: Int) -> UUID {
         withUnsafeBytes(of: UInt64(number).bigEndian) { bytes in
-            UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]))
+            UUID(
+                uuid: (
+                    0, 0, 0, 0, 0, 0, 0, 0, bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6],
+                    bytes[7]
+                ))
         }
     }
 
@@ -89,7 +94,7 @@ final class ManualTimer: RetryTimer {
             defer { state.bodies = [] }
             return state.bodies
         }
-        bodies.forEach { $0() }
+        for body in bodies { body() }
     }
 }
 
