@@ -38,7 +38,7 @@ public enum CornerstoreCatalogFile {
         }
         if reader.member("apps") == nil { reader.missing("apps", "it is the list of apps") }
         let apps = reader.objects("apps", kind: "app", limit: CatalogLimits.apps).compactMap { app($0, reading) }
-        _ = reader.unknown()
+        reader.refuseUnread()
         var seen: Set<BundleID> = []
         for app in apps where !seen.insert(app.bundleID).inserted {
             reader.problem("apps", "the app \(app.bundleID) is described twice; keep one")

@@ -91,7 +91,7 @@ extension ObjectReader {
     func availability() -> CatalogAvailability {
         guard let reader = object("availability", kind: "availability") else { return .everywhere }
         let (only, except) = (reader.countries("only"), reader.countries("except"))
-        _ = reader.unknown()
+        reader.refuseUnread()
         switch (only, except) {
         case (let only?, nil): return .only(only)
         case (nil, let except?): return .except(except)

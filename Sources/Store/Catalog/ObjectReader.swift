@@ -181,11 +181,16 @@ final class ObjectReader {
             return Dictionary(unread.compactMap { key in members[key].map { (key, $0.value.value) } }, uniquingKeysWith: { $1 })
         }
         let kept = entries("xcode")
+        refuseUnread()
+        return Dictionary(kept.map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
+    }
+
+    /// A problem for each key that was not asked for.
+    func refuseUnread() {
         for key in unread.sorted(by: { (members[$0]?.line ?? 0, $0) < (members[$1]?.line ?? 0, $1) }) {
             guard let member = members[key] else { continue }
             let place = SourceNode(content: .null, line: member.line, column: 1)
             reading.problem(place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or take it out")
         }
-        return Dictionary(kept.map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
     }
 }
