@@ -32,10 +32,16 @@ import Testing
         (#""0.99""#, #""99999999""#, 4, "products[0].displayPrice", "is not a price"),
         (#""0.99""#, #"0.99"#, 4, "products[0].displayPrice", "a number stands where a string should"),
         (#""displayPrice": "0.99", "#, "", 3, "products[0].displayPrice", "is missing"),
-        (#""type": "Consumable""#, #""type": "Consumeable""#, 4, "products[0].type", "it is one of Consumable, NonConsumable"),
+        (
+            #""type": "Consumable""#, #""type": "Consumeable""#, 4, "products[0].type",
+            "it is one of Consumable, NonConsumable"
+        ),
         (#""type": "Consumable""#, #""type": "RecurringSubscription""#, 4, "products[0].type", "is no type here"),
         (#", "type": "Consumable""#, "", 3, "products[0].type", "is missing"),
-        (#""com.example.one""#, #""com.example.two""#, 10, "subscriptionGroups[0].subscriptions[0].productID", "on line 3"),
+        (
+            #""com.example.one""#, #""com.example.two""#, 10, "subscriptionGroups[0].subscriptions[0].productID",
+            "on line 3"
+        ),
         (#""com.example.one""#, #""""#, 6, "products[0].productID", "0 bytes"),
         (#""com.example.one""#, #""com example""#, 6, "products[0].productID", "a space"),
         (#""com.example.one""#, #""\#(String(repeating: "x", count: 256))""#, 6, "products[0].productID", "256 bytes"),
@@ -44,17 +50,38 @@ import Testing
         (#""locale": "en_US", "#, "", 5, "products[0].localizations[0].locale", "is missing"),
         (#""locale": "en_US""#, #""locale": "English""#, 5, "products[0].localizations[0].locale", "is not a locale"),
         (#""displayName": "A", "#, "", 5, "products[0].localizations[0].displayName", "is missing"),
-        (#""description": ""}]"#, #""description": ""},{"locale":"en_US","displayName":"B"}]"#, 5, "products[0].localizations[1].locale", "twice"),
+        (
+            #""description": ""}]"#, #""description": ""},{"locale":"en_US","displayName":"B"}]"#, 5,
+            "products[0].localizations[1].locale", "twice"
+        ),
         (#"{"major": 4, "minor": 0}"#, #"{"major": 6, "minor": 0}"#, 1, "version.major", "version 6 is not known"),
         (#""version": {"major": 4, "minor": 0}, "#, "", 1, "version", "is missing"),
         (#""_storefront": "USA""#, #""_storefront": "US""#, 1, "settings._storefront", "alpha-3"),
         (#""_locale": "en_US""#, #""_locale": "e""#, 1, "settings._locale", "is not a locale"),
-        (#""P1M","#, #""1M","#, 12, "subscriptionGroups[0].subscriptions[0].recurringSubscriptionPeriod", "is not a period"),
-        (#""recurringSubscriptionPeriod": "P1M","#, "", 9, "subscriptionGroups[0].subscriptions[0].recurringSubscriptionPeriod", "is missing"),
-        (#""subscriptionGroupID": "G1""#, #""subscriptionGroupID": "G2""#, 15, "subscriptionGroups[0].subscriptions[0].subscriptionGroupID", "G1"),
-        (#""groupNumber": 1"#, #""groupNumber": 0"#, 15, "subscriptionGroups[0].subscriptions[0].groupNumber", "from 1"),
-        (#""paymentMode": "free""#, #""paymentMode": "gratis""#, 13, "subscriptionGroups[0].subscriptions[0].introductoryOffer.paymentMode", "payAsYouGo"),
-        (#", "displayPrice": "1"}"#, "}", 14, "subscriptionGroups[0].subscriptions[0].adHocOffers[0].displayPrice", "is missing"),
+        (
+            #""P1M","#, #""1M","#, 12, "subscriptionGroups[0].subscriptions[0].recurringSubscriptionPeriod",
+            "is not a period"
+        ),
+        (
+            #""recurringSubscriptionPeriod": "P1M","#, "", 9,
+            "subscriptionGroups[0].subscriptions[0].recurringSubscriptionPeriod", "is missing"
+        ),
+        (
+            #""subscriptionGroupID": "G1""#, #""subscriptionGroupID": "G2""#, 15,
+            "subscriptionGroups[0].subscriptions[0].subscriptionGroupID", "G1"
+        ),
+        (
+            #""groupNumber": 1"#, #""groupNumber": 0"#, 15, "subscriptionGroups[0].subscriptions[0].groupNumber",
+            "from 1"
+        ),
+        (
+            #""paymentMode": "free""#, #""paymentMode": "gratis""#, 13,
+            "subscriptionGroups[0].subscriptions[0].introductoryOffer.paymentMode", "payAsYouGo"
+        ),
+        (
+            #", "displayPrice": "1"}"#, "}", 14, "subscriptionGroups[0].subscriptions[0].adHocOffers[0].displayPrice",
+            "is missing"
+        ),
         (#""offerID": "o", "#, "", 14, "subscriptionGroups[0].subscriptions[0].adHocOffers[0].offerID", "is missing"),
         (#""id": "G1", "#, "", 9, "subscriptionGroups[0].id", "is missing"),
     ]
@@ -80,19 +107,26 @@ import Testing
     }
 
     @Test func allProblemsAreTold() throws {
-        let text = Self.sound.replacing(#""0.99""#, with: "7").replacing("P1W", with: "W").replacing("com.example.two", with: "")
+        let text = Self.sound.replacing(#""0.99""#, with: "7").replacing("P1W", with: "W").replacing(
+            "com.example.two", with: "")
         let error = #expect(throws: CatalogError.self) {
             try StoreKitConfigurationFile.read(Array(text.utf8), file: "a.storekit", bundleID: nil)
         }
         #expect(error?.problems.compactMap(\.line) == [4, 13, 10])
-        #expect(error?.detail.split(separator: "\n").first == "a.storekit:4:20: products[0].displayPrice: a number stands where a string should")
+        #expect(
+            error?.detail.split(separator: "\n").first
+                == "a.storekit:4:20: products[0].displayPrice: a number stands where a string should")
     }
 
     @Test(arguments: [
-        ("", 1, 1, "ends where a value"), ("{", 1, 2, "ends where a key"), ("{\n  \"a\" 1}", 2, 7, "stands where \":\""),
-        ("[1,\n2,\n]", 3, 1, "stands where a value"), ("{\"a\": tru}", 1, 7, "\"t\" stands where"), ("{} x", 1, 4, "more after the end"),
-        ("{\"é\": 01}", 1, 7, "not a number"), ("{\"a\":1,\n \"a\":2}", 2, 5, "appears twice"), ("\"ab", 1, 4, "inside a string"),
-        ("\"a\nb\"", 1, 3, "control character"), ("\"\\ud800\"", 1, 8, "half a character"), ("\"\\u0000\"", 1, 8, "NUL"),
+        ("", 1, 1, "ends where a value"), ("{", 1, 2, "ends where a key"),
+        ("{\n  \"a\" 1}", 2, 7, "stands where \":\""),
+        ("[1,\n2,\n]", 3, 1, "stands where a value"), ("{\"a\": tru}", 1, 7, "\"t\" stands where"),
+        ("{} x", 1, 4, "more after the end"),
+        ("{\"é\": 01}", 1, 7, "not a number"), ("{\"a\":1,\n \"a\":2}", 2, 5, "appears twice"),
+        ("\"ab", 1, 4, "inside a string"),
+        ("\"a\nb\"", 1, 3, "control character"), ("\"\\ud800\"", 1, 8, "half a character"),
+        ("\"\\u0000\"", 1, 8, "NUL"),
         ("\"\\x\"", 1, 4, "escape"),
     ])
     func syntaxErrorsNameLineAndColumn(text: String, line: Int, column: Int, words: String) {
@@ -109,7 +143,8 @@ import Testing
     }
 
     @Test func aPrivateKeyIsNotInErrors() throws {
-        let text = #"{"version":{"major":4},"subscriptionOffersKeyPair":{"id":"K","privateKey":"c2VjcmV0"},"products":7}"#
+        let text =
+            #"{"version":{"major":4},"subscriptionOffersKeyPair":{"id":"K","privateKey":"c2VjcmV0"},"products":7}"#
         let error = #expect(throws: CatalogError.self) {
             try StoreKitConfigurationFile.read(Array(text.utf8), file: "a", bundleID: nil)
         }

@@ -7,7 +7,8 @@ import Testing
 /// Real `.storekit` files that lie outside the package; tests over them are skipped where they are not.
 enum CatalogFixtures {
     static let names = [
-        "StoreKitHelper__Configuration", "Superwall-iOS__Superwall_Advanced-Products", "flare__Flare", "isowords__StoreKit",
+        "StoreKitHelper__Configuration", "Superwall-iOS__Superwall_Advanced-Products", "flare__Flare",
+        "isowords__StoreKit",
         "purchases-ios__Products",
     ]
 
@@ -17,7 +18,9 @@ enum CatalogFixtures {
 
     private static let folder: URL = {
         let environment = ProcessInfo.processInfo.environment["CORNERSTORE_FIXTURES"]
-        let base = environment.map { URL(fileURLWithPath: $0) } ?? root.appendingPathComponent("../shared/fixtures").standardized
+        let base =
+            environment.map { URL(fileURLWithPath: $0) }
+            ?? root.appendingPathComponent("../shared/fixtures").standardized
         return base.appendingPathComponent("storekit")
     }()
 
@@ -25,7 +28,9 @@ enum CatalogFixtures {
 
     static var isPresent: Bool { names.allSatisfy { FileManager.default.fileExists(atPath: path($0)) } }
 
-    static func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path(name)))) }
+    static func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: path(name))))
+    }
 
     static func app(_ name: String) throws -> CatalogApp {
         try #require(try StoreKitConfigurationFile.read(try bytes(name), file: name, bundleID: nil).apps.first)
@@ -67,8 +72,10 @@ struct CatalogGenerator {
     init(seed: UInt64) { random = CatalogRandom(seed: seed) }
 
     private static let texts = [
-        "", "plain", "two words", "yes", "null", "true", "1.50", "0x1F", "- item", "a: b", "# not a comment", "\"quoted\"", "it's", "*bold*",
-        "&amp", "tab\there", "line\nbreak", "\r\n", "back\\slash", "全功能包月", "اشتراك", "🐒🍌", "\u{85}\u{2028}\u{FEFF}", "\u{1}\u{7F}", " lead",
+        "", "plain", "two words", "yes", "null", "true", "1.50", "0x1F", "- item", "a: b", "# not a comment",
+        "\"quoted\"", "it's", "*bold*",
+        "&amp", "tab\there", "line\nbreak", "\r\n", "back\\slash", "全功能包月", "اشتراك", "🐒🍌", "\u{85}\u{2028}\u{FEFF}",
+        "\u{1}\u{7F}", " lead",
         "trail ", "{[", "}", "%tag", "@at", "`tick", "!tag", "|", ">", "?", ":", "-", "~", "...", "---", "=", "<<",
     ]
 
@@ -77,14 +84,18 @@ struct CatalogGenerator {
     mutating func list<Value>(_ upTo: Int, _ make: (inout Self) -> Value) -> [Value] {
         (0..<Int.random(in: 0...upTo, using: &random)).map { _ in make(&self) }
     }
-    mutating func hex() -> String { String((0..<8).map { _ in "0123456789ABCDEF".randomElement(using: &random) ?? "0" }) }
+    mutating func hex() -> String {
+        String((0..<8).map { _ in "0123456789ABCDEF".randomElement(using: &random) ?? "0" })
+    }
     mutating func amount() -> Int64 { Int64.random(in: 0...Money.largest, using: &random) }
 
     mutating func json(depth: Int) -> JSONValue {
         switch Int.random(in: 0..<(depth > 2 ? 4 : 6), using: &random) {
         case 0: .null
         case 1: .bool(random.chance(50))
-        case 2: .number(["0", "-1.50", "1e400", "123456789012345678901234567890", "0.1"].randomElement(using: &random) ?? "0")
+        case 2:
+            .number(
+                ["0", "-1.50", "1e400", "123456789012345678901234567890", "0.1"].randomElement(using: &random) ?? "0")
         case 3: .string(text())
         case 4: .array(list(3) { $0.json(depth: depth + 1) })
         default: .object(unknown(depth: depth + 1))
@@ -97,29 +108,37 @@ struct CatalogGenerator {
     }
 
     mutating func prices(everywhere: Bool) -> CatalogPrices {
-        guard !everywhere, random.chance(50) else { return CatalogPrices(amount: amount(), byStorefront: [:], byCurrency: [:]) }
-        return CatalogPrices(amount: amount(), byStorefront: ["JPN": amount(), "DEU": amount()], byCurrency: ["EUR": amount()])
+        guard !everywhere, random.chance(50) else {
+            return CatalogPrices(amount: amount(), byStorefront: [:], byCurrency: [:])
+        }
+        return CatalogPrices(
+            amount: amount(), byStorefront: ["JPN": amount(), "DEU": amount()], byCurrency: ["EUR": amount()])
     }
 
     mutating func localizations() -> [CatalogLocalization] {
         ["en_US", "de", "zh-Hans"].prefix(Int.random(in: 0...3, using: &random)).map { locale in
-            CatalogLocalization(locale: locale, displayName: text(), description: optional { $0.text() }, unknown: unknown())
+            CatalogLocalization(
+                locale: locale, displayName: text(), description: optional { $0.text() }, unknown: unknown())
         }
     }
 
     mutating func period() -> SubscriptionPeriod {
         SubscriptionPeriod(
-            unit: SubscriptionPeriod.Unit.allCases.randomElement(using: &random) ?? .day, count: Int.random(in: 1...999, using: &random)
+            unit: SubscriptionPeriod.Unit.allCases.randomElement(using: &random) ?? .day,
+            count: Int.random(in: 1...999, using: &random)
         )
     }
 
     mutating func offer(plain: Bool, id: Bool) -> CatalogOffer {
         let mode = OfferDescription.PaymentMode.allCases.randomElement(using: &random) ?? .free
         return CatalogOffer(
-            offerID: id ? "offer-\(text())" : optional { $0.text() }, referenceName: optional { $0.text() }, internalID: hex(),
+            offerID: id ? "offer-\(text())" : optional { $0.text() }, referenceName: optional { $0.text() },
+            internalID: hex(),
             paymentMode: mode, prices: mode == .free ? nil : prices(everywhere: plain), period: period(),
-            numberOfPeriods: optional { Int.random(in: 1...12, using: &$0.random) }, eligibility: optional { _ in ["new", "expired"] },
-            isStackable: optional { $0.random.chance(50) }, billingPlanType: optional { _ in "MONTHLY" }, unknown: unknown()
+            numberOfPeriods: optional { Int.random(in: 1...12, using: &$0.random) },
+            eligibility: optional { _ in ["new", "expired"] },
+            isStackable: optional { $0.random.chance(50) }, billingPlanType: optional { _ in "MONTHLY" },
+            unknown: unknown()
         )
     }
 
@@ -128,24 +147,29 @@ struct CatalogGenerator {
             groupID: group, level: Int.random(in: 1...9, using: &random), period: period(),
             introductoryOffers: list(major >= 5 ? 3 : 1) { $0.offer(plain: plain, id: false) },
             promotionalOffers: list(3) { $0.offer(plain: plain, id: true) },
-            codeOffers: list(2) { $0.offer(plain: plain, id: false) }, winBackOffers: list(2) { $0.offer(plain: plain, id: false) },
+            codeOffers: list(2) { $0.offer(plain: plain, id: false) },
+            winBackOffers: list(2) { $0.offer(plain: plain, id: false) },
             billingPlans: list(major >= 5 ? 2 : 0) {
                 CatalogBillingPlan(
-                    type: "MONTHLY", amount: $0.amount(), commitmentAmount: $0.optional { $0.amount() }, internalID: $0.hex(),
+                    type: "MONTHLY", amount: $0.amount(), commitmentAmount: $0.optional { $0.amount() },
+                    internalID: $0.hex(),
                     isEnabled: $0.optional { $0.random.chance(50) }, unknown: $0.unknown()
                 )
             }
         )
     }
 
-    mutating func product(_ index: Int, _ kind: ProductKind, _ subscription: CatalogSubscription?, plain: Bool) -> CatalogProduct {
+    mutating func product(_ index: Int, _ kind: ProductKind, _ subscription: CatalogSubscription?, plain: Bool)
+        -> CatalogProduct
+    {
         let availabilities: [CatalogAvailability] = [.everywhere, .only(["USA", "JPN"]), .except(["CHN"]), .only([])]
         return CatalogProduct(
             productID: ProductID("com.example.made.p\(index)"), kind: kind, referenceName: optional { $0.text() },
             internalID: random.chance(30) ? String(6_700_000_000 + index) : hex(),
             prices: kind == .freeSubscription ? .free : prices(everywhere: plain),
             availability: plain ? .everywhere : availabilities.randomElement(using: &random) ?? .everywhere,
-            isFamilyShareable: random.chance(50), isHosted: !plain && kind == .nonConsumable, localizations: localizations(),
+            isFamilyShareable: random.chance(50), isHosted: !plain && kind == .nonConsumable,
+            localizations: localizations(),
             subscription: subscription, unknown: unknown()
         )
     }
@@ -160,7 +184,8 @@ struct CatalogGenerator {
         }
         let groups = (0..<Int.random(in: 0...3, using: &random)).map { index in
             CatalogSubscriptionGroup(
-                id: SubscriptionGroupID("group\(index)"), name: text(), localizations: localizations(), unknown: unknown()
+                id: SubscriptionGroupID("group\(index)"), name: text(), localizations: localizations(),
+                unknown: unknown()
             )
         }
         for group in groups {
@@ -172,11 +197,13 @@ struct CatalogGenerator {
         for index in products.indices { products[index].productID = ProductID("com.example.made.p\(index)") }
         let settings = CatalogSettings(
             identifier: hex(), version: StoreKitFileVersion(major: major, minor: Int.random(in: 0...9, using: &random)),
-            storefront: optional { _ in "JPN" }, locale: optional { _ in "ja_JP" }, applicationInternalID: optional { _ in "1234567890" },
+            storefront: optional { _ in "JPN" }, locale: optional { _ in "ja_JP" },
+            applicationInternalID: optional { _ in "1234567890" },
             unknown: unknown()
         )
         return CatalogApp(
-            bundleID: bundleID, name: plain ? nil : optional { $0.text() }, products: products, groups: groups, settings: settings,
+            bundleID: bundleID, name: plain ? nil : optional { $0.text() }, products: products, groups: groups,
+            settings: settings,
             unknown: unknown()
         )
     }

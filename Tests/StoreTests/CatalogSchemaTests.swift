@@ -13,9 +13,12 @@ import Testing
 
     @Test func theSchemaHasTheReadersKeysAndNoOthers() throws {
         var asked: [String: Set<String>] = [:]
-        _ = try CornerstoreCatalogFile.read(Array(try CatalogFixtures.documentedYAML().utf8), file: "a") { asked = $0.keysAsked }
+        _ = try CornerstoreCatalogFile.read(Array(try CatalogFixtures.documentedYAML().utf8), file: "a") {
+            asked = $0.keysAsked
+        }
         let schema = try Self.schema()
-        var described = schema["$defs"]?.members.compactMapValues { $0["properties"].map { Set($0.members.keys) } } ?? [:]
+        var described =
+            schema["$defs"]?.members.compactMapValues { $0["properties"].map { Set($0.members.keys) } } ?? [:]
         described["catalog"] = schema["properties"].map { Set($0.members.keys) }
         #expect(asked == described)
     }
@@ -25,7 +28,9 @@ import Testing
         let document = try YAMLParser.parse(Array(try CatalogFixtures.documentedYAML().utf8), file: "a").value
         let words = Set(document.allKeys)
         for (name, definition) in schema["$defs"]?.members ?? [:] {
-            for key in definition["properties"]?.members.keys.sorted() ?? [] { #expect(words.contains(key), "\(name).\(key)") }
+            for key in definition["properties"]?.members.keys.sorted() ?? [] {
+                #expect(words.contains(key), "\(name).\(key)")
+            }
         }
     }
 
@@ -43,18 +48,23 @@ import Testing
         let usual: Set<String> = ["false", "groupNumber"]
         for (path, variant) in document.withoutEachKey(path: "") {
             guard !usual.contains(where: path.hasSuffix) else { continue }
-            let read = try? CornerstoreCatalogFile.read(Array(YAMLText.text(of: variant, order: []).utf8), file: "a").apps
+            let read = try? CornerstoreCatalogFile.read(Array(YAMLText.text(of: variant, order: []).utf8), file: "a")
+                .apps
             #expect(read != [app], "\(path)")
         }
     }
 
     @Test func unknownKeysAreErrorsWithTheirLine() throws {
-        let lines = try CatalogFixtures.documentedYAML().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = try CatalogFixtures.documentedYAML().split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
         var tried = 0
-        for (index, line) in lines.enumerated() where line.contains("productID:") || line.contains("paymentMode:") || line.contains("locale:") {
+        for (index, line) in lines.enumerated()
+        where line.contains("productID:") || line.contains("paymentMode:") || line.contains("locale:") {
             let indentation = String(line.prefix { $0 == " " || $0 == "-" }).map { _ in " " }.joined()
             let text = (lines[...index] + ["\(indentation)speling: 1"] + lines[(index + 1)...]).joined(separator: "\n")
-            let error = #expect(throws: CatalogError.self) { try CornerstoreCatalogFile.read(Array(text.utf8), file: "a.yaml") }
+            let error = #expect(throws: CatalogError.self) {
+                try CornerstoreCatalogFile.read(Array(text.utf8), file: "a.yaml")
+            }
             #expect(error?.problems.map(\.line) == [index + 2])
             #expect(error?.problems.first?.keyPath.hasSuffix(".speling") == true)
             tried += 1
@@ -64,11 +74,18 @@ import Testing
 
     @Test(arguments: [
         ("displayPrice: 0.99", "displayPrice: 0.99999", "is not a price"), ("JPN: 150", "JP: 150", "country code"),
-        ("EUR: 1.19", "EU: 1.19", "currency"), ("EUR: 1.19", "EUR: cheap", "is not a price"), ("except: [CHN]", "except: [China]", "country code"),
-        ("except: [CHN]", "except: [CHN]\n          only: [USA]", "both only and except"), ("type: Consumable", "type: consumable", "is no type"),
-        ("type: NonRenewingSubscription", "type: NonRenewingSubscription\n        hosted: true", "only a non-consumable"),
-        ("type: FreeSubscription", "type: FreeSubscription\n        displayPrice: 1", "has no price"), ("storekitVersion: 5.0", "storekitVersion: 9.0", "from 1.0 to 5.0"),
-        ("storefront: USA", "storefront: usa", "alpha-3"), ("bundleID: com.example.monkeys", "bundleID: com..example", "is no bundle id"),
+        ("EUR: 1.19", "EU: 1.19", "currency"), ("EUR: 1.19", "EUR: cheap", "is not a price"),
+        ("except: [CHN]", "except: [China]", "country code"),
+        ("except: [CHN]", "except: [CHN]\n          only: [USA]", "both only and except"),
+        ("type: Consumable", "type: consumable", "is no type"),
+        (
+            "type: NonRenewingSubscription", "type: NonRenewingSubscription\n        hosted: true",
+            "only a non-consumable"
+        ),
+        ("type: FreeSubscription", "type: FreeSubscription\n        displayPrice: 1", "has no price"),
+        ("storekitVersion: 5.0", "storekitVersion: 9.0", "from 1.0 to 5.0"),
+        ("storefront: USA", "storefront: usa", "alpha-3"),
+        ("bundleID: com.example.monkeys", "bundleID: com..example", "is no bundle id"),
         ("paymentMode: free", "paymentMode: free\n                displayPrice: 1", "free offer has no price"),
     ])
     func mistakesAreExplained(old: String, new: String, words: String) throws {
@@ -76,7 +93,9 @@ import Testing
         let range = try #require(text.firstRange(of: old))
         let line = text[..<range.lowerBound].count { $0 == "\n" } + 1
         let changed = text.replacingCharacters(in: range, with: new)
-        let error = #expect(throws: CatalogError.self) { try CornerstoreCatalogFile.read(Array(changed.utf8), file: "a.yaml") }
+        let error = #expect(throws: CatalogError.self) {
+            try CornerstoreCatalogFile.read(Array(changed.utf8), file: "a.yaml")
+        }
         let problem = try #require(error?.problems.first)
         #expect(problem.message.contains(words), "\(problem)")
         #expect((line...line + 1).contains(problem.line ?? 0), "\(problem)")
@@ -87,12 +106,17 @@ import Testing
         #expect(app.bundleID == "com.example.monkeys")
         #expect(app.name == "Monkey Credits")
         #expect(app.itemID == 1_234_567_890)
-        #expect(app.products.map(\.kind) == [.consumable, .nonConsumable, .nonRenewingSubscription, .freeSubscription, .autoRenewableSubscription])
+        #expect(
+            app.products.map(\.kind) == [
+                .consumable, .nonConsumable, .nonRenewingSubscription, .freeSubscription, .autoRenewableSubscription,
+            ])
         let monthly = try #require(app.product("com.example.monkeys.pro.monthly"))
         #expect(monthly.subscription?.winBackOffers.first?.unknown == ["priority": .string("NORMAL")])
         #expect(monthly.subscription?.billingPlans.first?.commitmentAmount == 47_880)
         #expect(app.settings.unknown == ["_timeRate": .number("6")])
-        #expect(try CornerstoreCatalogFile.read(Array(CornerstoreCatalogFile.text(of: [app]).utf8), file: "b").apps == [app])
+        #expect(
+            try CornerstoreCatalogFile.read(Array(CornerstoreCatalogFile.text(of: [app]).utf8), file: "b").apps == [app]
+        )
     }
 }
 

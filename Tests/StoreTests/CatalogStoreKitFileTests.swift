@@ -29,12 +29,15 @@ import Testing
             CatalogFixtures.names,
             [
                 ("com.example.StoreKitHelper--Configuration", BundleIDOrigin.fileName, 2, 4),
-                ("com.example.Superwall-iOS--Superwall-Advanced-Products", .fileName, 2, 5), ("com.flare", .productIDs, 5, 3),
+                ("com.example.Superwall-iOS--Superwall-Advanced-Products", .fileName, 2, 5),
+                ("com.flare", .productIDs, 5, 3),
                 ("co.pointfree.isowords_testing", .productIDs, 1, 1), ("com.revenuecat.simpleapp", .productIDs, 5, 4),
             ]
         )
     )
-    func realFilesAreUnderstood(name: String, wanted: (bundleID: String, origin: BundleIDOrigin, products: Int, major: Int)) throws {
+    func realFilesAreUnderstood(
+        name: String, wanted: (bundleID: String, origin: BundleIDOrigin, products: Int, major: Int)
+    ) throws {
         let file = CatalogFile(path: CatalogFixtures.path(name), bundleID: nil)
         let (catalog, notes) = try Catalog.load(files: [file])
         let app = try #require(catalog.app(BundleID(wanted.bundleID)))
@@ -42,10 +45,13 @@ import Testing
         #expect(app.settings.version.major == wanted.major)
         #expect(app.storefront.countryCode == "USA")
         #expect(notes.contains { $0.contains(wanted.bundleID) })
-        #expect(BundleIDOrigin.bundleID(given: nil, productIDs: app.products.map(\.productID), file: file.path).origin == wanted.origin)
+        #expect(
+            BundleIDOrigin.bundleID(given: nil, productIDs: app.products.map(\.productID), file: file.path).origin
+                == wanted.origin)
         #expect(Set(app.products.map(\.itemID)).count == app.products.count)
         for product in app.products {
-            #expect(app.description(of: product, languages: ["en-US"], storefront: .unitedStates)?.price.currency == "USD")
+            #expect(
+                app.description(of: product, languages: ["en-US"], storefront: .unitedStates)?.price.currency == "USD")
             #expect((6_000_000_000..<7_000_000_000).contains(product.itemID))
         }
     }
@@ -62,7 +68,8 @@ import Testing
         #expect(subscription.promotionalOffers.map { $0.prices?.amount } == [990, 1990, nil])
         #expect(subscription.codeOffers.first?.eligibility == ["existing", "expired", "new"])
         #expect(subscription.codeOffers.first?.isStackable == true)
-        let described = try #require(app.description(of: product, languages: [], storefront: .unitedStates)?.subscription)
+        let described = try #require(
+            app.description(of: product, languages: [], storefront: .unitedStates)?.subscription)
         #expect(described.groupName == "subscription_group")
         #expect(described.promotionalOffers.map(\.price.milliunits) == [990, 1990, 0])
         #expect(described.introductoryOffer?.price == Money(milliunits: 990, currency: "USD"))
@@ -73,7 +80,8 @@ import Testing
         let plain = generator.app("com.example.made", plain: true)
         let (text, omitted) = StoreKitConfigurationFile.text(of: plain)
         #expect(omitted.count == 1, "only the bundle id is missing: \(omitted)")
-        let read = try StoreKitConfigurationFile.read(Array(text.utf8), file: "made.storekit", bundleID: "com.example.made")
+        let read = try StoreKitConfigurationFile.read(
+            Array(text.utf8), file: "made.storekit", bundleID: "com.example.made")
         #expect(read.apps == [plain])
         let apps = [plain, generator.app("com.example.rich", plain: false)]
         let yaml = CornerstoreCatalogFile.text(of: apps)
@@ -84,12 +92,14 @@ import Testing
         let app = try CatalogFixtures.documentedApp()
         let (text, omitted) = StoreKitConfigurationFile.text(of: app)
         for wanted in [
-            "com.example.monkeys:", "name, Monkey Credits", "credits5: prices by storefront", "credits5: prices by currency",
+            "com.example.monkeys:", "name, Monkey Credits", "credits5: prices by storefront",
+            "credits5: prices by currency",
             "jungle: availability", "jungle: hosted", "newsletter: free", "monthly: prices of offers",
         ] {
             #expect(omitted.contains { $0.contains(wanted) }, "\(wanted) in \(omitted)")
         }
-        let read = try #require(try StoreKitConfigurationFile.read(Array(text.utf8), file: "x", bundleID: "com.example.monkeys").apps.first)
+        let read = try #require(
+            try StoreKitConfigurationFile.read(Array(text.utf8), file: "x", bundleID: "com.example.monkeys").apps.first)
         #expect(read.products.count == app.products.count - 1)
         #expect(read.groups == app.groups)
         #expect(read.settings == app.settings)
@@ -99,7 +109,8 @@ import Testing
 
     @Test func anEmptyFileIsTakenWithANote() throws {
         let text = #"{"version":{"major":2},"products":[],"subscriptionGroups":[]}"#
-        let contents = try StoreKitConfigurationFile.read(Array(text.utf8), file: "Empty.storekit", bundleID: "com.example.empty")
+        let contents = try StoreKitConfigurationFile.read(
+            Array(text.utf8), file: "Empty.storekit", bundleID: "com.example.empty")
         #expect(contents.apps.first?.products.isEmpty == true)
         #expect(contents.notes.contains { $0.contains("no product") })
     }
@@ -112,7 +123,8 @@ import Testing
             "productID":"com.example.a.b","displayPrice":"1","recurringSubscriptionPeriod":"P1Y","type":"RecurringSubscription",
             "subscriptionGroupID":"G","internalID":"B","groupNumber":2}]}]}
             """
-        let app = try #require(try StoreKitConfigurationFile.read(Array(text.utf8), file: "x", bundleID: nil).apps.first)
+        let app = try #require(
+            try StoreKitConfigurationFile.read(Array(text.utf8), file: "x", bundleID: nil).apps.first)
         #expect(app.bundleID == "com.example.a")
         #expect(app.products.first?.subscription?.introductoryOffers.count == 1)
         let written = StoreKitConfigurationFile.text(of: app).text

@@ -8,9 +8,12 @@ import Testing
     private static func product(_ id: ProductID, internalID: String? = nil, locales: [String] = []) -> CatalogProduct {
         CatalogProduct(
             productID: id, kind: .consumable, referenceName: "Reference", internalID: internalID,
-            prices: CatalogPrices(amount: 990, byStorefront: ["JPN": 150_000], byCurrency: ["EUR": 1_190]), availability: .except(["CHN"]),
+            prices: CatalogPrices(amount: 990, byStorefront: ["JPN": 150_000], byCurrency: ["EUR": 1_190]),
+            availability: .except(["CHN"]),
             isFamilyShareable: false, isHosted: false,
-            localizations: locales.map { CatalogLocalization(locale: $0, displayName: $0, description: nil, unknown: [:]) },
+            localizations: locales.map {
+                CatalogLocalization(locale: $0, displayName: $0, description: nil, unknown: [:])
+            },
             subscription: nil, unknown: [:]
         )
     }
@@ -19,11 +22,13 @@ import Testing
         let settings = CatalogSettings(
             identifier: nil, version: .usual, storefront: nil, locale: locale, applicationInternalID: nil, unknown: [:]
         )
-        return CatalogApp(bundleID: bundleID, name: nil, products: products, groups: [], settings: settings, unknown: [:])
+        return CatalogApp(
+            bundleID: bundleID, name: nil, products: products, groups: [], settings: settings, unknown: [:])
     }
 
     @Test(arguments: [
-        ("USA", 990, "USD"), ("JPN", 150_000, "JPY"), ("DEU", 1_190, "EUR"), ("FRA", 1_190, "EUR"), ("GBR", 990, "GBP"), ("IND", 990, "INR"),
+        ("USA", 990, "USD"), ("JPN", 150_000, "JPY"), ("DEU", 1_190, "EUR"), ("FRA", 1_190, "EUR"), ("GBR", 990, "GBP"),
+        ("IND", 990, "INR"),
     ])
     func pricesComeFromTheStorefrontThenTheCurrency(country: String, milliunits: Int64, currency: String) throws {
         let storefront = try #require(Storefront.named(country))
@@ -40,26 +45,34 @@ import Testing
     }
 
     @Test(arguments: [
-        (["en_US", "de"], ["de-CH"], "de"), (["en_US", "de_AT", "de_DE"], ["de_AT.UTF-8"], "de_AT"), (["en_US", "de_AT", "de"], ["de_CH"], "de"),
+        (["en_US", "de"], ["de-CH"], "de"), (["en_US", "de_AT", "de_DE"], ["de_AT.UTF-8"], "de_AT"),
+        (["en_US", "de_AT", "de"], ["de_CH"], "de"),
         (["en_US", "zh_Hans", "zh_Hant"], ["zh-TW"], "zh_Hant"), (["en_US", "zh_Hant"], ["zh-Hans-CN"], "en_US"),
-        (["en_US", "zh-CN"], ["zh_Hans"], "zh-CN"), (["en_US", "nb"], ["no"], "nb"), (["en_US", "he"], ["iw_IL"], "he"),
+        (["en_US", "zh-CN"], ["zh_Hans"], "zh-CN"), (["en_US", "nb"], ["no"], "nb"),
+        (["en_US", "he"], ["iw_IL"], "he"),
         (["en_US", "fr", "es"], ["it", "es-MX", "fr"], "es"), (["ja", "en_US"], ["C", "POSIX", ""], "en_US"),
         (["ja", "ko"], ["it"], "ja"), (["fr", "en_GB"], ["it"], "en_GB"),
     ])
     func textsComeInTheBestLanguage(locales: [String], languages: [String], wanted: String) throws {
         let app = Self.app("com.example", [Self.product("a", locales: locales)])
-        #expect(app.description(of: app.products[0], languages: languages, storefront: .unitedStates)?.displayName == wanted)
+        #expect(
+            app.description(of: app.products[0], languages: languages, storefront: .unitedStates)?.displayName == wanted
+        )
     }
 
     @Test func theFilesOwnLocaleComesBeforeTheStorefronts() throws {
         let app = Self.app("com.example", [Self.product("a", locales: ["en_US", "fr_CA"])], locale: "fr_FR")
-        #expect(app.description(of: app.products[0], languages: ["it"], storefront: .unitedStates)?.displayName == "fr_CA")
+        #expect(
+            app.description(of: app.products[0], languages: ["it"], storefront: .unitedStates)?.displayName == "fr_CA")
         let bare = Self.app("com.example", [Self.product("a")])
-        #expect(bare.description(of: bare.products[0], languages: [], storefront: .unitedStates)?.displayName == "Reference")
+        #expect(
+            bare.description(of: bare.products[0], languages: [], storefront: .unitedStates)?.displayName == "Reference"
+        )
     }
 
     @Test(arguments: [
-        (["en-US"], "USA", "en_US@currency=USD"), (["en"], "JPN", "en_JP@currency=JPY"), ([], "DEU", "de_DE@currency=EUR"),
+        (["en-US"], "USA", "en_US@currency=USD"), (["en"], "JPN", "en_JP@currency=JPY"),
+        ([], "DEU", "de_DE@currency=EUR"),
         (["C"], "CHN", "zh_Hans_CN@currency=CNY"), (["zh-TW"], "TWN", "zh_Hant_TW@currency=TWD"),
     ])
     func pricesAreFormattedForTheReader(languages: [String], country: String, wanted: String) throws {
@@ -83,9 +96,15 @@ import Testing
     }
 
     @Test func numbersAreStableAndUnique() throws {
-        let app = Self.app("com.example.a", [Self.product("a"), Self.product("b", internalID: "6712345678"), Self.product("c", internalID: "6712345678")])
+        let app = Self.app(
+            "com.example.a",
+            [
+                Self.product("a"), Self.product("b", internalID: "6712345678"),
+                Self.product("c", internalID: "6712345678"),
+            ])
         // A made number never changes: receipts carry it.
-        #expect((1_000_000_000..<2_000_000_000).contains(app.itemID))
+        #expect(app.itemID == 1_415_687_645)
+        #expect(app.products[0].itemID == 6_726_000_346)
         #expect(app.products[1].itemID == 6_712_345_678)
         #expect(Set(app.products.map(\.itemID)).count == 3)
         #expect(Self.app("com.example.a", [Self.product("a")]).products[0].itemID == app.products[0].itemID)
@@ -106,12 +125,16 @@ import Testing
 
     @Test(arguments: [
         (["com.a.b.c", "com.a.b.d"], "com.a.b", BundleIDOrigin.productIDs), (["com.a.b"], "com.a", .productIDs),
-        (["com.abc.x", "com.abd.x"], "com.example.My-App", .fileName), (["com.a.b", "com.a.b.c"], "com.a.b", .productIDs),
-        (["one.two"], "com.example.My-App", .fileName), ([], "com.example.My-App", .fileName), (["a..b", "a..c"], "com.example.My-App", .fileName),
-        (["a b.c.d", "a b.c.e"], "com.example.My-App", .fileName), (["superwall_diamond_8999"], "com.example.My-App", .fileName),
+        (["com.abc.x", "com.abd.x"], "com.example.My-App", .fileName),
+        (["com.a.b", "com.a.b.c"], "com.a.b", .productIDs),
+        (["one.two"], "com.example.My-App", .fileName), ([], "com.example.My-App", .fileName),
+        (["a..b", "a..c"], "com.example.My-App", .fileName),
+        (["a b.c.d", "a b.c.e"], "com.example.My-App", .fileName),
+        (["superwall_diamond_8999"], "com.example.My-App", .fileName),
     ])
     func bundleIDsAreFound(productIDs: [String], wanted: String, origin: BundleIDOrigin) {
-        let found = BundleIDOrigin.bundleID(given: nil, productIDs: productIDs.map { ProductID($0) }, file: "/some/My App.storekit")
+        let found = BundleIDOrigin.bundleID(
+            given: nil, productIDs: productIDs.map { ProductID($0) }, file: "/some/My App.storekit")
         #expect(found.bundleID.rawValue == wanted)
         #expect(found.origin == origin)
         #expect(BundleIDOrigin.bundleID(given: "x.y", productIDs: [], file: "").bundleID == "x.y")
@@ -153,7 +176,10 @@ import Testing
         let missing = CatalogFile(path: folder.appendingPathComponent("missing.storekit").path, bundleID: nil)
         let directory = CatalogFile(path: folder.path, bundleID: nil)
         func error(_ files: [CatalogFile]) -> CatalogError? {
-            do { _ = try Catalog.load(files: files); return nil } catch { return error }
+            do {
+                _ = try Catalog.load(files: files)
+                return nil
+            } catch { return error }
         }
         #expect(error([good, twin])?.code == .duplicateApp)
         #expect(error([good, twin])?.detail.contains("twin.storekit: describes the app com.a.b, which") == true)
@@ -173,18 +199,36 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = try file("a.storekit", storeKit("1"))
         var watcher = CatalogWatcher(files: [file])
-        guard case .unchanged = watcher.reload() else { Issue.record("nothing changed"); return }
+        guard case .unchanged = watcher.reload() else {
+            Issue.record("nothing changed")
+            return
+        }
         _ = try self.file("a.storekit", storeKit("2"))
-        guard case .loaded(let catalog, _) = watcher.reload() else { Issue.record("the file changed"); return }
+        guard case .loaded(let catalog, _) = watcher.reload() else {
+            Issue.record("the file changed")
+            return
+        }
         #expect(catalog.product("com.a.b.c", of: "com.a.b")?.prices.amount == 2_000)
         _ = try self.file("a.storekit", storeKit("two"))
-        guard case .failed(let error) = watcher.reload() else { Issue.record("the file is bad"); return }
+        guard case .failed(let error) = watcher.reload() else {
+            Issue.record("the file is bad")
+            return
+        }
         #expect(error.detail.contains("displayPrice"))
-        guard case .unchanged = watcher.reload() else { Issue.record("a bad file is told once"); return }
+        guard case .unchanged = watcher.reload() else {
+            Issue.record("a bad file is told once")
+            return
+        }
         try FileManager.default.removeItem(atPath: file.path)
-        guard case .failed = watcher.reload() else { Issue.record("the file went away"); return }
+        guard case .failed = watcher.reload() else {
+            Issue.record("the file went away")
+            return
+        }
         _ = try self.file("a.storekit", storeKit("3"))
-        guard case .loaded = watcher.reload() else { Issue.record("the file came back"); return }
+        guard case .loaded = watcher.reload() else {
+            Issue.record("the file came back")
+            return
+        }
         let later = watcher.changed()
         #expect(!later)
     }

@@ -1,5 +1,5 @@
-/// A JSON value that this program carries without understanding it. A number keeps its digits as they stand in the file, so that
-/// nothing is lost on the way back.
+/// A JSON value that this program carries without understanding it. A number keeps its digits as they stand in the
+/// file, so that nothing is lost on the way back.
 public indirect enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
