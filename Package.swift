@@ -79,7 +79,10 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits", swiftSettings: strict),
+        .target(
+            name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits", exclude: ["MonkeyCredits.storekit"],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command", swiftSettings: strict
         ),
@@ -101,15 +104,18 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
+                "Database",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
                 "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
@@ -168,7 +174,7 @@ let package = Package(
         ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "StoreKitTests", dependencies: ["StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "StoreKitTests", dependencies: ["MonkeyCredits", "StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreServerTests",
             dependencies: [

@@ -1,0 +1,14 @@
+/// What tests set differently from use.
+struct SQLiteSettings: Sendable {
+    /// Connections that read at the same time as the writer writes.
+    var readers = 4
+    /// The file's greatest size in pages of 4096 bytes; nil for no limit but the disk's.
+    var maximumPages: Int?
+    /// The most transactions that share one flush to disk.
+    var largestBatch = 256
+    /// How long a batch goes on taking in transactions that arrive meanwhile.
+    var longestBatch = Duration.milliseconds(10)
+    /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
+    /// once, so a long log makes a large database cheaper; at 4096 bytes a page this one stays near 32 MiB.
+    var checkpointPages = 8192
+}

@@ -1,0 +1,115 @@
+import Foundation
+import StoreWire
+
+extension StoreKitConfiguration {
+    /// Reads the configuration from environment variables:
+    ///
+    /// | variable | what |
+    /// |---|---|
+    /// | `CORNERSTORE_STORE` | the store's base URL |
+    /// | `CORNERSTORE_DATA` | a store's data directory on this machine: its `addresses.json` and roots are used when the above is not set |
+    /// | `CORNERSTORE_ENVIRONMENT` | `sandbox` (if not set) or `production` |
+    /// | `CORNERSTORE_ROOTS` | root certificates (DER files), separated by colons, or one folder of them |
+    /// | `CORNERSTORE_DEVICE` | the device's folder; else `$XDG_STATE_HOME/cornerstore/device` |
+    /// | `CORNERSTORE_BUNDLE_ID`, `CORNERSTORE_BUNDLE_VERSION` | the app; else an `Info.plist` beside the executable |
+    /// | `CORNERSTORE_SHEET` | `terminal` (if not set), `approve` or `decline` |
+    /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | who signs in, for scripts |
+    /// | `CORNERSTORE_PAYMENTS` | `off` restricts the device |
+    /// | `CORNERSTORE_LOG` | `1` writes diagnostics to standard error |
+    ///
+    /// Nothing here throws or traps: what cannot be read is left out, and said to ``diagnostics``.
+    public init(environment variables: [String: String], executable: URL?) {
+        @Sendable func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+        let diagnostics: @Sendable (String) -> Void = { line in
+            guard value("CORNERSTORE_LOG") == "1" else { return }
+            try? FileHandle.standardError.write(contentsOf: Data("StoreKit: \(line)\n".utf8))
+        }
+        let environment = value("CORNERSTORE_ENVIRONMENT").flatMap(StoreEnvironment.init(name:)) ?? .sandbox
+        let data = value("CORNERSTORE_DATA").map { URL(fileURLWithPath: $0, isDirectory: true) }
+        let info = Self.infoPlist(beside: executable)
+
+        let named = value("CORNERSTORE_STORE").flatMap(URL.init(string:))
+        self.init(
+            store: named ?? data.flatMap { Self.address(of: environment, in: $0, diagnostics: diagnostics) },
+            bundleIdentifier: value("CORNERSTORE_BUNDLE_ID") ?? info["CFBundleIdentifier"] as? String,
+            deviceFolder: Self.deviceFolder(variables),
+            sheet: Self.sheet(variables))
+        self.environment = environment
+        self.diagnostics = diagnostics
+        bundleVersion = value("CORNERSTORE_BUNDLE_VERSION") ?? info["CFBundleVersion"] as? String ?? "1"
+        roots = value("CORNERSTORE_ROOTS").map(Self.roots) ?? []
+        if roots.isEmpty, named == nil, let data {
+            roots = Self.roots(data.appendingPathComponent("roots/receipt-root.der").path)
+        }
+        languages = Self.languages(variables)
+        allowsPayments = value("CORNERSTORE_PAYMENTS")?.lowercased() != "off"
+    }
+
+    private static func deviceFolder(_ variables: [String: String]) -> URL {
+        if let path = variables["CORNERSTORE_DEVICE"], !path.isEmpty { return URL(fileURLWithPath: path, isDirectory: true) }
+        let state: URL
+        if let path = variables["XDG_STATE_HOME"], path.hasPrefix("/") {
+            state = URL(fileURLWithPath: path, isDirectory: true)
+        } else {
+            let home = variables["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+            state = URL(fileURLWithPath: home, isDirectory: true).appendingPathComponent(".local/state", isDirectory: true)
+        }
+        return state.appendingPathComponent("cornerstore/device", isDirectory: true)
+    }
+
+    /// The base URL that a running store wrote down.
+    private static func address(
+        of environment: StoreEnvironment, in data: URL, diagnostics: (String) -> Void
+    ) -> URL? {
+        let file = data.appendingPathComponent("addresses.json")
+        guard let bytes = BoundedFile.read(file, limit: 1 << 16),
+            let addresses = try? JSONDecoder().decode([String: String].self, from: bytes),
+            let text = addresses[environment.name], let url = URL(string: text)
+        else {
+            diagnostics("no address of the \(environment.name) store in \(file.path); start the store first")
+            return nil
+        }
+        return url
+    }
+
+    private static func infoPlist(beside executable: URL?) -> [String: Any] {
+        guard let executable,
+            let bytes = BoundedFile.read(
+                executable.deletingLastPathComponent().appendingPathComponent("Info.plist"), limit: 1 << 20),
+            let list = try? PropertyListSerialization.propertyList(from: bytes, options: [], format: nil)
+        else { return [:] }
+        return list as? [String: Any] ?? [:]
+    }
+
+    /// Certificate files, or all `.der` and `.cer` files of a folder.
+    private static func roots(_ text: String) -> [URL] {
+        text.split(separator: ":").flatMap { path -> [URL] in
+            let url = URL(fileURLWithPath: String(path))
+            guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
+                return FileManager.default.fileExists(atPath: url.path) ? [url] : []
+            }
+            return names.sorted().filter { $0.hasSuffix(".der") || $0.hasSuffix(".cer") }.map(url.appendingPathComponent)
+        }
+    }
+
+    private static func languages(_ variables: [String: String]) -> [String] {
+        let named = ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { variables[$0] }.first { !$0.isEmpty }
+        let languages = (named ?? "en").split(separator: ":").compactMap { $0.split(separator: ".").first.map(String.init) }
+        return languages.filter { $0 != "C" && $0 != "POSIX" }.prefix(8) + ["en"]
+    }
+
+    private static func sheet(_ variables: [String: String]) -> any PaymentSheet {
+        var credentials: StoreCredentials?
+        if let email = variables["CORNERSTORE_ACCOUNT"], let path = variables["CORNERSTORE_PASSWORD_FILE"],
+            let bytes = BoundedFile.read(URL(fileURLWithPath: path), limit: 4096)
+        {
+            let password = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
+            credentials = StoreCredentials(email: email, password: password)
+        }
+        return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
+        case "approve": AutomaticPaymentSheet(answer: .buy, credentials: credentials)
+        case "decline": AutomaticPaymentSheet(answer: .cancel, credentials: credentials)
+        default: TerminalPaymentSheet(credentials: credentials)
+        }
+    }
+}

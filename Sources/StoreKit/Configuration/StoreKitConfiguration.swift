@@ -1,0 +1,89 @@
+import Foundation
+import StoreWire
+import Synchronization
+
+/// Which store the device speaks to, and as which app. Read once, at the first use of StoreKit: what ``use(_:)`` was given, else what
+/// ``init(environment:executable:)`` finds.
+public struct StoreKitConfiguration: Sendable {
+    /// The store's base URL, `http` or `https`. Nil: every request fails with "Cannot connect to iTunes Store".
+    public var store: URL?
+    /// Which of the store's environments that is; it names the receipt's file and the journal.
+    public var environment: StoreEnvironment
+    /// DER files of the root certificates that app receipts must chain to. Empty: receipts are kept unchecked.
+    public var roots: [URL]
+    /// The device's folder: its ids, account tokens, and for each app a journal and the receipt. Made with mode 0700.
+    public var deviceFolder: URL
+    /// The app's reverse-DNS name. Nil: as without a store.
+    public var bundleIdentifier: String?
+    /// `CFBundleVersion`, which the receipt carries.
+    public var bundleVersion: String
+    /// The customer's languages, best first.
+    public var languages: [String]
+    /// Asks the customer.
+    public var sheet: any PaymentSheet
+    /// False when the device is restricted from buying: `canMakePayments()` is false, and payments fail with `paymentNotAllowed`.
+    public var allowsPayments: Bool
+    /// Where observers and delegates are called.
+    public var callbackQueue: DispatchQueue
+    /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt refused.
+    public var diagnostics: @Sendable (String) -> Void
+
+    /// A configuration with nothing but these; the rest can be set after.
+    public init(store: URL?, bundleIdentifier: String?, deviceFolder: URL, sheet: any PaymentSheet) {
+        self.store = store
+        self.bundleIdentifier = bundleIdentifier
+        self.deviceFolder = deviceFolder
+        self.sheet = sheet
+        environment = .sandbox
+        roots = []
+        bundleVersion = "1"
+        languages = ["en"]
+        allowsPayments = true
+        callbackQueue = .main
+        diagnostics = { _ in }
+    }
+
+    /// Sets what StoreKit uses in this process. Call it before anything else of StoreKit.
+    ///
+    /// - Throws: ``StoreKitConfigurationError`` when StoreKit is in use already.
+    public static func use(_ configuration: StoreKitConfiguration) throws {
+        try chosen.withLock { state in
+            guard case .open = state else {
+                throw StoreKitConfigurationError(
+                    code: .alreadyInUse, detail: "StoreKit was configured or used before; set its configuration first, and once")
+            }
+            state = .set(configuration)
+        }
+    }
+
+    private enum Choice {
+        case open
+        case set(StoreKitConfiguration)
+        case inUse
+    }
+
+    private static let chosen = Mutex(Choice.open)
+
+    /// The configuration of the process, from now on fixed.
+    static func settle() -> StoreKitConfiguration {
+        let set: StoreKitConfiguration? = chosen.withLock { state in
+            defer { state = .inUse }
+            if case .set(let configuration) = state { return configuration }
+            return nil
+        }
+        return set
+            ?? StoreKitConfiguration(environment: ProcessInfo.processInfo.environment, executable: Bundle.main.executableURL)
+    }
+}
+
+/// Why a configuration was not taken.
+public struct StoreKitConfigurationError: Error, Equatable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// StoreKit was configured or used already.
+        case alreadyInUse
+    }
+
+    public var code: Code
+    public var detail: String
+    public var description: String { detail }
+}

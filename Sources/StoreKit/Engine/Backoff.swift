@@ -1,0 +1,44 @@
+import Foundation
+
+/// How long to wait before trying again: doubling from one second to a minute, each spread over its upper half so that devices that lost the
+/// store together do not come back together.
+struct Backoff: Sendable {
+    /// A number from 0 up to 1.
+    let jitter: @Sendable () -> Double
+
+    /// The delay in seconds before the `attempt`th retry, counted from 1.
+    func delay(_ attempt: Int) -> Double {
+        let whole = min(60, pow(2, Double(min(max(attempt, 1), 10) - 1)))
+        return whole * (0.5 + 0.5 * min(max(jitter(), 0), 1))
+    }
+}
+
+/// Calls back later. A boundary, so that tests need not wait.
+protocol RetryTimer: Sendable {
+    func after(seconds: Double, _ body: @escaping @Sendable () -> Void)
+}
+
+/// Waits in real time.
+struct DispatchRetryTimer: RetryTimer {
+    func after(seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
+    }
+}
+
+/// Lets one in at a time, in the order in which they came.
+actor Turns {
+    private var isTaken = false
+    private var queue: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+        guard isTaken else {
+            isTaken = true
+            return
+        }
+        await withCheckedContinuation { queue.append($0) }
+    }
+
+    func give() {
+        if queue.isEmpty { isTaken = false } else { queue.removeFirst().resume() }
+    }
+}

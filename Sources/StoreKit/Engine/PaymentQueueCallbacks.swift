@@ -1,0 +1,138 @@
+import Foundation
+import StoreWire
+import Synchronization
+
+/// The queue's objects and observers. What it is told, it tells the app on the callback queue, in the same order; an object changes its state
+/// there, right before its observers hear of it.
+final class PaymentQueueCallbacks: Sendable {
+    // @unchecked: `observer` and `queue` are only used under `state`'s lock and on the callback queue.
+    private struct Registration: @unchecked Sendable {
+        let id: Int
+        weak var observer: (any SKPaymentTransactionObserver)?
+        weak var queue: SKPaymentQueue?
+    }
+
+    private struct State {
+        var registrations: [Registration] = []
+        var nextID = 1
+        var objects: [UUID: (position: Int64, transaction: SKPaymentTransaction)] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let callbackQueue: DispatchQueue
+
+    init(callbackQueue: DispatchQueue) {
+        self.callbackQueue = callbackQueue
+    }
+
+    var transactions: [SKPaymentTransaction] {
+        state.withLock { $0.objects.values.sorted { $0.position < $1.position }.map(\.transaction) }
+    }
+
+    var observers: [any SKPaymentTransactionObserver] {
+        state.withLock { $0.registrations.map { Carried(object: $0.observer) } }.compactMap(\.object)
+    }
+
+    /// Registers an observer; nil when it is registered already.
+    func add(_ observer: any SKPaymentTransactionObserver, queue: SKPaymentQueue) -> (id: Int, isFirst: Bool)? {
+        let carried = Carried(object: observer)
+        return state.withLock { state in
+            state.registrations.removeAll { $0.observer == nil }
+            guard !state.registrations.contains(where: { $0.observer === carried.object }) else { return nil }
+            let id = state.nextID
+            state.nextID += 1
+            state.registrations.append(Registration(id: id, observer: carried.object, queue: queue))
+            return (id, state.registrations.count == 1)
+        }
+    }
+
+    func remove(_ observer: any SKPaymentTransactionObserver) {
+        let carried = Carried(object: observer)
+        state.withLock { $0.registrations.removeAll { $0.observer == nil || $0.observer === carried.object } }
+    }
+
+    func update(_ entries: [PaymentQueueEntry]) {
+        callbackQueue.async {
+            let transactions = self.apply(entries)
+            self.each { $0.paymentQueue($1, updatedTransactions: transactions) }
+        }
+    }
+
+    func introduce(_ entries: [PaymentQueueEntry], to id: Int) {
+        callbackQueue.async {
+            let transactions = self.apply(entries)
+            self.each(only: id) { $0.paymentQueue($1, updatedTransactions: transactions) }
+        }
+    }
+
+    func removed(_ key: UUID) {
+        callbackQueue.async {
+            guard let transaction = self.state.withLock({ $0.objects.removeValue(forKey: key)?.transaction }) else { return }
+            self.each { $0.paymentQueue($1, removedTransactions: [transaction]) }
+        }
+    }
+
+    private func apply(_ entries: [PaymentQueueEntry]) -> [SKPaymentTransaction] {
+        let records = entries.map { ($0, SKPaymentTransaction.Record($0)) }
+        return state.withLock { state in
+            records.map { entry, record in
+                if let known = state.objects[entry.key]?.transaction {
+                    known.become(record)
+                    return known
+                }
+                let made = SKPaymentTransaction(key: entry.key, payment: entry.payment, record: record)
+                state.objects[entry.key] = (entry.position, made)
+                return made
+            }
+        }
+    }
+
+    /// Calls every observer that is still registered and alive, outside the lock.
+    private func each(only id: Int? = nil, _ body: (any SKPaymentTransactionObserver, SKPaymentQueue) -> Void) {
+        for registration in state.withLock({ $0.registrations }) where id == nil || registration.id == id {
+            let isRegistered = state.withLock { state in state.registrations.contains { $0.id == registration.id } }
+            guard isRegistered, let observer = registration.observer else { continue }
+            body(observer, registration.queue ?? .default())
+        }
+    }
+}
+
+extension SKPaymentTransaction.Record {
+    /// What the app sees of an entry.
+    init(_ entry: PaymentQueueEntry) {
+        switch entry.phase {
+        case .queued, .confirming, .sending, .collecting:
+            state = .purchasing
+        case .deferred:
+            state = .deferred
+        case .failed:
+            state = .failed
+            error = entry.failure?.error ?? SKError(.unknown)
+        case .purchased, .finishing:
+            state = .purchased
+            transactionReceipt = entry.transactionReceipt
+            guard let transaction = entry.transaction else { return }
+            transactionIdentifier = transaction.transactionID.description
+            transactionDate = Date(milliseconds: transaction.purchaseDate)
+            if transaction.originalTransactionID != transaction.transactionID {
+                original = SKPaymentTransaction(original: transaction, payment: entry.payment)
+            }
+        }
+    }
+}
+
+extension SKPaymentTransaction {
+    /// The first transaction of the purchase that `transaction` renews or delivers again.
+    fileprivate convenience init(original transaction: TransactionDescription, payment: PaymentValues) {
+        var record = Record()
+        record.state = .purchased
+        record.transactionIdentifier = transaction.originalTransactionID.description
+        record.transactionDate = Date(milliseconds: transaction.originalPurchaseDate)
+        self.init(key: nil, payment: payment, record: record)
+    }
+}
+
+extension Date {
+    /// Whole milliseconds since 1970, as the store writes dates.
+    fileprivate init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import StoreWire
+import Synchronization
+
+/// Runs the payment queue: feeds ``PaymentQueueStateMachine`` with what happens, one event at a time, and performs the actions it returns.
+///
+/// Events and the journal are on `work`; calls to the app on `callbackQueue`; requests and the sheet in tasks that come back with events.
+final class PaymentQueueEngine: Sendable {
+    /// What the engine works with.
+    struct Parts: Sendable {
+        var journal: any PaymentJournal
+        var store: any PaymentStore
+        var callbackQueue: DispatchQueue
+        var timer: any RetryTimer
+        var backoff: Backoff
+        var newKey: @Sendable () -> UUID
+        var diagnostics: @Sendable (String) -> Void
+        /// Called before each action is performed; false ends the engine there, as a kill would. For tests.
+        var mayPerform: @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
+    }
+
+    private struct State {
+        var machine: PaymentQueueStateMachine
+        var isStopped = false
+    }
+
+    let parts: Parts
+    let callbacks: PaymentQueueCallbacks
+    private let state: Mutex<State>
+    private let work = DispatchQueue(label: "StoreKit.payments")
+
+    init(_ parts: Parts, journal: [PaymentQueueEntry]) {
+        self.parts = parts
+        callbacks = PaymentQueueCallbacks(callbackQueue: parts.callbackQueue)
+        state = Mutex(State(machine: PaymentQueueStateMachine(journal: journal)))
+    }
+
+    // MARK: The app's side
+
+    var transactions: [SKPaymentTransaction] { callbacks.transactions }
+    var observers: [any SKPaymentTransactionObserver] { callbacks.observers }
+
+    func add(_ payment: PaymentValues) {
+        let key = parts.newKey()
+        happened { $0.add(payment, key: key) }
+    }
+
+    func finish(_ key: UUID) { happened { $0.finish(key) } }
+
+    func add(_ observer: any SKPaymentTransactionObserver, queue: SKPaymentQueue) {
+        guard let added = callbacks.add(observer, queue: queue) else { return }
+        happened { $0.observerAdded(added.id, isFirst: added.isFirst) }
+    }
+
+    func remove(_ observer: any SKPaymentTransactionObserver) { callbacks.remove(observer) }
+
+    /// Ends it as a kill would: nothing more is performed or told. The journal is closed when what runs now is over.
+    func stop() {
+        guard markStopped() else { return }
+        work.async { self.parts.journal.close() }
+    }
+
+    private func markStopped() -> Bool {
+        state.withLock { state in
+            defer { state.isStopped = true }
+            return !state.isStopped
+        }
+    }
+
+    // MARK: Events
+
+    /// Settles what an event means, then performs it. Never waits.
+    func happened(_ event: @escaping @Sendable (inout PaymentQueueStateMachine) -> [PaymentQueueStateMachine.Action]) {
+        work.async { self.settle(event) }
+    }
+
+    private func settle(_ event: (inout PaymentQueueStateMachine) -> [PaymentQueueStateMachine.Action]) {
+        let actions = state.withLock { $0.isStopped ? [] : event(&$0.machine) }
+        for action in actions {
+            guard !state.withLock({ $0.isStopped }) else { return }
+            guard parts.mayPerform(action) else {
+                if markStopped() { parts.journal.close() }
+                return
+            }
+            guard let unsaved = perform(action) else { continue }
+            return settle { $0.saveFailed(unsaved) }
+        }
+    }
+
+    /// Performs one action; gives the keys of a gate that could not be saved.
+    private func perform(_ action: PaymentQueueStateMachine.Action) -> [UUID]? {
+        switch action {
+        case .save(let entries, let isGate): return save(entries, isGate: isGate)
+        case .forget(let key): forget(key)
+        case .update(let entries): callbacks.update(entries)
+        case .introduce(let observer, let entries): callbacks.introduce(entries, to: observer)
+        case .remove(let key): callbacks.removed(key)
+        case .wait(let retry, let attempt):
+            parts.timer.after(seconds: parts.backoff.delay(attempt)) { self.happened { $0.waited(for: retry) } }
+        case .confirm, .send, .collect, .finish, .list: ask(action)
+        }
+        return nil
+    }
+
+    /// Asks the store or the customer in a task of its own, and takes the answer as an event.
+    private func ask(_ action: PaymentQueueStateMachine.Action) {
+        let store = parts.store
+        let newKey = parts.newKey
+        Task {
+            switch action {
+            case .confirm(let entry):
+                let confirmation = await store.confirm(entry.payment)
+                happened { $0.confirmed(entry.key, confirmation) }
+            case .send(let entry):
+                let answer = await store.purchase(entry)
+                happened { $0.answered(entry.key, answer) }
+            case .collect(let entries):
+                let receipts = await store.collect(entries)
+                happened { machine in
+                    if let receipts { machine.collected(receipts) } else { machine.collectionFailed() }
+                }
+            case .finish(let entry):
+                let isDone = await store.finish(entry)
+                happened { isDone ? $0.finished(entry.key) : $0.finishFailed(entry.key) }
+            case .list(let after):
+                let listing = await store.unfinished(after: after)
+                happened { Self.listed(&$0, listing, newKey) }
+            case .save, .forget, .update, .introduce, .remove, .wait:
+                break
+            }
+        }
+    }
+
+    private static func listed(
+        _ machine: inout PaymentQueueStateMachine, _ listing: Listing, _ newKey: () -> UUID
+    ) -> [PaymentQueueStateMachine.Action] {
+        switch listing {
+        case .page(let page, let account): machine.listed(page, account: account, fresh: newKey)
+        case .unreachable: machine.listingFailed(isWorthRetrying: true)
+        case .signedOut: machine.listingFailed(isWorthRetrying: false)
+        }
+    }
+
+    private func save(_ entries: [PaymentQueueEntry], isGate: Bool) -> [UUID]? {
+        do {
+            try parts.journal.save(entries)
+            return nil
+        } catch {
+            parts.diagnostics("the journal could not be written: \(error)")
+            return isGate ? entries.map(\.key) : nil
+        }
+    }
+
+    private func forget(_ key: UUID) {
+        do { try parts.journal.forget(key) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+    }
+}
+
+/// A page of what the store holds unfinished.
+enum Listing: Sendable {
+    case page(UnfinishedTransactionsResponse, account: AccountID)
+    case unreachable
+    case signedOut
+}
+
+/// The store and the customer as the queue sees them: questions that are always answered, if with "not now".
+protocol PaymentStore: Sendable {
+    func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation
+    func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer
+    /// Fetches the receipts of these and writes the app receipt; the transactions' own receipts by key, or nil for "not now".
+    func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]?
+    /// Whether the store knows now that the app is done.
+    func finish(_ entry: PaymentQueueEntry) async -> Bool
+    func unfinished(after: TransactionID?) async -> Listing
+}
+
+/// Refuses every payment for one reason: no store is configured, or another process holds the journal.
+struct RefusingPaymentStore: PaymentStore {
+    let failure: PaymentFailure
+
+    func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation { .refused(failure) }
+    func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer { .refused(failure) }
+    func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]? { nil }
+    func finish(_ entry: PaymentQueueEntry) async -> Bool { false }
+    func unfinished(after: TransactionID?) async -> Listing { .signedOut }
+}

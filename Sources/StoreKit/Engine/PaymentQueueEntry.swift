@@ -1,0 +1,54 @@
+import Foundation
+import StoreWire
+
+/// One payment or transaction in the queue, as the journal keeps it.
+struct PaymentQueueEntry: Codable, Sendable, Equatable {
+    /// How far it is. `confirming`, `sending` and `collecting` are all `purchasing` to the app.
+    enum Phase: String, Codable, Sendable, CaseIterable {
+        /// Waits for the sheet.
+        case queued
+        /// The sheet is up.
+        case confirming
+        /// Agreed to; the store is asked until it answers.
+        case sending
+        /// The store waits for somebody's approval.
+        case deferred
+        /// Paid; the receipts are being fetched.
+        case collecting
+        /// Paid, and the receipts are on this device: the app may deliver.
+        case purchased
+        /// Not paid.
+        case failed
+        /// The app is done with it; the store is told until it answers.
+        case finishing
+    }
+
+    /// The payment's idempotency key, made once, before anything else. For a transaction that no payment of this device made, a name of its own.
+    let key: UUID
+    /// Its place in the queue.
+    var position: Int64
+    var payment: PaymentValues
+    /// The account that agreed to pay; retries are under the same.
+    var account: AccountID?
+    /// The unit price that was agreed to.
+    var agreedPrice: Money?
+    var phase: Phase
+    var transaction: TransactionDescription?
+    var transactionReceipt: Data?
+    var failure: PaymentFailure?
+}
+
+/// Why a payment failed, as the journal keeps it.
+struct PaymentFailure: Codable, Sendable, Equatable {
+    /// An `SKError.Code`.
+    var code: Int
+    /// For the customer.
+    var text: String
+
+    init(_ code: SKError.Code, _ text: String) {
+        self.code = code.rawValue
+        self.text = text
+    }
+
+    var error: SKError { SKError(SKError.Code(rawValue: code) ?? .unknown, userInfo: [NSLocalizedDescriptionKey: text]) }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import StoreWire
+
+/// The store over its protocol, and the receipt on this device's disk.
+struct RemotePaymentStore: PaymentStore {
+    let session: StoreSession
+    let check: ReceiptCheck
+    let receiptURL: URL
+    let bundleVersion: String
+    let vendorIdentifier: UUID
+    let allowsPayments: Bool
+    let diagnostics: @Sendable (String) -> Void
+
+    func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation {
+        guard allowsPayments else { return .refused(.notAllowed) }
+        if let failure = PaymentFailure(of: payment) { return .refused(failure) }
+        return await session.confirm(payment)
+    }
+
+    func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer {
+        guard let account = entry.account else { return .refused(.otherAccount) }
+        let request = PurchaseRequest(
+            idempotencyKey: entry.key, bundleID: session.bundleID, productID: ProductID(entry.payment.productIdentifier),
+            quantity: entry.payment.quantity, applicationUsername: entry.payment.applicationUsername,
+            simulatesAskToBuy: entry.payment.simulatesAskToBuyInSandbox, agreedPrice: entry.agreedPrice)
+        do {
+            // A deferred purchase is only looked after; it is no reason to ask for a password.
+            return .response(
+                try await session.asAccount(account, mayAsk: entry.phase == .sending) { token throws(StoreFailure) in
+                    try await session.client.purchase(request, token: token)
+                })
+        } catch {
+            switch error {
+            case .unreachable: return .unreachable
+            case .notSignedIn: return .signedOut
+            case .refused: return .refused(PaymentFailure(error))
+            }
+        }
+    }
+
+    func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]? {
+        guard let account = entries.first?.account else { return nil }
+        let request = AppReceiptRequest(
+            bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier)
+        do {
+            return try await session.asAccount(account, mayAsk: true) { token throws(StoreFailure) in
+                let receipts = try await transactionReceipts(entries, request, token: token)
+                try write(await session.client.appReceipt(request, token: token))
+                return receipts
+            }
+        } catch {
+            if case .refused(let refusal) = error { diagnostics("no receipt: \(refusal.code) \(refusal.message.prefix(500))") }
+            return nil
+        }
+    }
+
+    /// Requests that may be under way at once.
+    private static let width = 8
+
+    /// Each transaction's own receipt. One that the store will not give is left out: the app receipt has the purchase as well.
+    private func transactionReceipts(
+        _ entries: [PaymentQueueEntry], _ request: TransactionReceiptRequest, token: String
+    ) async throws(StoreFailure) -> [UUID: Data] {
+        let client = session.client
+        let results = await withTaskGroup(of: (UUID, Result<Data, StoreFailure>).self) { group in
+            var results: [(UUID, Result<Data, StoreFailure>)] = []
+            var rest = entries.compactMap { entry in entry.transaction.map { (entry.key, $0.transactionID) } }[...]
+            var running = 0
+            while true {
+                while running < Self.width, let (key, transaction) = rest.popFirst() {
+                    running += 1
+                    group.addTask {
+                        do throws(StoreFailure) {
+                            return (key, .success(try await client.transactionReceipt(transaction, request, token: token)))
+                        } catch {
+                            return (key, .failure(error))
+                        }
+                    }
+                }
+                guard let result = await group.next() else { return results }
+                running -= 1
+                results.append(result)
+            }
+        }
+        var receipts: [UUID: Data] = [:]
+        for (key, result) in results {
+            switch result {
+            case .success(let receipt): receipts[key] = receipt
+            case .failure(.refused): break
+            case .failure(let failure): throw failure
+            }
+        }
+        return receipts
+    }
+
+    private func write(_ receipt: Data) throws(StoreFailure) {
+        if let reason = check.refusal(of: receipt) {
+            diagnostics("the store's receipt is not taken: \(reason)")
+            throw .unreachable
+        }
+        do { try BoundedFile.write(receipt, to: receiptURL) } catch {
+            diagnostics("the receipt could not be written: \(error)")
+            throw .unreachable
+        }
+    }
+
+    func finish(_ entry: PaymentQueueEntry) async -> Bool {
+        guard let account = entry.account, let transaction = entry.transaction?.transactionID else { return true }
+        do {
+            try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                try await session.client.finish(transaction, token: token)
+            }
+            return true
+        } catch {
+            guard case .refused(let refusal) = error else { return false }
+            // Finished before, or never of this account: there is nothing left to say.
+            return refusal.code == .unknownTransaction || refusal.code == .wrongState
+        }
+    }
+
+    func unfinished(after: TransactionID?) async -> Listing {
+        guard let account = session.tokens.current?.account.accountID else { return .signedOut }
+        do {
+            let page = try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                try await session.client.unfinished(session.bundleID, after: after, token: token)
+            }
+            return .page(page, account: account)
+        } catch {
+            return error == .notSignedIn ? .signedOut : .unreachable
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import StoreWire
+
+/// Carries requests over HTTP. One client serves the whole process.
+struct HTTPTransport: StoreTransport {
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        // A redirected request would show the token to another address.
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    /// The largest answer taken: an app receipt of some ten thousand purchases.
+    static let largestAnswer = 16 << 20
+
+    private let base: String
+
+    /// Nil when the URL is not an `http` or `https` address with a host.
+    init?(store: URL) {
+        guard let scheme = store.scheme?.lowercased(), scheme == "http" || scheme == "https",
+            let host = store.host, !host.isEmpty, store.user == nil, store.query == nil, store.fragment == nil
+        else { return nil }
+        var base = store.absoluteString
+        while base.hasSuffix("/") { base.removeLast() }
+        self.base = base
+    }
+
+    func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+        var http = HTTPClientRequest(url: base + request.route.path)
+        http.method = .init(rawValue: request.route.method.rawValue)
+        http.headers.add(name: "Accept", value: "application/json, application/octet-stream")
+        if let token = request.token { http.headers.add(name: "Authorization", value: "Bearer \(token)") }
+        if let body = request.body {
+            http.headers.add(name: "Content-Type", value: "application/json")
+            http.body = .bytes(ByteBuffer(data: body))
+        }
+        let response = try await Self.client.execute(http, timeout: .seconds(60))
+        let body = try await response.body.collect(upTo: Self.largestAnswer)
+        return StoreTransportResponse(status: Int(response.status.code), body: Data(buffer: body))
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import StoreWire
+
+/// A length of time as calendars count it.
+open class SKProductSubscriptionPeriod: NSObject {
+    private let period: SubscriptionPeriod?
+
+    /// An empty period, for subclasses in tests.
+    public override init() {
+        period = nil
+        super.init()
+    }
+
+    init(_ period: SubscriptionPeriod) {
+        self.period = period
+        super.init()
+    }
+
+    /// How many units.
+    open var numberOfUnits: Int { period?.count ?? 0 }
+
+    /// The unit counted.
+    open var unit: SKProduct.PeriodUnit {
+        switch period?.unit {
+        case .day, nil: .day
+        case .week: .week
+        case .month: .month
+        case .year: .year
+        }
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? SKProductSubscriptionPeriod else { return false }
+        return numberOfUnits == other.numberOfUnits && unit == other.unit
+    }
+
+    open override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(numberOfUnits)
+        hasher.combine(unit)
+        return hasher.finalize()
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// Answers every confirmation alike, for scripts and tests.
+public struct AutomaticPaymentSheet: PaymentSheet {
+    private let answer: PaymentSheetAnswer
+    private let credentials: StoreCredentials?
+
+    /// Signs in with `credentials`, once: when they are wrong, or there are none, it cancels.
+    public init(answer: PaymentSheetAnswer, credentials: StoreCredentials?) {
+        self.answer = answer
+        self.credentials = credentials
+    }
+
+    public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer { answer }
+
+    public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? { prompt.passwordWasWrong ? nil : credentials }
+}
+
+/// Asks the program itself.
+public struct ProgrammedPaymentSheet: PaymentSheet {
+    private let onConfirm: @Sendable (PaymentSheetRequest) async -> PaymentSheetAnswer
+    private let onSignIn: @Sendable (SignInPrompt) async -> StoreCredentials?
+
+    /// Calls these for the two questions.
+    public init(
+        confirm: @escaping @Sendable (PaymentSheetRequest) async -> PaymentSheetAnswer,
+        signIn: @escaping @Sendable (SignInPrompt) async -> StoreCredentials?
+    ) {
+        onConfirm = confirm
+        onSignIn = signIn
+    }
+
+    public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer { await onConfirm(request) }
+
+    public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? { await onSignIn(prompt) }
+}
+
+extension PaymentSheet where Self == AutomaticPaymentSheet {
+    /// Approves everything, signing in with `credentials`.
+    public static func automatic(_ credentials: StoreCredentials) -> AutomaticPaymentSheet {
+        AutomaticPaymentSheet(answer: .buy, credentials: credentials)
+    }
+}

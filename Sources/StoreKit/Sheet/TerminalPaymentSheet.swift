@@ -1,0 +1,86 @@
+import Foundation
+
+/// Asks on the terminal. It reads lines on a thread of its own; without a terminal it says so on standard error and cancels.
+public struct TerminalPaymentSheet: PaymentSheet {
+    private let credentials: StoreCredentials?
+
+    /// Signs in with `credentials` first when there are some, and asks when they are wrong.
+    public init(credentials: StoreCredentials?) {
+        self.credentials = credentials
+    }
+
+    public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer {
+        guard Self.hasTerminal else {
+            Self.say("No terminal to confirm the purchase on; set CORNERSTORE_SHEET=approve to buy without being asked.\n")
+            return .cancel
+        }
+        Self.say(Self.text(of: request))
+        let line = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces).lowercased()
+        return line == "b" || line == "buy" || line == "y" || line == "yes" ? .buy : .cancel
+    }
+
+    public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
+        if let credentials, !prompt.passwordWasWrong, prompt.email == nil || prompt.email == credentials.email {
+            return credentials
+        }
+        guard Self.hasTerminal else {
+            Self.say("No terminal to sign in on; set CORNERSTORE_ACCOUNT and CORNERSTORE_PASSWORD_FILE.\n")
+            return nil
+        }
+        Self.say(prompt.passwordWasWrong ? "\nThe password is not right. Try again.\n" : "\nSign in to the store.\n")
+        var email = prompt.email ?? ""
+        if prompt.email == nil {
+            Self.say("E-mail (empty to cancel): ")
+            email = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces) ?? ""
+        } else {
+            Self.say("Account: \(Self.printable(email))\n")
+        }
+        guard !email.isEmpty else { return nil }
+        Self.say("Password: ")
+        guard let password = await Self.readLine(hidden: true), !password.isEmpty else { return nil }
+        return StoreCredentials(email: email, password: password)
+    }
+
+    static func text(of request: PaymentSheetRequest) -> String {
+        var lines = ["", "  \(printable(request.productName))"]
+        if request.quantity == 1 {
+            lines.append("  \(request.formattedTotal)")
+        } else {
+            lines.append("  \(request.quantity) × \(request.formattedUnitPrice) = \(request.formattedTotal)")
+        }
+        lines.append("  Account: \(printable(request.account))")
+        lines.append("[b]uy or [c]ancel? ")
+        return lines.joined(separator: "\n")
+    }
+
+    /// Without control characters, which could repaint the terminal and so show another price.
+    static func printable(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }.prefix(200)))
+    }
+
+    private static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    private static func say(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+
+    private static func readLine(hidden: Bool) async -> String? {
+        await withCheckedContinuation { continuation in
+            let thread = Thread { continuation.resume(returning: hidden ? hiddenLine() : Swift.readLine()) }
+            thread.name = "payment sheet"
+            thread.start()
+        }
+    }
+
+    /// A line that is not shown while it is typed.
+    private static func hiddenLine() -> String? {
+        var saved = termios()
+        guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return Swift.readLine() }
+        var silent = saved
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
+            say("\n")
+        }
+        return Swift.readLine()
+    }
+}
