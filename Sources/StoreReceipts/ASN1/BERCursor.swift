@@ -41,7 +41,23 @@ struct BERCursor {
     var upcomingTag: UInt8? { position < end ? bytes[position] : nil }
 
     /// Reads one element and steps over it.
+    @inline(__always)
     mutating func next() throws(ReceiptRejection) -> BERElement {
+        // Nearly all elements are short; a receipt has a thousand of them, and reading it should cost no more than checking its signature.
+        let start = position
+        if end - start >= 2 {
+            let tag = bytes[start]
+            let length = Int(bytes[start + 1])
+            if length < 0x80, length <= end - start - 2, tag & 0x1f != 0x1f, tag != 0 {
+                position = start + 2 + length
+                return BERElement(tag: tag, start: start, content: start + 2..<position, end: position)
+            }
+        }
+        return try nextOfAnyForm()
+    }
+
+    @inline(never)
+    private mutating func nextOfAnyForm() throws(ReceiptRejection) -> BERElement {
         let start = position
         guard end - start >= 2 else { throw shortage() }
         let tag = bytes[start]
@@ -73,11 +89,17 @@ struct BERCursor {
     }
 
     /// Reads one element that must have this tag; `what` names it in the error.
+    @inline(__always)
     mutating func next(_ tag: UInt8, _ what: StaticString) throws(ReceiptRejection) -> BERElement {
         let start = position
         let element = try next()
-        guard element.tag == tag else { throw ReceiptRejection(.malformed, "expected \(what) at offset \(start)") }
+        guard element.tag == tag else { throw Self.expected(what, start) }
         return element
+    }
+
+    @inline(never)
+    static func expected(_ what: StaticString, _ offset: Int) -> ReceiptRejection {
+        ReceiptRejection(.malformed, "expected \(what) at offset \(offset)")
     }
 
     /// A cursor over an element's content, one level deeper.
