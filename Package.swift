@@ -60,6 +60,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -104,7 +105,6 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
-                "Database",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
