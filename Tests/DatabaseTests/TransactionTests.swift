@@ -43,7 +43,7 @@ private func value(_ database: Database) async throws -> Int {
                     [.sqlite: "counter_small", .postgresql: "counter_small"]),
                 ("INSERT INTO entry (name, counter) VALUES (NULL, 1)", .notNullViolation, [.sqlite: "entry.name", .postgresql: "name"]),
                 ("INSERT INTO entry (name, counter) VALUES ('secret', 7)", .foreignKeyViolation, [:]),
-                ("SELECT nothing FROM nowhere", .invalidSQL, [.sqlite: "nowhere", .postgresql: "nowhere"]),
+                ("SELECT a FROM nowhere", .invalidSQL, [.sqlite: "nowhere", .postgresql: "nowhere"]),
                 ("SELEKT 1", .invalidSQL, [:]),
                 ("SELECT 1; DELETE FROM entry", .invalidSQL, [:]),
                 ("SELECT 1; COMMIT", .invalidSQL, [:]),
