@@ -158,6 +158,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks",
+            exclude: ["Bench.storekit"],
             swiftSettings: strict
         ),
 
