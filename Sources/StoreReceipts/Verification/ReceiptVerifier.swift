@@ -9,7 +9,7 @@ import Synchronization
 /// The same code judges Apple's receipts under Apple's roots and Cornerstore's under Cornerstore's. Nothing skips a step. Chains that were
 /// found good are remembered by their exact octets, so that the next receipt of the same signer costs one RSA check and one hash.
 public final class ReceiptVerifier: Sendable {
-    private let chains: CertificateChains
+    let chains: CertificateChains
     private let limits: ReceiptLimits
     private let appChains = Mutex(KnownChains())
     private let transactionChains = Mutex(KnownChains())
@@ -149,13 +149,8 @@ public final class ReceiptVerifier: Sendable {
         guard expectation.allowsXcode, pending.embedded.isEmpty, pending.receipt.receiptType == "Xcode" else {
             throw ReceiptRejection(.unknownIssuer, "a root signed the receipt itself, and the caller allows that only to Xcode")
         }
-        let certificate = root.certificate
-        guard certificate.notValidBefore <= certificate.notValidAfter,
-            (certificate.notValidBefore...certificate.notValidAfter).contains(pending.receipt.creationDate)
-        else { throw ReceiptRejection(.expired, "Xcode's certificate was not valid at the receipt's date") }
-        return VerifiedChain(
-            validity: certificate.notValidBefore...certificate.notValidAfter, rootFingerprint: root.fingerprint
-        )
+        let validity = try root.checkValidity(at: pending.receipt.creationDate)
+        return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
     }
 }
 

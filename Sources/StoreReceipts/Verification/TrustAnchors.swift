@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import SwiftASN1
 import X509
 
@@ -24,6 +25,16 @@ struct TrustAnchors: Sendable {
                 return Array(raw[try CertificateFields(raw, 0..<raw.count).subject])
             }
             fingerprint = Array(SHA256.hash(data: der))
+        }
+
+        /// Refuses what the certificate itself signed while it was not valid; gives when it is.
+        @discardableResult
+        func checkValidity(at date: Date) throws(ReceiptRejection) -> ClosedRange<Date> {
+            let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
+            guard start <= end, (start...end).contains(date) else {
+                throw ReceiptRejection(.expired, "the signer's certificate was not valid at the date of signing")
+            }
+            return start...end
         }
     }
 
