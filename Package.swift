@@ -175,7 +175,14 @@ let package = Package(
         ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "StoreKitTests", dependencies: ["MonkeyCredits", "StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreKitTests",
+            dependencies: [
+                "MonkeyCredits", "StoreKit", "StoreServer", "TestSupport", "monkey-credits",
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
