@@ -43,7 +43,8 @@ struct BERCursor {
     /// Reads one element and steps over it.
     @inline(__always)
     mutating func next() throws(ReceiptRejection) -> BERElement {
-        // Nearly all elements are short; a receipt has a thousand of them, and reading it should cost no more than checking its signature.
+        // Nearly all elements are short; a receipt has a thousand of them, and reading it should cost no more than
+        // checking its signature.
         let start = position
         if end - start >= 2 {
             let tag = bytes[start]
@@ -77,7 +78,9 @@ struct BERCursor {
         }
         if first > 0x80 {
             let count = Int(first & 0x7f)
-            guard count <= 4 else { throw ReceiptRejection(.malformed, "a length of \(count) octets at offset \(start)") }
+            guard count <= 4 else {
+                throw ReceiptRejection(.malformed, "a length of \(count) octets at offset \(start)")
+            }
             guard end - contentStart >= count else { throw shortage() }
             length = 0
             for offset in contentStart..<contentStart + count { length = length << 8 | Int(bytes[offset]) }
@@ -110,7 +113,9 @@ struct BERCursor {
 
     /// Refuses what follows the last element that a structure may have.
     func expectEnd(_ what: StaticString) throws(ReceiptRejection) {
-        guard isAtEnd else { throw ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)") }
+        guard isAtEnd else {
+            throw ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)")
+        }
     }
 
     private static var tooDeep: ReceiptRejection { ReceiptRejection(.tooDeep, "nested more than \(maximumDepth) deep") }

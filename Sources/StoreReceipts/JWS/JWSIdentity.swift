@@ -2,6 +2,7 @@ import Crypto
 
 /// What signs transactions and notifications as JWS with ES256.
 public struct JWSIdentity: Sendable {
+    /// The leaf's key.
     public let privateKey: P256.Signing.PrivateKey
     /// Leaf, intermediate and root in DER, as `x5c` lists them.
     public let certificates: [[UInt8]]

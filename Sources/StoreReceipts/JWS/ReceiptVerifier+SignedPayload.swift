@@ -2,11 +2,13 @@ import Crypto
 import X509
 
 extension ReceiptVerifier {
-    /// Verifies a JWS: its structure, its signature, its chain to one of the verifier's roots at its own `signedDate`, the markers of leaf and
-    /// intermediate, and the bundle id if one is expected (versions and devices are not said by every payload and not looked at).
+    /// Verifies a JWS: its structure, its signature, its chain to one of the verifier's roots at its own `signedDate`,
+    /// the markers of leaf and intermediate, and the bundle id if one is expected (versions and devices are not said by
+    /// every payload and not looked at).
     ///
-    /// Fails with `malformed`, `tooLarge`, `unsupportedAlgorithm`, `badSignature`, `unknownIssuer`, `wrongChain`, `expired`, `missingMarker` or
-    /// `wrongBundleID`. Xcode's payloads need ``ReceiptExpectation/allowsXcode`` and their certificate among the roots.
+    /// Fails with `malformed`, `tooLarge`, `unsupportedAlgorithm`, `badSignature`, `unknownIssuer`, `wrongChain`,
+    /// `expired`, `missingMarker` or `wrongBundleID`. Xcode's payloads need ``ReceiptExpectation/allowsXcode`` and
+    /// their certificate among the roots.
     public func verifySignedPayload(
         _ text: [UInt8], expecting expectation: ReceiptExpectation
     ) async -> Result<VerifiedPayload, ReceiptRejection> {
@@ -42,7 +44,8 @@ extension ReceiptVerifier {
         let embedded = Array(content.certificates.dropFirst())
         if let root = chains.anchors.root(der: leaf) {
             guard expectation.allowsXcode, embedded.isEmpty, content.environment == "Xcode" else {
-                throw ReceiptRejection(.unknownIssuer, "a root signed the payload itself, and the caller allows that only to Xcode")
+                throw ReceiptRejection(
+                    .unknownIssuer, "a root signed the payload itself, and the caller allows that only to Xcode")
             }
             try root.checkValidity(at: content.signedDate)
             return root.fingerprint

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A transaction, renewal, app transaction or notification as Apple signs them since 2021: a JWS (RFC 7515) in compact form with ES256 and the
-/// certificates in `x5c`. Read but not verified: nothing in it may be believed.
+/// A transaction, renewal, app transaction or notification as Apple signs them since 2021: a JWS (RFC 7515) in compact
+/// form with ES256 and the certificates in `x5c`. Read but not verified: nothing in it may be believed.
 public struct SignedPayload: Sendable, Equatable {
     /// The protected header, JSON.
     public let header: [UInt8]
@@ -11,11 +11,13 @@ public struct SignedPayload: Sendable, Equatable {
     public let certificates: [[UInt8]]
     /// r and s, 32 octets each.
     public let signature: [UInt8]
-    /// When it was signed: `signedDate`, or `receiptCreationDate` of an app transaction. Certificates are judged at this date.
+    /// When it was signed: `signedDate`, or `receiptCreationDate` of an app transaction. Certificates are judged at
+    /// this date.
     public let signedDate: Date
     /// `bundleId`, beside the other fields or under `data`, where notifications have it.
     public let bundleID: String?
-    /// `environment`, likewise, or an app transaction's `receiptType`: `Production`, `Sandbox`, `Xcode` or `LocalTesting`.
+    /// `environment`, likewise, or an app transaction's `receiptType`: `Production`, `Sandbox`, `Xcode` or
+    /// `LocalTesting`.
     public let environment: String?
     /// The header and the payload as they stand in the message, with the dot between them: what is signed.
     let signingInput: [UInt8]
@@ -28,14 +30,18 @@ public struct SignedPayload: Sendable, Equatable {
     /// Throws ``ReceiptRejection`` with `malformed`, `tooLarge` or `unsupportedAlgorithm` (anything but ES256).
     public static func parse(_ text: [UInt8]) throws(ReceiptRejection) -> SignedPayload {
         guard text.count <= maximumByteCount else {
-            throw ReceiptRejection(.tooLarge, "the signed payload has \(text.count) bytes, more than \(maximumByteCount)")
+            throw ReceiptRejection(
+                .tooLarge, "the signed payload has \(text.count) bytes, more than \(maximumByteCount)")
         }
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
         let trimmed = text.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
         let segments = trimmed.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard segments.count == 3, let header = Base64URL.decoded(segments[0]), let payload = Base64URL.decoded(segments[1]),
+        guard segments.count == 3, let header = Base64URL.decoded(segments[0]),
+            let payload = Base64URL.decoded(segments[1]),
             let signature = Base64URL.decoded(segments[2])
-        else { throw ReceiptRejection(.malformed, "a signed payload is three parts of base64url with dots between them") }
+        else {
+            throw ReceiptRejection(.malformed, "a signed payload is three parts of base64url with dots between them")
+        }
         guard let fields = try? JSONDecoder().decode(Header.self, from: Data(header)) else {
             throw ReceiptRejection(.malformed, "the header is not JSON with alg and x5c")
         }
@@ -51,7 +57,8 @@ public struct SignedPayload: Sendable, Equatable {
         }
         return SignedPayload(
             header: header, payload: payload, certificates: try certificates(fields.x5c), signature: signature,
-            signedDate: Date(timeIntervalSince1970: milliseconds / 1_000), bundleID: claims.bundleId ?? claims.data?.bundleId,
+            signedDate: Date(timeIntervalSince1970: milliseconds / 1_000),
+            bundleID: claims.bundleId ?? claims.data?.bundleId,
             environment: claims.environment ?? claims.data?.environment ?? claims.receiptType,
             signingInput: Array(segments[0]) + [UInt8(ascii: ".")] + Array(segments[1])
         )
@@ -63,7 +70,9 @@ public struct SignedPayload: Sendable, Equatable {
         }
         var certificates: [[UInt8]] = []
         for text in x5c {
-            guard let der = Base64.decoded(text), !der.isEmpty else { throw ReceiptRejection(.malformed, "x5c is not Base64") }
+            guard let der = Base64.decoded(text), !der.isEmpty else {
+                throw ReceiptRejection(.malformed, "x5c is not Base64")
+            }
             certificates.append(der)
         }
         return certificates

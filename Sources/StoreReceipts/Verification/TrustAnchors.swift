@@ -18,7 +18,8 @@ struct TrustAnchors: Sendable {
             do {
                 certificate = try Certificate(derEncoded: der)
             } catch {
-                throw ReceiptRejection(.malformed, "a root or intermediate given to the verifier is not a DER certificate")
+                throw ReceiptRejection(
+                    .malformed, "a root or intermediate given to the verifier is not a DER certificate")
             }
             subject = try der.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> [UInt8] in
                 let raw = UnsafeRawBufferPointer(buffer)
