@@ -50,7 +50,9 @@ public struct StoreApplication: Sendable {
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
         let signing = try await authority
-        let verifier = try ReceiptVerifier(roots: [signing.receiptRoot])
+        // An iOS 6 receipt carries its leaf alone.
+        let intermediates = StoreEnvironment.allCases.compactMap { signing.receiptSigner(for: $0).certificates.dropFirst().first }
+        let verifier = try ReceiptVerifier(roots: [signing.receiptRoot], intermediates: intermediates)
         func store(_ environment: StoreEnvironment) async throws -> Store {
             try await Store.open(
                 environment, databases: databases, apps: apps, catalog: current, signer: signing.receiptSigner(for: environment),
