@@ -61,6 +61,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -105,7 +106,6 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
-                "Database",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
@@ -162,6 +162,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks",
+            exclude: ["Bench.storekit"],
             swiftSettings: strict
         ),
 

@@ -1,4 +1,3 @@
-import Database
 import HTTPSupport
 import HTTPTypes
 import Store
@@ -10,12 +9,8 @@ extension HTTPProblem {
         switch error {
         case let error as StoreError:
             return HTTPProblem(status(of: error.code), code: error.code.rawValue, message: error.detail)
-        case let error as DatabaseError where error.isTemporary:
-            return HTTPProblem(
-                .serviceUnavailable, code: WireError.Code.unavailable.rawValue,
-                message: "The store's database does not answer. Nothing was recorded; try again.")
         default:
-            return nil
+            return StoreError(databaseError: error).flatMap(store)
         }
     }
 
@@ -29,16 +24,6 @@ extension HTTPProblem {
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError
         default: .badRequest
-        }
-    }
-}
-
-extension DatabaseError {
-    /// Whether the same request may succeed later.
-    fileprivate var isTemporary: Bool {
-        switch code {
-        case .unavailable, .busy, .full: true
-        default: false
         }
     }
 }
