@@ -24,7 +24,10 @@ enum BoundedInput {
         }
         var bytes: [UInt8] = []
         while bytes.count <= limit {
-            guard let part = try? handle.read(upToCount: min(1 << 16, limit + 1 - bytes.count)) else {
+            let part: Data
+            do {
+                part = try handle.read(upToCount: min(1 << 16, limit + 1 - bytes.count)) ?? Data()
+            } catch {
                 throw CommandError(.failed, "\(name) cannot be read.")
             }
             guard !part.isEmpty else { return bytes }

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import ServiceLifecycle
 import Store
 import StoreServer
 import UnixSignals
@@ -27,22 +28,24 @@ struct Demo: Sendable {
         teller.show("cornerstore serve \(places.catalog.lastPathComponent) --data \(places.data.path)")
         let application = try await Progress.during("Making keys") { try await open() }
         let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
+        let serving = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: ServeAction.logger(.error)))
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await application.run(gracefulShutdownSignals: [.sigterm, .sigint]) { isReady.yield($0) }
-                isReady.finish()
+                defer { isReady.finish() }
+                try await serving.run()
             }
             let problem = try await follow(ready, teller, &group)
             if let problem { console.complain(problem) }
             try report(console, teller, problem)
             if isOnce || problem != nil {
-                group.cancelAll()
+                await serving.triggerGracefulShutdown()
             } else {
                 stayUp(teller, console)
             }
-            do {
-                try await group.waitForAll()
-            } catch is CancellationError {}
+            try await group.waitForAll()
             return problem == nil
         }
     }
@@ -101,4 +104,12 @@ struct Demo: Sendable {
             Ctrl-C closes it\(places.isKept ? "." : " and removes its files.")
             """)
     }
+}
+
+/// A store as one service of a group, so that it can be told to stop.
+private struct StoreService: Service {
+    let application: StoreApplication
+    let onReady: @Sendable (Addresses) async -> Void
+
+    func run() async throws { try await application.run(gracefulShutdownSignals: [], onReady: onReady) }
 }

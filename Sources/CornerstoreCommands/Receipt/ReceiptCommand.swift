@@ -73,9 +73,10 @@ struct ReceiptCommand: AsyncParsableCommand {
         func run() async throws {
             let expectation = ReceiptExpectation(
                 bundleID: bundleId, applicationVersion: appVersion, deviceIdentifier: try deviceIdentifier(), allowsXcode: allowXcode)
+            let (trusted, intermediates) = (try roots(), try certificates(intermediate))
             let verifier: ReceiptVerifier
-            do throws(ReceiptRejection) {
-                verifier = try ReceiptVerifier(roots: try roots(), intermediates: try certificates(intermediate))
+            do {
+                verifier = try ReceiptVerifier(roots: trusted, intermediates: intermediates)
             } catch {
                 throw CommandError(.usage, "A file given with --root or --intermediate is not a certificate.")
             }
