@@ -7,8 +7,8 @@ struct BuyReport: Encodable, Sendable {
     var state: String
     /// Where the app receipt lies, as it was before the transaction was finished if it was asked for.
     var receiptFile: String
-    /// Transactions of earlier purchases that were finished on the way.
-    var alsoFinished: [String]
+    /// Transactions of earlier purchases that were finished on the way; nil when there were none.
+    var alsoFinished: [String]?
 
     func text(_ style: Style) -> String {
         let heading = style.good("Bought \(productId)") + (quantity == 1 ? "." : ", \(quantity) of it.")
@@ -16,7 +16,7 @@ struct BuyReport: Encodable, Sendable {
             [
                 ("transaction", transactionId),
                 ("original", originalTransactionId == transactionId ? nil : originalTransactionId), ("receipt", receiptFile),
-                ("also finished", alsoFinished.isEmpty ? nil : alsoFinished.joined(separator: ", ")),
+                ("also finished", alsoFinished?.joined(separator: ", ")),
             ], style)
         return heading + "\n" + fields
     }

@@ -84,7 +84,7 @@ struct ShellPurchase: Sendable {
                 }
             case .removed(let transactions):
                 guard var report, transactions.contains(where: { $0 === own }) else { continue }
-                report.alsoFinished = others
+                report.alsoFinished = others.isEmpty ? nil : others
                 return report
             }
         }
@@ -100,7 +100,7 @@ struct ShellPurchase: Sendable {
             guard let id = transaction.transactionIdentifier else { return nil }
             let report = BuyReport(
                 transactionId: id, originalTransactionId: transaction.original?.transactionIdentifier ?? id, productId: productID,
-                quantity: quantity, state: "purchased", receiptFile: try keepReceipt(), alsoFinished: [])
+                quantity: quantity, state: "purchased", receiptFile: try keepReceipt())
             queue.finishTransaction(transaction)
             return report
         case .failed:

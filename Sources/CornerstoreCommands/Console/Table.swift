@@ -1,13 +1,20 @@
-/// Columns under a heading, as wide as their widest text.
+/// Columns under a heading, as wide as their widest text. A column with nothing in any row is left out.
 struct Table {
-    var heading: [String]
-    var rows: [[String]]
+    private var heading: [String]
+    private var rows: [[String]]
+
+    /// - Parameter rows: each as long as the heading.
+    init(heading: [String], rows: [[String]]) {
+        let used = heading.indices.filter { column in rows.isEmpty || rows.contains { !$0[column].isEmpty } }
+        self.heading = used.map { heading[$0] }
+        self.rows = rows.map { row in used.map { row[$0] } }
+    }
 
     /// The lines, joined. A table without rows is only its heading.
     func text(_ style: Style) -> String {
         let rows = rows.map { $0.map { Style.printable($0) } }
         let widths = heading.indices.map { column in
-            ([heading] + rows).map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+            ([heading] + rows).map { $0[column].count }.max() ?? 0
         }
         func line(_ cells: [String]) -> String {
             let padded = cells.enumerated().map { column, cell in

@@ -73,7 +73,8 @@ struct ReceiptCommand: AsyncParsableCommand {
         func run() async throws {
             let expectation = ReceiptExpectation(
                 bundleID: bundleId, applicationVersion: appVersion, deviceIdentifier: try deviceIdentifier(), allowsXcode: allowXcode)
-            let (trusted, intermediates) = (try roots(), try certificates(intermediate))
+            let trusted = try roots()
+            let intermediates = try certificates(intermediate + ownIntermediate())
             let verifier: ReceiptVerifier
             do {
                 verifier = try ReceiptVerifier(roots: trusted, intermediates: intermediates)
@@ -100,6 +101,12 @@ struct ReceiptCommand: AsyncParsableCommand {
                     .usage, "There is no root to trust: name one with --root, or a store's data directory with --data (\(file) is not there).")
             }
             return try certificates([file])
+        }
+
+        /// The intermediate of the data directory's store: its transaction receipts carry their leaf alone.
+        private func ownIntermediate() -> [String] {
+            let file = data.directory.appendingPathComponent("authority/receipt-intermediate.pem").path
+            return root.isEmpty && FileManager.default.isReadableFile(atPath: file) ? [file] : []
         }
 
         private func certificates(_ files: [String]) throws -> [[UInt8]] { try files.map { try CertificateInput.read($0) } }

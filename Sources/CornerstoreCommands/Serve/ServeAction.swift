@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Store
 import StoreServer
 import UnixSignals
 
@@ -21,6 +22,8 @@ struct ServeAction {
 
     private func open(_ console: Console) async throws -> StoreApplication {
         let keys = configuration.dataDirectory.appendingPathComponent("authority")
+        // A bad catalog is told of before anything is made.
+        _ = try Catalog.load(files: configuration.catalogFiles)
         let isFirstStart = !FileManager.default.fileExists(atPath: keys.path)
         if isFirstStart { console.remark(console.style.dim("First start: making keys in \(configuration.dataDirectory.path)")) }
         return try await Progress.during(isFirstStart ? "Making keys" : "Starting") {

@@ -55,7 +55,9 @@ struct ServeReport: Encodable {
                 ("  sandbox tester", testerAccount.map { "\($0), password in \(sandboxTester)" }),
             ], style)
         let product = self.apps.lazy.flatMap(\.productIds).first
-        let hint = product.map { "Try: cornerstore buy \($0)\n" } ?? ""
+        let isDefault = dataDirectory == DataOptions.directory(nil).path
+        let place = isDefault ? "" : " --data " + dataDirectory
+        let hint = product.map { "Try: cornerstore buy \($0)\(place)\n" } ?? ""
         return """
             \(style.good("The store is open.")) \(self.apps.count == 1 ? "It sells for one app:" : "It sells for \(self.apps.count) apps:")
             \(apps.joined(separator: "\n"))
