@@ -27,7 +27,7 @@ struct Ledger: Sendable {
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let database = try await Database.open(
             .sqlite(path: folder.appending(path: "sandbox.sqlite").path), migrations: StoreSchema.migrations,
-            logger: Logger(label: "bench"))
+            logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
         for start in stride(from: 0, to: accounts, by: Self.perStatement) {
             let numbers = start..<min(start + Self.perStatement, accounts)
             try await database.write { connection in

@@ -1,33 +1,43 @@
 import Foundation
 
 extension Section {
-    /// The store over HTTP: `verifyReceipt` and durable purchases beside a bare handler of the same sizes, then both with a thousand times the
-    /// ledger.
-    static let store = Section(name: "store") { setting in
-        let small = try await StoreUnderLoad.start(Ledger(accounts: 1_000, transactions: 1_000))
-        defer { small.stop() }
-        let verifying = try await compare(setting, try small.verifyReceipt())
-        let subscription = try await alone(setting, try small.verifySubscription())
-        let buying = try await compare(setting, try small.purchases())
+    private static let small = Ledger(accounts: 1_000, transactions: 1_000)
+    private static let large = Ledger(accounts: 20_000, transactions: 1_000_000)
 
-        let large = try await StoreUnderLoad.start(Ledger(accounts: 20_000, transactions: 1_000_000))
-        defer { large.stop() }
-        // A fresh small one: the first has grown.
-        let fresh = try await StoreUnderLoad.start(Ledger(accounts: 1_000, transactions: 1_000))
-        defer { fresh.stop() }
-        let verifyingLarge = try await pair(setting, try fresh.verifyReceipt(), try large.verifyReceipt())
-        let subscriptionLarge = try await alone(setting, try large.verifySubscription())
-        let buyingLarge = try await pair(setting, try fresh.purchases(), try large.purchases())
-
-        let all = [verifying, buying, verifyingLarge, buyingLarge].flatMap { [$0.0, $0.1] } + [subscription, subscriptionLarge]
-        let highest = all.filter { !$0.name.hasPrefix("bare") }.map(\.highestMemory).max() ?? 0
-        let serverCores = Double((Processors.forServers ?? .all).numbers.count)
+    /// `verifyReceipt` over HTTP beside a bare handler of the same sizes, and with a subscription, where it has to sign.
+    static let verifyReceipt = Section(name: "verifyreceipt") { setting in
+        let store = try await StoreUnderLoad.start(small)
+        defer { store.stop() }
+        let (bare, verifying) = try await compare(setting, try store.verifyReceipt())
+        let subscription = try await alone(setting, try store.verifySubscription())
+        let cores = Double((Processors.forServers ?? .all).numbers.count)
         return [
-            .verifyReceiptOverBare(verifying.1.rate / verifying.0.rate),
-            .verifyReceiptSubscriptionOverSign(subscription.rate / (setting.rsa.sign * serverCores)),
-            .purchasesOverBare(buying.1.rate / buying.0.rate),
-            .purchasesMillionOverThousand(buyingLarge.1.rate / buyingLarge.0.rate),
-            .verifyReceiptMillionOverThousand(verifyingLarge.1.rate / verifyingLarge.0.rate),
+            .verifyReceiptOverBare(verifying.rate / bare.rate),
+            .verifyReceiptSubscriptionOverSign(subscription.rate / (setting.rsa.sign * cores)),
+        ]
+    }
+
+    /// Durable purchases over HTTP beside a bare handler of the same sizes.
+    static let purchases = Section(name: "purchases") { setting in
+        let store = try await StoreUnderLoad.start(small)
+        defer { store.stop() }
+        let (bare, buying) = try await compare(setting, try store.purchases())
+        return [.purchasesOverBare(buying.rate / bare.rate)]
+    }
+
+    /// Both with a thousand times the ledger, and the memory that all of it takes.
+    static let million = Section(name: "million") { setting in
+        let few = try await StoreUnderLoad.start(small)
+        defer { few.stop() }
+        let many = try await StoreUnderLoad.start(large)
+        defer { many.stop() }
+        let verifying = try await pair(setting, try few.verifyReceipt(), try many.verifyReceipt())
+        let subscription = try await alone(setting, try many.verifySubscription())
+        let buying = try await pair(setting, try few.purchases(), try many.purchases())
+        let highest = [verifying.1, subscription, buying.0, buying.1].map(\.highestMemory).max() ?? 0
+        return [
+            .verifyReceiptMillionOverThousand(verifying.1.rate / verifying.0.rate),
+            .purchasesMillionOverThousand(buying.1.rate / buying.0.rate),
             .residentMebibytes(Double(highest) / 1_048_576),
         ]
     }
