@@ -27,6 +27,8 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let priceChanged: Code = "price_changed"
         /// The payment processor declined. A failed purchase.
         public static let paymentDeclined: Code = "payment_declined"
+        /// The account is subscribed to it already. A failed purchase.
+        public static let alreadySubscribed: Code = "already_subscribed"
         /// The account may not buy. A failed purchase.
         public static let paymentNotAllowed: Code = "payment_not_allowed"
         /// The key was used before for another purchase. 409.

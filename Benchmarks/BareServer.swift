@@ -1,0 +1,46 @@
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+
+/// The measure of all HTTP figures: a Hummingbird handler that reads a body and answers a given number of bytes, and
+/// does nothing else.
+struct BareServer {
+    static let path = "/bare"
+    static let subcommand = "bare-server"
+
+    var answerBytes: Int
+
+    /// Serves on a free port of the loopback interface, says `ready PORT`, and ends when standard input does.
+    func run() async throws {
+        let answer = ByteBuffer(repeating: UInt8(ascii: "x"), count: answerBytes)
+        let router = Router()
+        router.post(RouterPath(Self.path)) { request, _ -> Response in
+            _ = try await request.body.collect(upTo: 16 << 20)
+            return Response(
+                status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: answer)
+            )
+        }
+        var logger = Logger(label: "bare")
+        logger.logLevel = .critical
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in
+                print("ready \(channel.localAddress?.port ?? 0)")
+                fflush(nil)
+            },
+            logger: logger
+        )
+        Self.endWithStandardInput()
+        try await application.runService()
+    }
+
+    /// A child must not outlive the measurement, however that ends.
+    static func endWithStandardInput() {
+        Thread.detachNewThread {
+            while let data = try? FileHandle.standardInput.read(upToCount: 1024), !data.isEmpty {}
+            exit(0)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+extension Section {
+    /// How long `serve` takes to answer: in an empty folder, where it makes its keys, and in one that is there.
+    static let startUp = Section(name: "start-up") { setting in
+        let catalog = try setting.catalog ?? StoreUnderLoad.catalog()
+        var first: [Double] = []
+        var later: [Double] = []
+        var highest = 0
+        for _ in 0..<setting.rounds {
+            let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: data) }
+            for isFirst in [true, false] {
+                let store = try await StoreProcess.start(catalog: catalog, data: data)
+                defer { store.child.stop() }
+                if isFirst { first.append(store.secondsToAnswer) } else { later.append(store.secondsToAnswer) }
+                highest = max(highest, try store.child.memory().highest)
+            }
+        }
+        func list(_ seconds: [Double]) -> String { seconds.map(Figure.format).joined(separator: " ") + " s" }
+        print("  first starts: \(list(first))")
+        print("  later starts: \(list(later)); at most \(highest >> 20) MiB resident")
+        // The slowest, not the median: making RSA keys takes a time that varies, and the promise is for every start.
+        return [.firstStartSeconds(first.max() ?? .nan), .laterStartSeconds(later.max() ?? .nan)]
+    }
+}

@@ -1,0 +1,62 @@
+/// How long and how hard to measure, and what the machine's raw rates are.
+struct Setting: Sendable {
+    var rounds = 5
+    /// Length of one measured round.
+    var seconds = 3.0
+    /// Load before a round that is not counted.
+    var warmUp = 1.0
+    var clients = 32
+    /// Only sections whose name begins so; nil for all.
+    var only: String?
+    /// The `.storekit` file that the store under test serves.
+    var catalog: String?
+    var rsa: RSARates = RSARates(verify: .nan, sign: .nan, verifyAllCores: .nan, signAllCores: .nan)
+
+    /// The load of all HTTP figures.
+    var load: LoadGenerator { LoadGenerator(clients: clients, warmUp: warmUp, seconds: seconds) }
+
+    static let usage = """
+        cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [FILE.storekit]
+        Measures this build against the raw work under it. The last lines are NAME VALUE GOAL ok|short.
+        """
+
+    init(arguments: some Sequence<String>) throws {
+        var rest = Array(arguments)
+        func value<Value: LosslessStringConvertible>(of flag: String, _ type: Value.Type) throws -> Value {
+            guard let text = rest.first, let value = Value(text) else {
+                throw BenchmarkError("\(flag) needs a value\n\(Self.usage)")
+            }
+            rest.removeFirst()
+            return value
+        }
+        while let argument = rest.first {
+            rest.removeFirst()
+            switch argument {
+            case "--quick": (rounds, seconds, warmUp) = (2, 0.5, 0.2)
+            case "--only": only = try value(of: argument, String.self)
+            case "--rounds": rounds = max(1, try value(of: argument, Int.self))
+            case "--seconds": seconds = max(0.1, try value(of: argument, Double.self))
+            case "--clients": clients = max(1, try value(of: argument, Int.self))
+            case _ where !argument.hasPrefix("-") && catalog == nil: catalog = argument
+            default: throw BenchmarkError("unknown argument \(argument)\n\(Self.usage)")
+            }
+        }
+    }
+}
+
+/// Raw RSA-2048 operations a second.
+struct RSARates: Sendable {
+    var verify: Double
+    var sign: Double
+    var verifyAllCores: Double
+    var signAllCores: Double
+}
+
+/// One part of the benchmark: it prints its table and gives the figures it found.
+struct Section: Sendable {
+    var name: String
+    var run: @Sendable (Setting) async throws -> [Figure]
+
+    /// In the order they run. Every figure in ``Figure`` belongs to one of them.
+    static let all: [Section] = [.bare, .receipts, .store, .startUp]
+}

@@ -1,0 +1,65 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// `cornerstore serve` of the same build, in a process of its own.
+struct StoreProcess: Sendable {
+    let child: ChildProcess
+    /// Base URLs by their names in `addresses.json`: `control`, `sandbox`, `production`.
+    let addresses: [String: String]
+    /// From its start to its first answer to a request.
+    let secondsToAnswer: Double
+
+    /// The port of one of ``addresses``.
+    func port(_ name: String) throws -> Int {
+        guard let text = addresses[name], let port = URLComponents(string: text)?.port else {
+            throw BenchmarkError("addresses.json names no port of \(name)")
+        }
+        return port
+    }
+
+    /// Where the program under test is: beside this one, as `make bench` builds both.
+    static func executable() throws -> URL {
+        let url = try ChildProcess.ownExecutable().deletingLastPathComponent().appending(path: "cornerstore")
+        guard FileManager.default.isExecutableFile(atPath: url.path) else {
+            throw BenchmarkError("cornerstore is not built beside cornerstore-bench; make bench builds both")
+        }
+        return url
+    }
+
+    static func arguments(catalog: String, data: URL) -> [String] {
+        ["serve", catalog, "--data", data.path] + ports.flatMap { [$0, "0"] }
+    }
+
+    /// The flags that choose ports; 0 is any free one.
+    static let ports = ["--sandbox-port", "--production-port", "--control-port"]
+
+    /// Starts it and waits, at most 30 seconds, for its first answer.
+    static func start(catalog: String, data: URL) async throws -> StoreProcess {
+        let file = data.appending(path: "addresses.json")
+        // What an earlier run left would be taken for this one's.
+        try? FileManager.default.removeItem(at: file)
+        let child = try ChildProcess(try executable(), arguments(catalog: catalog, data: data))
+        do {
+            while (ContinuousClock.now - child.started) < .seconds(30) {
+                if let addresses = try? JSONDecoder().decode([String: String].self, from: Data(contentsOf: file)),
+                    let address = addresses["sandbox"], await answers(address)
+                {
+                    let seconds = (ContinuousClock.now - child.started).seconds
+                    return StoreProcess(child: child, addresses: addresses, secondsToAnswer: seconds)
+                }
+                guard child.isRunning else { throw BenchmarkError("cornerstore serve ended before it answered") }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            throw BenchmarkError("cornerstore serve did not answer within 30 s")
+        } catch {
+            child.stop()
+            throw error
+        }
+    }
+
+    private static func answers(_ address: String) async -> Bool {
+        let request = HTTPClientRequest(url: address)
+        return (try? await HTTPClient.shared.execute(request, timeout: .seconds(5))) != nil
+    }
+}

@@ -1,0 +1,54 @@
+# Every target builds with the same flags (they stand in Package.swift): other flags would build all dependencies again.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help build test demo serve bench format lint docs clean packages
+
+SWIFT ?= swift
+SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
+# What `make serve` serves: FILES="One.storekit Two.storekit"; ARGS goes to the program as it stands.
+FILES ?= $(wildcard Examples/*/*.storekit)
+ARGS ?=
+# `make demo ONCE=1` ends by itself.
+ONCE ?=
+
+help: ## this list
+	@echo "make TARGET, where TARGET is one of:"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+packages:
+	@scripts/install-packages
+
+build: packages ## build everything, tests included
+	$(SWIFT) build --build-tests
+
+test: packages lint ## check the style and the links, then run all tests on SQLite and a PostgreSQL of their own
+	scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest
+
+demo: packages ## watch an app buy from a store on this machine; ONCE=1 ends by itself
+	$(SWIFT) build --product cornerstore
+	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
+
+serve: packages ## start the store; FILES="App.storekit …" for other apps than the samples, ARGS for options
+	$(SWIFT) build --product cornerstore
+	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(ARGS)
+
+bench: packages ## measure a release build; the last lines are NAME VALUE GOAL ok|short
+	$(SWIFT) build --configuration release --product cornerstore
+	$(SWIFT) build --configuration release --product cornerstore-bench
+	"$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
+
+format: ## put all Swift code into the house's format
+	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_CODE)
+
+lint: ## complain of code not so formatted and of dead links
+	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_CODE)
+	scripts/check-links
+
+docs: packages ## check the links and build the reference of the library products into .build/documentation
+	scripts/check-links
+	scripts/build-documentation
+
+clean: ## remove what was built; stores' data and downloaded dependencies stay
+	$(SWIFT) package clean
+	rm -rf .build/documentation

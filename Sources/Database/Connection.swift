@@ -1,0 +1,92 @@
+/// What an engine does with a statement inside an open transaction.
+protocol StatementSession: AnyObject {
+    /// The rows of the answer; none for a statement that has none.
+    func query(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> [Row]
+    /// The number of rows changed; 0 for a statement that changes none.
+    func execute(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> Int
+}
+
+/// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside it.
+///
+/// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing is
+/// committed even if the closure catches it. What may happen in the ordinary course is asked for with
+/// `ON CONFLICT … DO NOTHING` or a `WHERE`, not by catching a violation.
+public final class Connection {
+    private let session: any StatementSession
+    private var hasEnded = false
+    /// The first statement's failure, if one failed.
+    private(set) var failure: DatabaseError?
+
+    init(_ session: any StatementSession) {
+        self.session = session
+    }
+
+    /// Runs a statement and gives all rows of its answer, those of a `RETURNING` too.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement, the same for both engines, with placeholders `$1`, `$2`….
+    ///   - arguments: as many as the highest placeholder.
+    /// - Throws: ``DatabaseError``.
+    public func query(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> [Row] {
+        try perform(arguments) { arguments throws(DatabaseError) in try session.query(sql, arguments) }
+    }
+
+    /// Runs a statement and gives the first row of its answer, or nil if there is none.
+    ///
+    /// - Throws: ``DatabaseError``.
+    public func queryOne(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> Row? {
+        try query(sql, arguments).first
+    }
+
+    /// Runs a statement and gives the number of rows it inserted, updated or deleted.
+    ///
+    /// - Throws: ``DatabaseError``.
+    @discardableResult
+    public func execute(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> Int {
+        try perform(arguments) { arguments throws(DatabaseError) in try session.execute(sql, arguments) }
+    }
+
+    /// Makes later use an error; called when the closure has returned.
+    func end() {
+        hasEnded = true
+    }
+
+    /// Throws the failure that the closure has caught, if there was one.
+    func checkUnfailed() throws(DatabaseError) {
+        if let failure { throw failure }
+    }
+
+    private func perform<T>(
+        _ arguments: [any SQLConvertible], _ statement: ([SQLArgument]) throws(DatabaseError) -> T
+    ) throws(DatabaseError) -> T {
+        if hasEnded {
+            throw DatabaseError(.closed, "the connection was used after its transaction had ended")
+        }
+        try checkUnfailed()
+        do {
+            var checked: [SQLArgument] = []
+            checked.reserveCapacity(arguments.count)
+            for argument in arguments {
+                checked.append(try SQLArgument(argument, position: checked.count + 1))
+            }
+            return try statement(checked)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+}
+
+@available(*, unavailable)
+extension Connection: Sendable {}
+
+extension SQLText {
+    /// Both engines count arguments differently when they disagree with the text; this says it the same way for both.
+    func check(argumentCount: Int) throws(DatabaseError) {
+        guard argumentCount == placeholders else {
+            throw DatabaseError(
+                .invalidSQL, "the statement takes \(placeholders) arguments, and \(argumentCount) were given"
+            )
+        }
+    }
+}

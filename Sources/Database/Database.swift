@@ -1,0 +1,141 @@
+@preconcurrency import Dispatch
+public import Logging
+
+/// A database: transactions as synchronous closures over one SQL text, on SQLite or PostgreSQL.
+///
+/// Closures run on the database's own threads, so a slow disk or server never blocks Swift's. What a write returns is
+/// durable: on SQLite the commit has been flushed to disk, on PostgreSQL the server has confirmed it.
+public final class Database: Sendable {
+    /// How much may wait, and how long.
+    struct Limits: Sendable {
+        /// Transactions that may wait for a thread.
+        var waiting = 10_000
+        /// How long one may wait before it is refused as busy.
+        var wait = Duration.seconds(10)
+        /// How often the waiting are looked over.
+        var sweep = Duration.seconds(1)
+    }
+
+    let engine: any Engine
+    private let sweeper: any DispatchSourceTimer
+
+    private init(_ engine: any Engine, _ limits: Limits) {
+        self.engine = engine
+        let queues = [engine.reads, engine.writes]
+        let sweeper = DispatchSource.makeTimerSource()
+        let interval = DispatchTimeInterval.milliseconds(Int(limits.sweep / .milliseconds(1)))
+        sweeper.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(100))
+        sweeper.setEventHandler {
+            for queue in queues { queue.expire(at: .now) }
+        }
+        sweeper.resume()
+        self.sweeper = sweeper
+    }
+
+    deinit {
+        sweeper.cancel()
+        engine.reads.close()
+        engine.writes.close()
+    }
+
+    /// Opens a database and brings its tables up to the program's migrations.
+    ///
+    /// - Parameters:
+    ///   - location: the file or server.
+    ///   - migrations: all migrations ever, numbered 1, 2, 3…; those missing are applied, each in one transaction.
+    ///   - logger: told of migrations applied, connections lost and transactions retried.
+    /// - Throws: ``DatabaseError``: `newerSchema` and `changedMigration` when the database is not the program's,
+    ///   `unavailable` when it cannot be reached, `invalidLocation` when the path, address or schema is malformed.
+    public static func open(
+        _ location: DatabaseLocation, migrations: [Migration], logger: Logger
+    ) async throws -> Database {
+        try await open(location, migrations: migrations, limits: Limits(), sqlite: SQLiteSettings(), logger: logger)
+    }
+
+    static func open(
+        _ location: DatabaseLocation, migrations: [Migration], limits: Limits, sqlite: SQLiteSettings, logger: Logger
+    ) async throws -> Database {
+        try Migration.check(migrations)
+        let engine: any Engine = try await DatabaseThreads.run("database.open") {
+            switch location {
+            case .sqlite(let path):
+                do {
+                    return try SQLiteEngine(
+                        path: path, migrations: migrations, limits: limits, settings: sqlite, logger: logger
+                    )
+                } catch {
+                    throw DatabaseError(anySQLite: error)
+                }
+            case .postgresql(let url, let schema, let connections):
+                let address = try PostgreSQLAddress(url: url, schema: schema)
+                return try PostgreSQLEngine(
+                    address, connections: connections, migrations: migrations, limits: limits, logger: logger
+                )
+            }
+        }
+        return Database(engine, limits)
+    }
+
+    /// Runs a transaction that may change rows, and returns once it is durable.
+    ///
+    /// Transactions are as if run one after the other. **The closure may be run more than once** (a serialization failure,
+    /// a batch that was rolled back), so it must have no effect but on the database. If it throws, nothing of it is kept.
+    /// A caller that is cancelled still waits, and its transaction is still done.
+    ///
+    /// - Throws: what the closure throws, or a ``DatabaseError``. `unavailable` out of a commit means that the outcome is
+    ///   unknown: repeat the step under the same key.
+    @discardableResult
+    public func write<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
+        try await submit(body, .write, engine.writes)
+    }
+
+    /// Runs a transaction that only reads; all its statements see the same committed state. The closure may be run again.
+    ///
+    /// - Throws: what the closure throws, or a ``DatabaseError``; `readOnly` when the closure tries to change something.
+    public func read<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
+        try await submit(body, .read, engine.reads)
+    }
+
+    /// One trivial round trip, for readiness checks.
+    ///
+    /// - Throws: ``DatabaseError`` when the database cannot be used.
+    public func check() async throws {
+        _ = try await read { try $0.query("SELECT 1") }
+    }
+
+    /// Finishes the transactions that wait, then closes. Later calls fail with `closed`; closing twice is fine.
+    public func close() async {
+        engine.reads.close()
+        engine.writes.close()
+        await engine.ended()
+        sweeper.cancel()
+    }
+
+    private func submit<T: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> T, _ access: Job.Access, _ queue: JobQueue
+    ) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.add(
+                Job(
+                    access: access,
+                    enqueued: .now,
+                    run: { connection in
+                        let value = try body(connection)
+                        return { continuation.resume(returning: value) }
+                    },
+                    fail: { continuation.resume(throwing: $0) }
+                )
+            )
+        }
+    }
+}
+
+/// What stands behind a ``Database``: threads that take jobs from two queues (which may be one).
+protocol Engine: Sendable {
+    /// Where reading transactions wait.
+    var reads: JobQueue { get }
+    /// Where writing transactions wait.
+    var writes: JobQueue { get }
+    /// Waits until the queues, once closed, are empty and all connections are closed.
+    func ended() async
+}

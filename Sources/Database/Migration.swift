@@ -1,0 +1,37 @@
+import Crypto
+
+/// One step of the tables' history. Once released it never changes; a mistake is put right by the next one.
+public struct Migration: Sendable {
+    /// Its place in the history: 1, 2, 3….
+    public let number: Int
+    /// A few words for people, such as `ledger`.
+    public let name: String
+    /// What it does, one statement each.
+    public let statements: [String]
+
+    /// Makes a step of the history.
+    public init(_ number: Int, _ name: String, _ statements: [String]) {
+        self.number = number
+        self.name = name
+        self.statements = statements
+    }
+
+    /// SHA-256 over the statements, each ended by a NUL, in hexadecimal.
+    var checksum: String {
+        var hash = SHA256()
+        for statement in statements {
+            hash.update(data: Array(statement.utf8) + [0])
+        }
+        return hash.finalize().map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 2 ? digits : "0" + digits
+        }.joined()
+    }
+
+    /// Makes sure that the program's list is numbered 1, 2, 3….
+    static func check(_ migrations: [Migration]) throws(DatabaseError) {
+        guard migrations.map(\.number) == Array(1..<(migrations.count + 1)) else {
+            throw DatabaseError(.invalidMigrations, "the program's migrations must be numbered 1, 2, 3… without gaps")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+extension DatabaseError {
+    /// Puts a server's SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html) into the module's codes.
+    ///
+    /// The message is kept where it speaks of names; messages on data quote the data, and so do `DETAIL` and `CONTEXT`.
+    init(_ result: PostgreSQLResult) {
+        let state = result.field("C") ?? ""
+        let code = Self.code(sqlState: state)
+        let message = result.field("M") ?? "no message"
+        switch code {
+        case .uniqueViolation, .checkViolation, .notNullViolation, .foreignKeyViolation:
+            let parts = ["t": "table", "c": "column", "n": "constraint"]
+            let names = "tcn".compactMap { letter in
+                result.field(letter).map { "\(parts[String(letter)] ?? "") \($0)" }
+            }
+            self.init(code, "\(names.joined(separator: ", ")) (\(state))")
+        case .invalidValue:
+            self.init(code, "a value does not fit its type or column (\(state))")
+        default:
+            self.init(code, "\(message) (\(state))")
+        }
+    }
+
+    private static func code(sqlState state: String) -> Code {
+        switch state {
+        case "23505": .uniqueViolation
+        case "23514": .checkViolation
+        case "23502": .notNullViolation
+        case "23503": .foreignKeyViolation
+        case "40001", "40P01": .serialization
+        case "55P03", "57014": .busy
+        case "53100": .full
+        case "25006": .readOnly
+        case "22P02", "22021", "22003", "22001", "22P03": .invalidValue
+        default:
+            switch state.prefix(2) {
+            case "22": .invalidValue
+            case "23": .checkViolation
+            case "25", "26", "34", "42", "0A": .invalidSQL
+            case "XX": state == "XX000" ? .unavailable : .corrupted
+            default: .unavailable
+            }
+        }
+    }
+}

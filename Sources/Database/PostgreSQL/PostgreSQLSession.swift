@@ -1,0 +1,177 @@
+import CPostgreSQL
+import Foundation
+
+/// One connection to the server. Used by one thread at a time; every call blocks it.
+final class PostgreSQLSession: StatementSession {
+    /// Statements kept prepared on a connection.
+    private static let preparedCapacity = 512
+    /// How long the server may work on one statement, in milliseconds.
+    private static let statementTimeout = 30_000
+
+    /// A statement's text with the types of its arguments, which its prepared form depends on.
+    private struct PreparedKey: Hashable {
+        let sql: String
+        let types: [Oid]
+    }
+
+    private let connection: OpaquePointer
+    private let texts: SQLTextCache
+    private var prepared: [PreparedKey: String] = [:]
+
+    /// Connects, and sets what every transaction relies on.
+    ///
+    /// - Throws: ``DatabaseError/Code/unavailable`` within the address's `connect_timeout`.
+    init(_ address: PostgreSQLAddress, _ texts: SQLTextCache) throws(DatabaseError) {
+        guard let connection = Self.connect(address) else {
+            throw DatabaseError(.unavailable, "out of memory for a connection to PostgreSQL")
+        }
+        self.connection = connection
+        self.texts = texts
+        guard PQstatus(connection) == CONNECTION_OK else {
+            let message = String(cString: PQerrorMessage(connection))
+            throw DatabaseError(
+                .unavailable, address.withoutSecrets(message.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        _ = try command(
+            """
+            SET search_path TO "\(address.schema)"; SET statement_timeout = \(Self.statementTimeout); \
+            SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = on; \
+            SET standard_conforming_strings = on; SET bytea_output = hex
+            """
+        )
+    }
+
+    deinit {
+        PQfinish(connection)
+    }
+
+    /// Whether the connection stands and no transaction is open on it.
+    var isIdle: Bool {
+        PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
+    }
+
+    /// Runs a statement of the module's own, without arguments, and gives the server's word for what it did.
+    func command(_ sql: String) throws(DatabaseError) -> String {
+        guard PQsendQuery(connection, sql) == 1 else { throw lost }
+        return try answer().command
+    }
+
+    func query(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> [Row] {
+        try run(sql, arguments).rows()
+    }
+
+    func execute(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> Int {
+        try run(sql, arguments).changes
+    }
+
+    private static func connect(_ address: PostgreSQLAddress) -> OpaquePointer? {
+        var keywords = address.parameters.map { UnsafePointer(strdup($0.keyword)) }
+        var values = address.parameters.map { UnsafePointer(strdup($0.value)) }
+        defer {
+            for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) }
+        }
+        keywords.append(nil)
+        values.append(nil)
+        return PQconnectdbParams(keywords, values, 0)
+    }
+
+    private func run(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> PostgreSQLResult {
+        let (text, isKept) = try texts.text(sql)
+        try text.check(argumentCount: arguments.count)
+        let types = arguments.map { PostgreSQLType.number($0.type) }
+        let name = isKept ? try prepare(text.postgresql, types) : nil
+        let parameters = PostgreSQLParameters(arguments)
+        let isSent = parameters.withPointers { count, values, lengths, formats in
+            if let name {
+                PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
+            } else {
+                PQsendQueryParams(connection, text.postgresql, count, types, values, lengths, formats, 1)
+            }
+        }
+        guard isSent == 1 else { throw lost }
+        return try answer()
+    }
+
+    private func prepare(_ sql: String, _ types: [Oid]) throws(DatabaseError) -> String {
+        let key = PreparedKey(sql: sql, types: types)
+        if let name = prepared[key] { return name }
+        if prepared.count >= Self.preparedCapacity {
+            _ = try command("DEALLOCATE ALL")
+            prepared.removeAll()
+        }
+        let name = "s\(prepared.count)"
+        guard PQsendPrepare(connection, name, sql, Int32(types.count), types) == 1 else { throw lost }
+        _ = try answer()
+        prepared[key] = name
+        return name
+    }
+
+    /// Waits for the answer to what was sent, a little longer than the server may take.
+    private func answer() throws(DatabaseError) -> PostgreSQLResult {
+        let deadline = ContinuousClock.now + .milliseconds(Self.statementTimeout + 5_000)
+        var answer: PostgreSQLResult?
+        while true {
+            try waitForInput(until: deadline)
+            guard let next = PQgetResult(connection) else { break }
+            let result = PostgreSQLResult(next)
+            // Of several statements sent at once, the first failure is the answer.
+            if answer?.isSuccess ?? true { answer = result }
+        }
+        guard let answer else { throw lost }
+        guard answer.isSuccess else {
+            throw PQstatus(connection) == CONNECTION_OK ? DatabaseError(answer) : lost(answer)
+        }
+        return answer
+    }
+
+    private func waitForInput(until deadline: ContinuousClock.Instant) throws(DatabaseError) {
+        while PQisBusy(connection) == 1 {
+            let left = Int32((deadline - .now) / .milliseconds(1))
+            guard left > 0 else {
+                throw DatabaseError(.unavailable, "PostgreSQL did not answer in time")
+            }
+            var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+            if poll(&descriptor, 1, left) < 0, errno != EINTR { throw lost }
+            guard PQconsumeInput(connection) == 1 else { throw lost }
+        }
+    }
+
+    /// The server's last words, if it had any, such as that it is being stopped.
+    private func lost(_ answer: PostgreSQLResult) -> DatabaseError {
+        answer.field("C") == nil ? lost : DatabaseError(.unavailable, DatabaseError(answer).detail)
+    }
+
+    private var lost: DatabaseError {
+        DatabaseError(.unavailable, "the connection to PostgreSQL was lost")
+    }
+}
+
+/// The arguments of a statement in binary form, side by side in one piece of memory.
+private struct PostgreSQLParameters {
+    private var bytes: [UInt8] = [0]
+    private var offsets: [Int?] = []
+    private var lengths: [Int32] = []
+
+    init(_ arguments: [SQLArgument]) {
+        for argument in arguments {
+            let start = bytes.count
+            PostgreSQLType.encode(argument.value, into: &bytes)
+            lengths.append(Int32(bytes.count - start))
+            offsets.append(argument.value == .null ? nil : start)
+        }
+        // An empty value at the end must still have an address.
+        bytes.append(0)
+    }
+
+    func withPointers<T>(
+        _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) -> T
+    ) -> T {
+        bytes.withUnsafeBytes { memory in
+            let values = offsets.map { offset in
+                offset.flatMap { memory.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+            }
+            return body(Int32(lengths.count), values, lengths, Array(repeating: 1, count: lengths.count))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Synchronization
+
+/// A statement's text, read once: what it is, how many arguments it takes, and how SQLite wants it written.
+struct SQLText: Sendable {
+    /// What may be done with a statement.
+    enum Kind: Sendable {
+        /// Reads or changes rows; worth preparing once.
+        case data
+        /// Changes tables; done once.
+        case definition
+    }
+
+    let kind: Kind
+    /// The text as it was written, with `$1`.
+    let postgresql: String
+    /// The text with `?1`: SQLite takes `$1` for a name and numbers names by first appearance.
+    let sqlite: String
+    /// The highest placeholder.
+    let placeholders: Int
+
+    /// Reads a statement.
+    ///
+    /// - Throws: ``DatabaseError/Code/invalidSQL`` for a kind of statement that is not allowed (transactions are the
+    ///   module's own) and for a placeholder outside `$1`…`$999`.
+    init(_ text: String) throws(DatabaseError) {
+        var reader = SQLTextReader(Array(text.utf8))
+        try reader.readAll()
+        postgresql = text
+        sqlite = String(decoding: reader.rewritten, as: UTF8.self)
+        placeholders = reader.placeholders
+        switch reader.keyword {
+        case "SELECT", "VALUES", "WITH", "INSERT", "UPDATE", "DELETE":
+            kind = .data
+        case "CREATE", "ALTER", "DROP":
+            kind = .definition
+        default:
+            throw DatabaseError(
+                .invalidSQL,
+                "a statement begins with \"\(reader.keyword.prefix(20))\"; only statements on rows and tables are allowed"
+            )
+        }
+    }
+}
+
+/// Walks over a statement and rewrites `$n` outside quotes and comments.
+private struct SQLTextReader {
+    private let source: [UInt8]
+    private var index = 0
+    private(set) var rewritten: [UInt8] = []
+    private(set) var placeholders = 0
+    /// The first word, in capitals.
+    private(set) var keyword = ""
+
+    init(_ source: [UInt8]) {
+        self.source = source
+        rewritten.reserveCapacity(source.count)
+    }
+
+    mutating func readAll() throws(DatabaseError) {
+        while let byte = peek() {
+            switch byte {
+            case UInt8(ascii: "'"), UInt8(ascii: "\""): copyQuoted(until: byte)
+            case UInt8(ascii: "-") where peek(1) == byte: copy(while: { $0 != UInt8(ascii: "\n") })
+            case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"): copyBlockComment()
+            case UInt8(ascii: "$") where peek(1).map(Self.isDigit) == true: try rewritePlaceholder()
+            case _ where Self.isWordStart(byte): copyWord()
+            default: copyOne()
+            }
+        }
+    }
+
+    private func peek(_ distance: Int = 0) -> UInt8? {
+        index + distance < source.count ? source[index + distance] : nil
+    }
+
+    private mutating func copyOne() {
+        rewritten.append(source[index])
+        index += 1
+    }
+
+    private mutating func copy(while condition: (UInt8) -> Bool) {
+        while let byte = peek(), condition(byte) { copyOne() }
+    }
+
+    /// A doubled quote inside is seen as the end of one string and the start of the next, which copies the same bytes.
+    private mutating func copyQuoted(until quote: UInt8) {
+        copyOne()
+        copy(while: { $0 != quote })
+        if peek() != nil { copyOne() }
+    }
+
+    private mutating func copyBlockComment() {
+        copyOne()
+        copyOne()
+        while peek() != nil, !(peek() == UInt8(ascii: "*") && peek(1) == UInt8(ascii: "/")) { copyOne() }
+        if peek() != nil { copyOne() }
+        if peek() != nil { copyOne() }
+    }
+
+    /// A word takes its `$` with it: PostgreSQL allows them inside names.
+    private mutating func copyWord() {
+        let start = index
+        copy(while: { Self.isWordStart($0) || Self.isDigit($0) || $0 == UInt8(ascii: "$") })
+        if keyword.isEmpty {
+            keyword = String(decoding: source[start..<index], as: UTF8.self).uppercased()
+        }
+    }
+
+    private mutating func rewritePlaceholder() throws(DatabaseError) {
+        rewritten.append(UInt8(ascii: "?"))
+        index += 1
+        var number = 0
+        while let byte = peek(), Self.isDigit(byte) {
+            number = min(number * 10 + Int(byte - UInt8(ascii: "0")), 10_000)
+            copyOne()
+        }
+        guard (1...999).contains(number) else {
+            throw DatabaseError(.invalidSQL, "a placeholder must lie between $1 and $999")
+        }
+        placeholders = max(placeholders, number)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isWordStart(_ byte: UInt8) -> Bool {
+        let letter = byte | 0x20
+        return (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter) || byte == UInt8(ascii: "_") || byte >= 0x80
+    }
+}
+
+/// Statements read so far, shared by the threads of one database.
+final class SQLTextCache: Sendable {
+    /// Programs have a fixed set of statements; one that makes up texts must not grow the cache without bound.
+    static let capacity = 1024
+
+    private let texts = Mutex<[String: SQLText]>([:])
+
+    /// The statement read, and whether it is kept, so that its prepared form may be kept too.
+    func text(_ sql: String) throws(DatabaseError) -> (text: SQLText, isKept: Bool) {
+        if let known = texts.withLock({ $0[sql] }) { return (known, true) }
+        let text = try SQLText(sql)
+        guard text.kind == .data else { return (text, false) }
+        let isKept = texts.withLock { texts in
+            guard texts.count < Self.capacity else { return false }
+            texts[sql] = text
+            return true
+        }
+        return (text, isKept)
+    }
+}

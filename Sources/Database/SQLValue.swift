@@ -1,0 +1,87 @@
+/// A value as both engines keep it.
+public enum SQLValue: Sendable, Hashable {
+    /// No value.
+    case null
+    /// A `BIGINT`.
+    case integer(Int64)
+    /// A `TEXT`: any Unicode text without U+0000.
+    case text(String)
+    /// A `BYTEA`: any bytes.
+    case bytes([UInt8])
+    /// A `BOOLEAN`. SQLite keeps it as 0 or 1, and gives it back as an integer.
+    case boolean(Bool)
+}
+
+extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByNilLiteral
+{
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(stringLiteral value: String) { self = .text(value) }
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    public init(nilLiteral: ()) { self = .null }
+}
+
+/// The types that both engines know under one name.
+public enum SQLType: Sendable, Hashable {
+    /// `BIGINT`.
+    case integer
+    /// `TEXT`.
+    case text
+    /// `BYTEA`.
+    case bytes
+    /// `BOOLEAN`.
+    case boolean
+}
+
+/// A type whose values can be the argument of a statement.
+///
+/// A type with a convertible raw value needs no code: `extension ProductID: SQLConvertible {}`.
+public protocol SQLConvertible {
+    /// What is stored.
+    var sqlValue: SQLValue { get }
+    /// The type of a missing value, told to PostgreSQL so that `$1 IS NULL` has a meaning; nil lets the server infer it.
+    static var sqlType: SQLType? { get }
+}
+
+extension SQLConvertible {
+    public static var sqlType: SQLType? { nil }
+}
+
+extension SQLConvertible where Self: RawRepresentable, RawValue: SQLConvertible {
+    public var sqlValue: SQLValue { rawValue.sqlValue }
+    public static var sqlType: SQLType? { RawValue.sqlType }
+}
+
+extension SQLValue: SQLConvertible {
+    public var sqlValue: SQLValue { self }
+}
+
+extension Int: SQLConvertible {
+    public var sqlValue: SQLValue { .integer(Int64(self)) }
+    public static var sqlType: SQLType? { .integer }
+}
+
+extension Int64: SQLConvertible {
+    public var sqlValue: SQLValue { .integer(self) }
+    public static var sqlType: SQLType? { .integer }
+}
+
+extension String: SQLConvertible {
+    public var sqlValue: SQLValue { .text(self) }
+    public static var sqlType: SQLType? { .text }
+}
+
+extension Bool: SQLConvertible {
+    public var sqlValue: SQLValue { .boolean(self) }
+    public static var sqlType: SQLType? { .boolean }
+}
+
+extension [UInt8]: SQLConvertible {
+    public var sqlValue: SQLValue { .bytes(self) }
+    public static var sqlType: SQLType? { .bytes }
+}
+
+extension Optional: SQLConvertible where Wrapped: SQLConvertible {
+    public var sqlValue: SQLValue { self?.sqlValue ?? .null }
+    public static var sqlType: SQLType? { Wrapped.sqlType }
+}

@@ -1,0 +1,18 @@
+/// What tests set differently from use.
+struct SQLiteSettings: Sendable {
+    /// Connections that read at the same time as the writer writes.
+    var readers = 4
+    /// The file's greatest size in pages of 4096 bytes; nil for no limit but the disk's.
+    var maximumPages: Int?
+    /// The most transactions that share one flush to disk.
+    var largestBatch = 256
+    /// How long a batch goes on taking in transactions that arrive meanwhile.
+    var longestBatch = Duration.milliseconds(10)
+    /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
+    /// once, so a longer log is less work; but the writer stands still meanwhile, and 8 MiB take some 50 ms.
+    var checkpointPages = 2000
+    /// The writer's page cache in KiB.
+    var writerCache = 16_384
+    /// Each reader's page cache in KiB.
+    var readerCache = 4_096
+}

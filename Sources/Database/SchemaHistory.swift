@@ -1,0 +1,68 @@
+import Logging
+
+/// The table of applied migrations, and the way from what it holds to what the program knows.
+struct SchemaHistory {
+    private static let table = """
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+            number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL
+        )
+        """
+
+    let migrations: [Migration]
+    let logger: Logger
+
+    /// Applies what is missing, one transaction each.
+    ///
+    /// - Parameter transaction: runs a closure in one writing transaction, and does nothing of it when it throws.
+    func apply(in transaction: (_ body: (Connection) throws -> Int) throws -> Int) throws {
+        var applied = try transaction { connection in
+            try connection.execute(Self.table)
+            return try checkApplied(connection)
+        }
+        while applied < migrations.count {
+            applied = try transaction { connection in
+                // Another process may have started at the same moment and have done this step meanwhile.
+                let applied = try checkApplied(connection)
+                guard applied < migrations.count else { return applied }
+                try apply(migrations[applied], connection)
+                return applied + 1
+            }
+        }
+    }
+
+    private func apply(_ migration: Migration, _ connection: Connection) throws {
+        for statement in migration.statements {
+            try connection.execute(statement)
+        }
+        try connection.execute(
+            "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)",
+            [migration.number, migration.name, migration.checksum]
+        )
+        logger.info("migration applied", metadata: ["number": "\(migration.number)", "name": "\(migration.name)"])
+    }
+
+    /// How many migrations have been applied, once they are known to be the program's.
+    private func checkApplied(_ connection: Connection) throws -> Int {
+        let rows = try connection.query("SELECT number, name, checksum FROM schema_migrations ORDER BY number")
+        for (index, row) in rows.enumerated() {
+            let number = try row.int(0)
+            if let last = try rows.last?.int(0), last > migrations.count {
+                throw DatabaseError(
+                    .newerSchema,
+                    "the database has migration \(last), this program knows \(migrations.count); "
+                        + "start a newer version of the program, or restore a backup made before the update"
+                )
+            }
+            guard number == index + 1, try row.string(1) == migrations[index].name,
+                try row.string(2) == migrations[index].checksum
+            else {
+                throw DatabaseError(
+                    .changedMigration,
+                    "migration \(number) in the database is not migration \(index + 1) (\(migrations[index].name)) "
+                        + "of this program; start the version that made the database, or restore a backup"
+                )
+            }
+        }
+        return rows.count
+    }
+}

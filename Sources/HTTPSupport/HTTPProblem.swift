@@ -1,0 +1,40 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// An error that a client may read: a status, a stable word, and a sentence. Its JSON body is `{"code": …, "message": …, "requestID": …}`.
+public struct HTTPProblem: HTTPResponseError {
+    public var status: HTTPResponse.Status
+    public var code: String
+    public var message: String
+
+    public init(_ status: HTTPResponse.Status, code: String, message: String) {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    private struct Body: Encodable {
+        var code: String
+        var message: String
+        var requestID: String
+    }
+
+    public func response(from request: Request, context: some RequestContext) throws -> Response {
+        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: context.id))
+        return Response(
+            status: status, headers: [.contentType: "application/json", .requestID: context.id],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}
+
+extension HTTPField.Name {
+    /// `X-Request-Id`, which finds the request in the log.
+    public static let requestID = HTTPField.Name(unchecked: "x-request-id")
+}
+
+extension HTTPField.Name {
+    /// A name that is known to be well-formed, since it stands in this file.
+    fileprivate init(unchecked name: String) { self = HTTPField.Name(name) ?? .server }
+}

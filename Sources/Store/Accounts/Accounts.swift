@@ -1,0 +1,204 @@
+import Crypto
+import Database
+import Foundation
+import StoreWire
+
+/// The accounts of one store: making them, signing devices in, and telling whose token a device shows.
+public struct Accounts: Sendable {
+    /// After so many wrong passwords in a row the account is locked until the operator unlocks it.
+    public static let wrongPasswordsUntilLocked: Int64 = 10
+
+    let database: Database
+    private let signedIn: RecentValues<[UInt8], Account>
+
+    init(database: Database) {
+        self.database = database
+        // Every request of a device begins with this look-up; 64 Ki entries take about 15 MiB when full.
+        signedIn = RecentValues(capacity: 1 << 16)
+    }
+
+    /// Makes an account.
+    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront cannot be, or the address is taken.
+    public func create(_ new: NewAccount, at milliseconds: Int64) async throws -> Account {
+        let email = try Self.normalized(new.email)
+        guard (1...1024).contains(new.password.utf8.count) else {
+            throw StoreError(.invalidRequest, "A password has 1 to 1024 bytes.")
+        }
+        guard Storefront.named(new.storefront) != nil else {
+            throw StoreError(.invalidRequest, "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
+        }
+        let hash = try await PasswordHash.make(new.password)
+        let account = Account(
+            accountID: AccountID(Self.newID()), email: email, storefront: new.storefront, paymentsAllowed: new.paymentsAllowed,
+            asksToBuy: new.asksToBuy, isLocked: false, createdAt: milliseconds)
+        let inserted = try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO accounts (account_id, email, password_salt, password_hash, password_rounds, storefront,
+                    payments_allowed, asks_to_buy, failed_sign_ins, locked, created_at)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10) ON CONFLICT DO NOTHING
+                """,
+                [
+                    account.accountID.rawValue, email, hash.salt, hash.hash, hash.rounds, account.storefront,
+                    account.paymentsAllowed, account.asksToBuy, false, milliseconds,
+                ])
+        }
+        guard inserted == 1 else {
+            throw StoreError(.invalidRequest, "There is an account of that e-mail address already.")
+        }
+        return account
+    }
+
+    /// Signs a device in and gives it a token, of which the store keeps only the digest.
+    /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address) or `account_locked`.
+    public func signIn(_ request: SignInRequest, at milliseconds: Int64) async throws -> (token: String, account: Account) {
+        guard request.email.utf8.count <= 254, request.password.utf8.count <= 1024 else {
+            throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
+        }
+        let email = request.email.lowercased()
+        let row = try await database.read { connection in
+            try connection.queryOne(
+                "SELECT \(Self.columns), password_salt, password_hash, password_rounds FROM accounts WHERE email = $1", [email])
+        }
+        // An unknown address takes as long as a wrong password.
+        let kept = try row.map { PasswordHash(salt: try $0.bytes(7), hash: try $0.bytes(8), rounds: try $0.int(9)) }
+        guard let row, let kept else {
+            _ = try await PasswordHash.make(request.password)
+            throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
+        }
+        let account = try Self.account(row)
+        guard !account.isLocked else {
+            throw StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
+        }
+        guard try await kept.matches(request.password) else {
+            try await countWrongPassword(of: account)
+            throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
+        }
+        let token = Self.newToken()
+        let digest = Self.digest(token)
+        try await database.write { connection in
+            try connection.execute("UPDATE accounts SET failed_sign_ins = 0 WHERE account_id = $1", [account.accountID.rawValue])
+            try connection.execute(
+                "INSERT INTO device_tokens (token_digest, account_id, device_id, created_at) VALUES ($1, $2, $3, $4)",
+                [digest, account.accountID.rawValue, request.deviceID.uuidString, milliseconds])
+        }
+        return (token, account)
+    }
+
+    /// Forgets a token.
+    public func signOut(token: String) async throws {
+        let digest = Self.digest(token)
+        try await database.write { connection in
+            try connection.execute("DELETE FROM device_tokens WHERE token_digest = $1", [digest])
+        }
+        signedIn.removeValue(for: digest)
+    }
+
+    /// The account of a token.
+    /// - Throws: ``StoreError`` `not_signed_in`, or `account_locked`.
+    public func account(token: some StringProtocol) async throws -> Account {
+        guard (1...128).contains(token.utf8.count) else { throw StoreError(.notSignedIn, "Sign in again.") }
+        let digest = Self.digest(token)
+        if let account = signedIn.value(for: digest) { return account }
+        let row = try await database.read { connection in
+            try connection.queryOne(
+                """
+                SELECT \(Self.columns) FROM accounts
+                WHERE account_id = (SELECT account_id FROM device_tokens WHERE token_digest = $1)
+                """, [digest])
+        }
+        guard let row else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
+        let account = try Self.account(row)
+        guard !account.isLocked else { throw StoreError(.accountLocked, "The account is locked.") }
+        signedIn.insert(account, for: digest)
+        return account
+    }
+
+    /// The account of an e-mail address, for the operator.
+    public func account(email: String) async throws -> Account? {
+        let email = email.lowercased()
+        return try await database.read { connection in
+            try connection.queryOne("SELECT \(Self.columns) FROM accounts WHERE email = $1", [email]).map(Self.account)
+        }
+    }
+
+    /// The account of an id.
+    func account(_ accountID: AccountID) async throws -> Account? {
+        try await database.read { connection in
+            try connection.queryOne("SELECT \(Self.columns) FROM accounts WHERE account_id = $1", [accountID.rawValue])
+                .map(Self.account)
+        }
+    }
+
+    /// A page of accounts by e-mail address.
+    public func list(after email: String?, limit: Int) async throws -> [Account] {
+        try await database.read { connection in
+            try connection.query(
+                "SELECT \(Self.columns) FROM accounts WHERE email > $1 ORDER BY email LIMIT $2", [email ?? "", limit]
+            ).map(Self.account)
+        }
+    }
+
+    /// Changes what the operator may change, and tells signed-in devices' next requests of it.
+    /// - Throws: ``StoreError`` `invalid_request` for an unknown account or storefront.
+    public func change(_ accountID: AccountID, _ change: AccountChange) async throws -> Account {
+        if let storefront = change.storefront, Storefront.named(storefront) == nil {
+            throw StoreError(.invalidRequest, "No storefront is called “\(storefront.prefix(16))”.")
+        }
+        let row = try await database.write { connection in
+            try connection.queryOne(
+                """
+                UPDATE accounts SET
+                    storefront = COALESCE(CAST($2 AS TEXT), storefront),
+                    payments_allowed = COALESCE(CAST($3 AS BOOLEAN), payments_allowed),
+                    asks_to_buy = COALESCE(CAST($4 AS BOOLEAN), asks_to_buy),
+                    locked = COALESCE(CAST($5 AS BOOLEAN), locked),
+                    failed_sign_ins = 0
+                WHERE account_id = $1 RETURNING \(Self.columns)
+                """,
+                [accountID.rawValue, change.storefront, change.paymentsAllowed, change.asksToBuy, change.isLocked])
+        }
+        guard let row else { throw StoreError(.invalidRequest, "There is no such account.") }
+        signedIn.removeAll()
+        return try Self.account(row)
+    }
+
+    private func countWrongPassword(of account: Account) async throws {
+        try await database.write { connection in
+            try connection.execute(
+                """
+                UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (failed_sign_ins + 1 >= $2)
+                WHERE account_id = $1
+                """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
+        }
+        signedIn.removeAll()
+    }
+
+    private static let columns = "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at"
+
+    private static func account(_ row: Row) throws -> Account {
+        Account(
+            accountID: AccountID(try row.string(0)), email: try row.string(1), storefront: try row.string(2),
+            paymentsAllowed: try row.bool(3), asksToBuy: try row.bool(4), isLocked: try row.bool(5),
+            createdAt: try row.int64(6))
+    }
+
+    private static func normalized(_ email: String) throws -> String {
+        let parts = email.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, email.utf8.count <= 254, parts.allSatisfy({ !$0.isEmpty }),
+            email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F })
+        else { throw StoreError(.invalidRequest, "That is not an e-mail address.") }
+        return email.lowercased()
+    }
+
+    private static func digest(_ token: some StringProtocol) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
+
+    private static func newID() -> String { Hexadecimal.digits(randomBytes(8)) }
+
+    private static func newToken() -> String { Hexadecimal.digits(randomBytes(32)) }
+
+    private static func randomBytes(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+}

@@ -1,0 +1,10 @@
+import StoreWire
+
+/// What the store keeps of an app beside its catalog.
+public struct AppRecord: Sendable, Equatable {
+    public var bundleID: BundleID
+    /// The app's Apple ID ("adam id"): ten digits beginning with 6, as apps of recent years have.
+    public var appID: Int64
+    /// 32 hexadecimal digits, the `password` of `verifyReceipt`. Secret.
+    public var sharedSecret: String
+}

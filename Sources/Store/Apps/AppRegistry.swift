@@ -1,0 +1,74 @@
+import Crypto
+import Database
+import Foundation
+import StoreWire
+import Synchronization
+
+/// The apps that were ever in the catalog, with their numbers and shared secrets. They stay when a catalog file goes.
+public final class AppRegistry: Sendable {
+    private let database: Database
+    private let records: Mutex<[BundleID: AppRecord]>
+
+    private init(database: Database, records: [BundleID: AppRecord]) {
+        self.database = database
+        self.records = Mutex(records)
+    }
+
+    /// Reads the apps.
+    /// - Throws: ``DatabaseError``.
+    public static func open(_ databases: StoreDatabases) async throws -> AppRegistry {
+        let database = databases.apps
+        return AppRegistry(database: database, records: try await database.read { try load($0) })
+    }
+
+    /// The app, if it is known.
+    public subscript(bundleID: BundleID) -> AppRecord? { records.withLock { $0[bundleID] } }
+
+    /// All apps by bundle identifier.
+    public var all: [AppRecord] { records.withLock { $0.values.sorted { $0.bundleID < $1.bundleID } } }
+
+    /// Makes a number and a secret for each app that has none yet.
+    /// - Throws: ``DatabaseError``.
+    public func register(_ bundleIDs: [BundleID], at milliseconds: Int64) async throws {
+        let new = bundleIDs.filter { self[$0] == nil }
+        guard !new.isEmpty else { return }
+        let known = try await database.write { connection in
+            for bundleID in new {
+                for attempt in 0..<8 {
+                    let inserted = try connection.execute(
+                        """
+                        INSERT INTO apps (bundle_id, app_id, shared_secret, created_at) VALUES ($1, $2, $3, $4)
+                        ON CONFLICT DO NOTHING
+                        """,
+                        [bundleID.rawValue, Self.appID(bundleID, attempt: attempt), Self.newSecret(), milliseconds])
+                    // A conflict is either the bundle itself, made by another process, or another app with that number.
+                    let present = try connection.queryOne("SELECT app_id FROM apps WHERE bundle_id = $1", [bundleID.rawValue])
+                    if inserted > 0 || present != nil { break }
+                }
+            }
+            return try Self.load(connection)
+        }
+        records.withLock { $0 = known }
+    }
+
+    private static func load(_ connection: Connection) throws -> [BundleID: AppRecord] {
+        var records: [BundleID: AppRecord] = [:]
+        for row in try connection.query("SELECT bundle_id, app_id, shared_secret FROM apps", []) {
+            let bundleID = BundleID(try row.string(0))
+            records[bundleID] = AppRecord(bundleID: bundleID, appID: try row.int64(1), sharedSecret: try row.string(2))
+        }
+        return records
+    }
+
+    /// Ten digits beginning with 6, the same for the same bundle identifier on every machine.
+    private static func appID(_ bundleID: BundleID, attempt: Int) -> Int64 {
+        let digest = SHA256.hash(data: Data("\(bundleID.rawValue)#\(attempt)".utf8))
+        let number = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return 6_000_000_000 + Int64(number % 1_000_000_000)
+    }
+
+    private static func newSecret() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in Hexadecimal.digits(UInt8.random(in: 0...255, using: &generator)) }.joined()
+    }
+}

@@ -1,0 +1,67 @@
+import StoreWire
+
+extension CatalogApp {
+    /// What a device is told of a product; nil when it is not sold in the storefront.
+    ///
+    /// The texts come from the first language for which there is a localization, else from the file's own locale, the
+    /// storefront's language, English, or whatever stands first; without any localization the reference name or the
+    /// product id is the name. `languages` are BCP 47 or POSIX names, best first.
+    public func description(
+        of product: CatalogProduct, languages: [String], storefront: Storefront
+    ) -> ProductDescription? {
+        guard let price = product.price(in: storefront) else { return nil }
+        let wanted = preferences(languages, storefront)
+        let texts = Self.best(product.localizations, for: wanted)
+        return ProductDescription(
+            productID: product.productID, kind: product.kind,
+            displayName: texts?.displayName ?? product.referenceName ?? product.productID.rawValue,
+            description: texts?.description ?? "", price: price,
+            priceLocale: Self.priceLocale(languages: languages, storefront: storefront),
+            isFamilyShareable: product.isFamilyShareable,
+            subscription: product.subscription.map { description(of: $0, wanted: wanted, storefront: storefront) }
+        )
+    }
+
+    private func description(
+        of subscription: CatalogSubscription, wanted: [LanguageTag], storefront: Storefront
+    ) -> SubscriptionDescription {
+        let group = group(subscription.groupID)
+        let texts = group.flatMap { Self.best($0.localizations, for: wanted) }
+        let localName = texts.flatMap { $0.displayName.isEmpty ? nil : $0.displayName }
+        return SubscriptionDescription(
+            groupID: subscription.groupID, groupName: localName ?? group?.name ?? subscription.groupID.rawValue,
+            groupLevel: subscription.level, period: subscription.period,
+            introductoryOffer: subscription.introductoryOffers.first?.description(in: storefront),
+            promotionalOffers: subscription.promotionalOffers.map { $0.description(in: storefront) }
+        )
+    }
+
+    /// The languages to try, best first; at most ten of the device's.
+    private func preferences(_ languages: [String], _ storefront: Storefront) -> [LanguageTag] {
+        (languages.prefix(10) + [settings.locale ?? "", storefront.language, "en"]).compactMap { LanguageTag($0) }
+    }
+
+    private static func best(_ localizations: [CatalogLocalization], for wanted: [LanguageTag]) -> CatalogLocalization?
+    {
+        for tag in wanted {
+            var best: (CatalogLocalization, Int)?
+            for localization in localizations {
+                guard let rank = LanguageTag(localization.locale)?.suitability(for: tag), rank > best?.1 ?? 0 else {
+                    continue
+                }
+                best = (localization, rank)
+            }
+            if let best { return best.0 }
+        }
+        return localizations.first
+    }
+
+    /// A locale that formats prices as someone reads them who shops there in the device's first language:
+    /// `en_US@currency=USD`, `zh_Hans_CN@currency=CNY`.
+    static func priceLocale(languages: [String], storefront: Storefront) -> String {
+        let tag = languages.prefix(10).lazy.compactMap { LanguageTag($0) }.first
+        var language = storefront.language
+        if let tag { language = tag.script.map { "\(tag.language)_\($0)" } ?? tag.language }
+        return "\(language)_\(storefront.regionCode)@currency=\(storefront.currency)"
+    }
+}

@@ -1,0 +1,159 @@
+import Crypto
+import Foundation
+import StoreWire
+
+/// One app with all that it sells.
+public struct CatalogApp: Sendable, Equatable {
+    public let bundleID: BundleID
+    /// The app's name as customers see it; `.storekit` files have none.
+    public var name: String?
+    /// Consumables and non-consumables first, then non-renewing and free subscriptions, then the groups' subscriptions,
+    /// group by group, each in the file's order.
+    public private(set) var products: [CatalogProduct]
+    public private(set) var groups: [CatalogSubscriptionGroup]
+    public var settings: CatalogSettings
+    /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from
+    /// the bundle id. Unique in a ``Catalog``.
+    public internal(set) var itemID: Int64
+    /// Top-level keys that this program does not use: `appPolicies`, `subscriptionOffersKeyPair` and unknown ones.
+    public var unknown: [String: JSONValue]
+    private var indices: [ProductID: Int]
+
+    /// Puts products in order and numbers them. Of products with the same identifier the first is found by
+    /// ``product(_:)``; the readers refuse such files.
+    public init(
+        bundleID: BundleID, name: String?, products: [CatalogProduct], groups: [CatalogSubscriptionGroup],
+        settings: CatalogSettings, unknown: [String: JSONValue]
+    ) {
+        self.bundleID = bundleID
+        self.name = name
+        self.groups = groups
+        self.settings = settings
+        self.unknown = unknown
+        itemID = CatalogItemID.app(bundleID, settings.applicationInternalID)
+        let ranks = Dictionary(groups.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let sorted = products.enumerated().sorted { left, right in
+            let (first, second) = (Self.rank(left.element, ranks), Self.rank(right.element, ranks))
+            return (first, left.offset) < (second, right.offset)
+        }
+        self.products = CatalogItemID.numbered(sorted.map(\.element), of: bundleID)
+        indices = Dictionary(
+            self.products.enumerated().map { ($1.productID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The product with this identifier.
+    public func product(_ productID: ProductID) -> CatalogProduct? { indices[productID].map { products[$0] } }
+
+    /// The group with this identifier.
+    public func group(_ groupID: SubscriptionGroupID) -> CatalogSubscriptionGroup? { groups.first { $0.id == groupID } }
+
+    /// The storefront of the file's settings; the United States when it names none.
+    public var storefront: Storefront { settings.storefront.flatMap(Storefront.named) ?? .unitedStates }
+
+    /// For ``Catalog``, which sees the numbers of other apps.
+    mutating func setItemID(_ itemID: Int64, ofProductAt index: Int) { products[index].itemID = itemID }
+
+    private static func rank(_ product: CatalogProduct, _ groups: [SubscriptionGroupID: Int]) -> Int {
+        switch product.kind {
+        case .consumable, .nonConsumable: 0
+        case .nonRenewingSubscription: 1
+        case .freeSubscription: 2
+        case .autoRenewableSubscription: 3 + (product.subscription.flatMap { groups[$0.groupID] } ?? groups.count)
+        }
+    }
+}
+
+/// What a file says of the store around the products.
+public struct CatalogSettings: Sendable, Hashable {
+    /// The `.storekit` file's `identifier`: eight hexadecimal digits, or a name.
+    public var identifier: String?
+    /// The `.storekit` file's version, 4.0 where there was none.
+    public var version: StoreKitFileVersion
+    /// ISO 3166-1 alpha-3 (`_storefront`).
+    public var storefront: String?
+    /// The language of the prices (`_locale`).
+    public var locale: String?
+    /// App Store Connect's number of the app (`_applicationInternalID`), in synchronised files.
+    public var applicationInternalID: String?
+    /// The other settings, with their underscores: `_timeRate`, `_askToBuyEnabled`, `_storeKitErrors` and so on.
+    public var unknown: [String: JSONValue]
+
+    public init(
+        identifier: String?, version: StoreKitFileVersion, storefront: String?, locale: String?,
+        applicationInternalID: String?,
+        unknown: [String: JSONValue]
+    ) {
+        self.identifier = identifier
+        self.version = version
+        self.storefront = storefront
+        self.locale = locale
+        self.applicationInternalID = applicationInternalID
+        self.unknown = unknown
+    }
+}
+
+/// The version of a `.storekit` file.
+public struct StoreKitFileVersion: Sendable, Hashable {
+    public var major: Int
+    public var minor: Int
+
+    public init(major: Int, minor: Int) {
+        self.major = major
+        self.minor = minor
+    }
+
+    /// The versions that are read.
+    public static let majors = 1...5
+    /// What is written when nothing else is known.
+    public static let usual = StoreKitFileVersion(major: 4, minor: 0)
+}
+
+/// The numbers that App Store Connect would give.
+enum CatalogItemID {
+    /// App Store Connect's number: nine digits or more; eight could be Xcode's eight hexadecimal digits.
+    static func number(_ text: String?) -> Int64? {
+        guard let text, (9...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            text.first != "0"
+        else { return nil }
+        return Int64(text)
+    }
+
+    /// Apps' made numbers begin with 1.
+    static func app(_ bundleID: BundleID, _ internalID: String?) -> Int64 {
+        number(internalID) ?? 1_000_000_000 + billionth(bundleID.rawValue)
+    }
+
+    /// Products' made numbers begin with 6. `attempt` gives another where one is taken.
+    static func product(_ productID: ProductID, of bundleID: BundleID, attempt: Int) -> Int64 {
+        6_000_000_000 + billionth("\(bundleID)\n\(productID)\n\(attempt)")
+    }
+
+    /// A copied number counts for the first product that has it; the others get a made one.
+    static func numbered(_ products: [CatalogProduct], of bundleID: BundleID) -> [CatalogProduct] {
+        var products = products
+        var taken: Set<Int64> = []
+        for index in products.indices {
+            guard let itemID = number(products[index].internalID), taken.insert(itemID).inserted else { continue }
+            products[index].itemID = itemID
+        }
+        for index in products.indices where products[index].itemID == 0 {
+            products[index].itemID = free(products[index].productID, of: bundleID, in: &taken)
+        }
+        return products
+    }
+
+    /// The first made number that is not taken, which then is.
+    static func free(_ productID: ProductID, of bundleID: BundleID, in taken: inout Set<Int64>) -> Int64 {
+        var attempt = 0
+        while true {
+            let itemID = product(productID, of: bundleID, attempt: attempt)
+            if taken.insert(itemID).inserted { return itemID }
+            attempt += 1
+        }
+    }
+
+    private static func billionth(_ text: String) -> Int64 {
+        let digest = SHA256.hash(data: Data(text.utf8))
+        return Int64(digest.prefix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000_000)
+    }
+}

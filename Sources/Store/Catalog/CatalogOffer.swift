@@ -1,0 +1,78 @@
+import StoreWire
+
+/// An introductory, promotional ("ad hoc"), win-back or code offer of a subscription.
+public struct CatalogOffer: Sendable, Hashable {
+    /// Only promotional and win-back offers have one. Xcode does not keep it unique.
+    public var offerID: String?
+    public var referenceName: String?
+    /// Xcode's own name of the offer.
+    public var internalID: String?
+    public var paymentMode: OfferDescription.PaymentMode
+    /// Nil only when the offer is free; what a file says of a free offer's price is kept and not charged.
+    public var prices: CatalogPrices?
+    public var period: SubscriptionPeriod
+    /// Nil when the file does not say; then it is 1.
+    public var numberOfPeriods: Int?
+    /// `new`, `existing`, `expired`; only code offers have it.
+    public var eligibility: [String]?
+    /// Whether a code may be used on top of an introductory offer.
+    public var isStackable: Bool?
+    /// The billing plan to which the offer belongs (version 5).
+    public var billingPlanType: String?
+    /// Keys that this program does not know.
+    public var unknown: [String: JSONValue]
+
+    public init(
+        offerID: String?, referenceName: String?, internalID: String?, paymentMode: OfferDescription.PaymentMode,
+        prices: CatalogPrices?, period: SubscriptionPeriod, numberOfPeriods: Int?, eligibility: [String]?,
+        isStackable: Bool?,
+        billingPlanType: String?, unknown: [String: JSONValue]
+    ) {
+        self.offerID = offerID
+        self.referenceName = referenceName
+        self.internalID = internalID
+        self.paymentMode = paymentMode
+        self.prices = prices
+        self.period = period
+        self.numberOfPeriods = numberOfPeriods
+        self.eligibility = eligibility
+        self.isStackable = isStackable
+        self.billingPlanType = billingPlanType
+        self.unknown = unknown
+    }
+
+    /// What the device is told of it in a storefront.
+    public func description(in storefront: Storefront) -> OfferDescription {
+        let prices = paymentMode == .free ? .free : prices ?? .free
+        return OfferDescription(
+            offerID: offerID, price: prices.price(in: storefront),
+            paymentMode: paymentMode, period: period, numberOfPeriods: numberOfPeriods ?? 1
+        )
+    }
+}
+
+/// A way to pay for a subscription's period (version 5): at once, or monthly with a commitment.
+public struct CatalogBillingPlan: Sendable, Hashable {
+    /// `BILLED_UPFRONT` or `MONTHLY`.
+    public var type: String
+    /// What is charged each time, in thousandths of the currency's unit.
+    public var amount: Int64?
+    /// What the whole commitment comes to.
+    public var commitmentAmount: Int64?
+    public var internalID: String?
+    public var isEnabled: Bool?
+    /// Keys that this program does not know.
+    public var unknown: [String: JSONValue]
+
+    public init(
+        type: String, amount: Int64?, commitmentAmount: Int64?, internalID: String?, isEnabled: Bool?,
+        unknown: [String: JSONValue]
+    ) {
+        self.type = type
+        self.amount = amount
+        self.commitmentAmount = commitmentAmount
+        self.internalID = internalID
+        self.isEnabled = isEnabled
+        self.unknown = unknown
+    }
+}

@@ -1,0 +1,50 @@
+import StoreWire
+
+/// What an auto-renewable subscription has beside its product.
+public struct CatalogSubscription: Sendable, Hashable {
+    public var groupID: SubscriptionGroupID
+    /// 1 is the highest level of service; several subscriptions may share a level.
+    public var level: Int
+    public var period: SubscriptionPeriod
+    /// Files before version 5 have at most one.
+    public var introductoryOffers: [CatalogOffer]
+    /// `adHocOffers` in files.
+    public var promotionalOffers: [CatalogOffer]
+    public var codeOffers: [CatalogOffer]
+    public var winBackOffers: [CatalogOffer]
+    public var billingPlans: [CatalogBillingPlan]
+
+    public init(
+        groupID: SubscriptionGroupID, level: Int, period: SubscriptionPeriod, introductoryOffers: [CatalogOffer],
+        promotionalOffers: [CatalogOffer], codeOffers: [CatalogOffer], winBackOffers: [CatalogOffer],
+        billingPlans: [CatalogBillingPlan]
+    ) {
+        self.groupID = groupID
+        self.level = level
+        self.period = period
+        self.introductoryOffers = introductoryOffers
+        self.promotionalOffers = promotionalOffers
+        self.codeOffers = codeOffers
+        self.winBackOffers = winBackOffers
+        self.billingPlans = billingPlans
+    }
+}
+
+/// Subscriptions of which a customer has one at a time.
+public struct CatalogSubscriptionGroup: Sendable, Hashable {
+    /// Eight hexadecimal digits, or App Store Connect's number.
+    public var id: SubscriptionGroupID
+    public var name: String
+    public var localizations: [CatalogLocalization]
+    /// Keys that this program does not know.
+    public var unknown: [String: JSONValue]
+
+    public init(
+        id: SubscriptionGroupID, name: String, localizations: [CatalogLocalization], unknown: [String: JSONValue]
+    ) {
+        self.id = id
+        self.name = name
+        self.localizations = localizations
+        self.unknown = unknown
+    }
+}

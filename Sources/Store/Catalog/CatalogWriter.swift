@@ -1,0 +1,80 @@
+import StoreWire
+
+/// Turns the parts that both kinds of file have into JSON. In our own files what is usual is left out.
+struct CatalogWriter {
+    let dialect: CatalogDialect
+
+    private var isCornerstore: Bool { dialect == .cornerstore }
+
+    /// The members with what was kept: beside them in Xcode's file, under `xcode` in ours.
+    func object(_ members: [String: JSONValue?], _ unknown: [String: JSONValue]) -> JSONValue {
+        var object = members.compactMapValues { $0 }
+        if isCornerstore {
+            object["xcode"] = unknown.isEmpty ? nil : .object(unknown)
+        } else {
+            object.merge(unknown) { known, _ in known }
+        }
+        return .object(object)
+    }
+
+    func string(_ text: String?) -> JSONValue? { text.map { .string($0) } }
+
+    func decimal(_ amount: Int64?) -> JSONValue? {
+        amount.map { .string(Money(milliunits: $0, currency: "USD").decimal) }
+    }
+
+    /// A list; in our own files nothing when it is empty.
+    func list(_ elements: [JSONValue]) -> JSONValue? { elements.isEmpty && isCornerstore ? nil : .array(elements) }
+
+    func localizations(_ localizations: [CatalogLocalization]) -> JSONValue? {
+        list(
+            localizations.map {
+                object(
+                    [
+                        "locale": .string($0.locale), "displayName": .string($0.displayName),
+                        "description": string($0.description),
+                    ],
+                    $0.unknown
+                )
+            }
+        )
+    }
+
+    /// The members that say what something costs.
+    func prices(_ prices: CatalogPrices?) -> [String: JSONValue?] {
+        guard let prices else { return [:] }
+        var members: [String: JSONValue?] = ["displayPrice": decimal(prices.amount)]
+        guard isCornerstore else { return members }
+        members["prices"] = amounts(prices.byStorefront)
+        members["pricesByCurrency"] = amounts(prices.byCurrency)
+        return members
+    }
+
+    private func amounts(_ amounts: [String: Int64]) -> JSONValue? {
+        amounts.isEmpty ? nil : .object(amounts.compactMapValues { decimal($0) })
+    }
+
+    func offer(_ offer: CatalogOffer, internalID: String?) -> JSONValue {
+        var members: [String: JSONValue?] = [
+            "offerID": string(offer.offerID), "referenceName": string(offer.referenceName),
+            "internalID": string(internalID),
+            "paymentMode": .string(offer.paymentMode.rawValue), "subscriptionPeriod": .string(offer.period.description),
+            "numberOfPeriods": offer.numberOfPeriods.map { .number(String($0)) },
+            "eligibility": offer.eligibility.map { .array($0.map { .string($0) }) },
+            "isStackable": offer.isStackable.map { .bool($0) }, "billingPlanType": string(offer.billingPlanType),
+        ]
+        members.merge(prices(offer.prices)) { $1 }
+        return object(members, offer.unknown)
+    }
+
+    func billingPlan(_ plan: CatalogBillingPlan) -> JSONValue {
+        object(
+            [
+                "billingPlanType": .string(plan.type), "displayPrice": decimal(plan.amount),
+                "commitmentDisplayPrice": decimal(plan.commitmentAmount), "internalID": string(plan.internalID),
+                "isEnabled": plan.isEnabled.map { .bool($0) },
+            ],
+            plan.unknown
+        )
+    }
+}

@@ -1,0 +1,148 @@
+import Crypto
+import Foundation
+import StoreWire
+
+/// Writes one app as a `.storekit` document.
+struct StoreKitFileWriter {
+    private let app: CatalogApp
+    private let version: StoreKitFileVersion
+    private let writer = CatalogWriter(dialect: .storeKit)
+
+    init(_ app: CatalogApp) {
+        self.app = app
+        version = Self.version(of: app)
+    }
+
+    /// The version of the app's settings, raised to 5 where only that can hold what the app has.
+    private static func version(of app: CatalogApp) -> StoreKitFileVersion {
+        let needsFive = app.products.compactMap(\.subscription).contains {
+            $0.introductoryOffers.count > 1 || !$0.billingPlans.isEmpty
+        }
+        return needsFive && app.settings.version.major < 5
+            ? StoreKitFileVersion(major: 5, minor: 0) : app.settings.version
+    }
+
+    func document() -> JSONValue {
+        let items = app.products.filter { $0.kind == .consumable || $0.kind == .nonConsumable }
+        let nonRenewing = app.products.filter { $0.kind == .nonRenewingSubscription }
+        var members: [String: JSONValue?] = [
+            "identifier": identifier,
+            "version": .object(["major": .number(String(version.major)), "minor": .number(String(version.minor))]),
+            "products": .array(items.map { product($0) }), "settings": settings(),
+            "subscriptionGroups": .array(app.groups.map { group($0) }),
+        ]
+        // Xcode's first files have neither an identifier nor this list.
+        if !nonRenewing.isEmpty || identifier != nil {
+            members["nonRenewingSubscriptions"] = .array(nonRenewing.map { product($0) })
+        }
+        return writer.object(members, app.unknown)
+    }
+
+    private var identifier: JSONValue? {
+        if let identifier = app.settings.identifier { return .string(identifier) }
+        return version.major == 1 ? nil : .string(Self.madeID(app.bundleID.rawValue))
+    }
+
+    private func settings() -> JSONValue {
+        let settings = app.settings
+        return writer.object(
+            [
+                "_storefront": writer.string(settings.storefront), "_locale": writer.string(settings.locale),
+                "_applicationInternalID": writer.string(settings.applicationInternalID),
+            ],
+            settings.unknown
+        )
+    }
+
+    private func product(_ product: CatalogProduct) -> JSONValue {
+        writer.object(members(of: product), product.unknown)
+    }
+
+    private func members(of product: CatalogProduct) -> [String: JSONValue?] {
+        var members: [String: JSONValue?] = [
+            "productID": .string(product.productID.rawValue), "type": .string(CatalogKinds.name(product.kind)),
+            "referenceName": writer.string(product.referenceName) ?? .null,
+            "internalID": .string(product.internalID ?? Self.madeID(product.productID.rawValue)),
+            "familyShareable": .bool(product.isFamilyShareable),
+            "localizations": writer.localizations(product.localizations),
+        ]
+        members.merge(writer.prices(product.prices)) { $1 }
+        return members
+    }
+
+    private func group(_ group: CatalogSubscriptionGroup) -> JSONValue {
+        let subscriptions = app.products.filter { $0.subscription?.groupID == group.id }
+        return writer.object(
+            [
+                "id": .string(group.id.rawValue), "name": .string(group.name),
+                "localizations": writer.localizations(group.localizations),
+                "subscriptions": .array(subscriptions.map { subscription($0) }),
+            ],
+            group.unknown
+        )
+    }
+
+    private func subscription(_ product: CatalogProduct) -> JSONValue {
+        var members = members(of: product)
+        guard let subscription = product.subscription else { return writer.object(members, product.unknown) }
+        let id = product.productID.rawValue
+        members["subscriptionGroupID"] = .string(subscription.groupID.rawValue)
+        members["groupNumber"] = .number(String(subscription.level))
+        members["recurringSubscriptionPeriod"] = .string(subscription.period.description)
+        let introductory = offers(subscription.introductoryOffers, id, "introductory")
+        if version.major >= 5 {
+            members["introductoryOffers"] = .array(introductory)
+        } else {
+            members["introductoryOffer"] = introductory.first ?? .null
+        }
+        members["adHocOffers"] = .array(offers(subscription.promotionalOffers, id, "adHoc"))
+        members["codeOffers"] = .array(offers(subscription.codeOffers, id, "code"))
+        if version.major >= 4 || !subscription.winBackOffers.isEmpty {
+            members["winbackOffers"] = .array(offers(subscription.winBackOffers, id, "winback"))
+        }
+        if !subscription.billingPlans.isEmpty {
+            members["billingPlans"] = .array(subscription.billingPlans.map(writer.billingPlan))
+        }
+        return writer.object(members, product.unknown)
+    }
+
+    private func offers(_ offers: [CatalogOffer], _ productID: String, _ list: String) -> [JSONValue] {
+        offers.enumerated().map { index, offer in
+            writer.offer(offer, internalID: offer.internalID ?? Self.madeID("\(productID)\n\(list)\n\(index)"))
+        }
+    }
+
+    /// Eight hexadecimal digits as Xcode gives, the same for the same text.
+    private static func madeID(_ text: String) -> String {
+        SHA256.hash(data: Data(text.utf8)).prefix(4).map { byte in
+            let digits = String(byte, radix: 16, uppercase: true)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+
+    /// What such a file cannot say of the app, a line each.
+    static func omitted(_ app: CatalogApp) -> [String] {
+        var lines = ["the bundle id \(app.bundleID): give it when the file is served"]
+        if let name = app.name { lines.append("the app's name, \(name)") }
+        for product in app.products {
+            let id = product.productID
+            if product.kind == .freeSubscription {
+                lines.append("\(id): free subscriptions; the product is not in the file")
+            }
+            if !product.prices.byStorefront.isEmpty { lines.append("\(id): prices by storefront") }
+            if !product.prices.byCurrency.isEmpty { lines.append("\(id): prices by currency") }
+            if product.availability != .everywhere { lines.append("\(id): availability by storefront") }
+            if product.isHosted { lines.append("\(id): hosted content") }
+            guard let subscription = product.subscription else { continue }
+            let offers = [
+                subscription.introductoryOffers, subscription.promotionalOffers, subscription.codeOffers,
+                subscription.winBackOffers,
+            ].joined()
+            if offers.contains(where: { $0.prices.map { !$0.byStorefront.isEmpty || !$0.byCurrency.isEmpty } ?? false })
+            {
+                lines.append("\(id): prices of offers by storefront or currency")
+            }
+        }
+        return lines
+    }
+}

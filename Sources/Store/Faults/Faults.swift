@@ -1,0 +1,65 @@
+import StoreWire
+import Synchronization
+
+/// Failures that the operator orders for the next requests, so that a client's handling of them can be tried.
+public final class Faults: Sendable {
+    /// Which requests fail.
+    public enum Operation: String, Sendable, CaseIterable, Codable {
+        case verifyReceipt
+        case products
+        case purchases
+        case receipts
+        case finish
+        case signIn
+    }
+
+    /// One order.
+    public struct Fault: Sendable, Equatable {
+        public var operation: Operation
+        /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for the others an HTTP status of 500 to 599.
+        public var status: Int
+        /// How many more requests it fails.
+        public var remaining: Int
+
+        public init(operation: Operation, status: Int, remaining: Int) {
+            self.operation = operation
+            self.status = status
+            self.remaining = remaining
+        }
+    }
+
+    private let faults = Mutex<[Operation: Fault]>([:])
+
+    /// Orders a fault in place of any earlier one for that operation.
+    /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered.
+    public func order(_ fault: Fault) throws {
+        let statuses: [ClosedRange<Int>] =
+            fault.operation == .verifyReceipt ? [21005...21005, 21009...21009, 21100...21199] : [500...599]
+        guard statuses.contains(where: { $0.contains(fault.status) }) else {
+            throw StoreError(
+                .invalidRequest,
+                fault.operation == .verifyReceipt
+                    ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199." : "Give an HTTP status of 500 to 599.")
+        }
+        guard (1...1_000_000).contains(fault.remaining) else {
+            throw StoreError(.invalidRequest, "A fault can be ordered for the next 1 to 1,000,000 requests.")
+        }
+        faults.withLock { $0[fault.operation] = fault }
+    }
+
+    /// Whether the request at hand is to fail, which uses up one of the order's count.
+    public func next(_ operation: Operation) -> Fault? {
+        faults.withLock { faults in
+            guard var fault = faults[operation] else { return nil }
+            fault.remaining -= 1
+            faults[operation] = fault.remaining > 0 ? fault : nil
+            return fault
+        }
+    }
+
+    /// What is ordered, by operation.
+    public var ordered: [Fault] { faults.withLock { $0.values.sorted { $0.operation.rawValue < $1.operation.rawValue } } }
+
+    /// Takes all orders back.
+    public func clear() { faults.withLock { $0 = [:] } }
+}

@@ -1,0 +1,71 @@
+import Database
+import Foundation
+import StoreWire
+
+/// One attempt to buy, by the key that the device made. Its answer stands for ever.
+struct Purchase: Sendable, Equatable {
+    enum State: String, Sendable {
+        case purchased
+        case deferred
+        case failed
+    }
+
+    var idempotencyKey: UUID
+    var accountID: AccountID
+    var bundleID: BundleID
+    var productID: ProductID
+    var quantity: Int
+    var applicationUsername: String?
+    var state: State
+    var failure: WireError?
+    var transactionID: TransactionID?
+    var amount: Money
+    var paymentReference: String?
+    var createdAt: Int64
+
+    /// Whether a repeated key asks for the same thing.
+    func isSame(as request: PurchaseRequest, of account: AccountID) -> Bool {
+        accountID == account && bundleID == request.bundleID && productID == request.productID && quantity == request.quantity
+            && applicationUsername == request.applicationUsername
+    }
+}
+
+extension Purchase {
+    private static let columns = """
+        idempotency_key, account_id, bundle_id, product_id, quantity, application_username, state, failure_code, failure_message, \
+        transaction_id, amount, currency, payment_reference, created_at
+        """
+
+    static func find(_ key: UUID, _ connection: Connection) throws -> Purchase? {
+        try connection.queryOne("SELECT \(columns) FROM purchases WHERE idempotency_key = $1", [key.uuidString])
+            .map { row in
+                guard let state = State(rawValue: try row.string(6)) else {
+                    throw StoreError(.internalError, "A purchase is in a state that this program does not know.")
+                }
+                return Purchase(
+                    idempotencyKey: key, accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
+                    productID: ProductID(try row.string(3)), quantity: try row.int(4),
+                    applicationUsername: try row.optionalString(5), state: state,
+                    failure: try row.optionalString(7).map { code in
+                        WireError(code: WireError.Code(code), message: try row.optionalString(8) ?? "")
+                    },
+                    transactionID: try row.optionalInt64(9).map { TransactionID(rawValue: $0) },
+                    amount: Money(milliunits: try row.int64(10), currency: try row.string(11)),
+                    paymentReference: try row.optionalString(12), createdAt: try row.int64(13))
+            }
+    }
+
+    /// Records it unless the key is there already; false then.
+    func insert(_ connection: Connection) throws -> Bool {
+        try connection.execute(
+            """
+            INSERT INTO purchases (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+            ON CONFLICT (idempotency_key) DO NOTHING
+            """,
+            [
+                idempotencyKey.uuidString, accountID.rawValue, bundleID.rawValue, productID.rawValue, quantity,
+                applicationUsername, state.rawValue, failure?.code.rawValue, failure?.message, transactionID?.rawValue,
+                amount.milliunits, amount.currency, paymentReference, createdAt,
+            ]) > 0
+    }
+}

@@ -1,0 +1,112 @@
+import Database
+import Foundation
+import StoreWire
+import Synchronization
+
+/// When the sandbox's processor declines. All that is given must match; an empty rule declines everything.
+public struct DeclineRule: Sendable, Equatable, Codable {
+    public var ruleID: String
+    public var accountID: AccountID?
+    public var productID: ProductID?
+    /// In milliunits: amounts from here on are declined.
+    public var minimumAmount: Int64?
+    /// How many payments more it declines; nil for ever.
+    public var remaining: Int?
+
+    public init(ruleID: String, accountID: AccountID?, productID: ProductID?, minimumAmount: Int64?, remaining: Int?) {
+        self.ruleID = ruleID
+        self.accountID = accountID
+        self.productID = productID
+        self.minimumAmount = minimumAmount
+        self.remaining = remaining
+    }
+
+    fileprivate func matches(_ payment: PaymentAuthorization) -> Bool {
+        (accountID.map { $0 == payment.accountID } ?? true) && (productID.map { $0 == payment.productID } ?? true)
+            && (minimumAmount.map { payment.amount.milliunits >= $0 } ?? true)
+    }
+}
+
+/// A processor that moves no money: it approves, or declines by rule. The rules are kept in the store's database.
+public final class SandboxPaymentProcessor: PaymentProcessor {
+    private let database: Database
+    private let rules: Mutex<[DeclineRule]>
+
+    private init(database: Database, rules: [DeclineRule]) {
+        self.database = database
+        self.rules = Mutex(rules)
+    }
+
+    /// Reads the rules from a database with ``StoreSchema``.
+    /// - Throws: ``DatabaseError``.
+    public static func open(_ database: Database) async throws -> SandboxPaymentProcessor {
+        let rules = try await database.read { connection in
+            try connection.query(
+                "SELECT rule_id, account_id, product_id, minimum_amount, remaining FROM payment_rules ORDER BY rule_id", []
+            ).map { row in
+                DeclineRule(
+                    ruleID: try row.string(0), accountID: try row.optionalString(1).map { AccountID($0) },
+                    productID: try row.optionalString(2).map { ProductID($0) }, minimumAmount: try row.optionalInt64(3),
+                    remaining: try row.optionalInt64(4).map(Int.init))
+            }
+        }
+        return SandboxPaymentProcessor(database: database, rules: rules)
+    }
+
+    public func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
+        let declining: DeclineRule? = rules.withLock { rules in
+            guard let index = rules.firstIndex(where: { $0.matches(payment) }) else { return nil }
+            if let remaining = rules[index].remaining {
+                rules[index].remaining = remaining - 1
+                if remaining <= 1 { return rules.remove(at: index) }
+            }
+            return rules[index]
+        }
+        guard let declining else { return .approved(reference: "sandbox-\(payment.idempotencyKey.uuidString.lowercased())") }
+        if let remaining = declining.remaining { try await keep(declining.ruleID, remaining: remaining) }
+        return .declined(message: "Your payment method was declined.")
+    }
+
+    public func void(reference: String) async {}
+
+    /// All rules by name.
+    public var declineRules: [DeclineRule] { rules.withLock { $0.sorted { $0.ruleID < $1.ruleID } } }
+
+    /// Adds a rule, or replaces the one of that name.
+    /// - Throws: ``StoreError`` `invalid_request` for a count or amount that cannot be; ``DatabaseError``.
+    public func setRule(_ rule: DeclineRule) async throws {
+        guard rule.remaining.map({ $0 > 0 }) ?? true, rule.minimumAmount.map({ $0 >= 0 }) ?? true, !rule.ruleID.isEmpty else {
+            throw StoreError(.invalidRequest, "A rule needs a name, a positive count and an amount that is not negative.")
+        }
+        try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO payment_rules (rule_id, account_id, product_id, minimum_amount, remaining)
+                VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (rule_id) DO UPDATE SET account_id = excluded.account_id, product_id = excluded.product_id,
+                    minimum_amount = excluded.minimum_amount, remaining = excluded.remaining
+                """,
+                [rule.ruleID, rule.accountID?.rawValue, rule.productID?.rawValue, rule.minimumAmount, rule.remaining])
+        }
+        rules.withLock { rules in
+            rules.removeAll { $0.ruleID == rule.ruleID }
+            rules.append(rule)
+        }
+    }
+
+    /// Removes all rules.
+    public func removeRules() async throws {
+        try await database.write { try $0.execute("DELETE FROM payment_rules", []) }
+        rules.withLock { $0.removeAll() }
+    }
+
+    private func keep(_ ruleID: String, remaining: Int) async throws {
+        try await database.write { connection in
+            if remaining > 0 {
+                try connection.execute("UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1", [ruleID, remaining])
+            } else {
+                try connection.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID])
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Database
+import Foundation
+import StoreWire
+
+extension Store {
+    /// A purchase that waits for somebody's word.
+    public struct PendingPurchase: Sendable, Equatable {
+        public var idempotencyKey: UUID
+        public var accountID: AccountID
+        public var bundleID: BundleID
+        public var productID: ProductID
+        public var quantity: Int
+        public var createdAt: Int64
+    }
+
+    /// What waits for approval, oldest first.
+    /// - Throws: ``DatabaseError``.
+    public func pendingPurchases() async throws -> [PendingPurchase] {
+        try await database.read { connection in
+            try connection.query(
+                """
+                SELECT idempotency_key, account_id, bundle_id, product_id, quantity, created_at FROM purchases
+                WHERE state = 'deferred' ORDER BY created_at LIMIT 1000
+                """, []
+            ).compactMap { row in
+                guard let key = UUID(uuidString: try row.string(0)) else { return nil }
+                return PendingPurchase(
+                    idempotencyKey: key, accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
+                    productID: ProductID(try row.string(3)), quantity: try row.int(4), createdAt: try row.int64(5))
+            }
+        }
+    }
+
+    /// Declines a waiting purchase. The device hears of it when it asks again under its key.
+    /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
+    public func decline(_ idempotencyKey: UUID) async throws {
+        let failure = WireError(code: .paymentDeclined, message: "The request to buy was declined.")
+        _ = try await settle(
+            idempotencyKey, failure: failure, StoreError(.wrongState, "No purchase of that key waits for approval."))
+    }
+
+    /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. The device finds the
+    /// transaction among its unfinished ones.
+    /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
+    public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
+        let waiting = StoreError(.wrongState, "No purchase of that key waits for approval.")
+        guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }), purchase.state == .deferred,
+            let account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
+        else { throw waiting }
+        let request = PurchaseRequest(
+            idempotencyKey: idempotencyKey, bundleID: purchase.bundleID, productID: purchase.productID,
+            quantity: purchase.quantity, applicationUsername: purchase.applicationUsername, simulatesAskToBuy: false,
+            agreedPrice: nil)
+        switch try await offer(request, app: app, account: account, isApproved: true) {
+        case .askSomebody:
+            throw StoreError(.internalError, "An approved purchase asked for approval.")
+        case .refuse(let failure, _):
+            return try await settle(idempotencyKey, failure: failure, waiting)
+        case .sell(let sale):
+            switch try await authorize(sale.amount, request, account) {
+            case .declined(let message):
+                return try await settle(idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
+            case .approved(let reference):
+                let transaction = self.transaction(sale, request, account)
+                return try await settle(purchase, transaction: transaction, amount: sale.amount, reference: reference, waiting)
+            }
+        }
+    }
+
+    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: StoreError) async throws -> PurchaseResponse {
+        let changed = try await database.write { connection in
+            try connection.execute(
+                """
+                UPDATE purchases SET state = 'failed', failure_code = $2, failure_message = $3
+                WHERE idempotency_key = $1 AND state = 'deferred'
+                """, [idempotencyKey.uuidString, failure.code.rawValue, failure.message])
+        }
+        guard changed == 1 else { throw waiting }
+        return PurchaseResponse(state: .failed, transaction: nil, failure: failure)
+    }
+
+    private func settle(
+        _ purchase: Purchase, transaction: Transaction, amount: Money, reference: String, _ waiting: StoreError
+    ) async throws -> PurchaseResponse {
+        do {
+            try await database.write { connection in
+                let changed = try connection.execute(
+                    """
+                    UPDATE purchases SET state = 'purchased', transaction_id = $2, amount = $3, currency = $4, payment_reference = $5
+                    WHERE idempotency_key = $1 AND state = 'deferred'
+                    """,
+                    [
+                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, amount.milliunits, amount.currency,
+                        reference,
+                    ])
+                guard changed == 1 else { throw waiting }
+                try Self.insert(transaction, connection)
+            }
+        } catch is OwnedMeanwhile {
+            await processor.void(reference: reference)
+            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again to deliver it without charge.")
+        }
+        return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
+    }
+}

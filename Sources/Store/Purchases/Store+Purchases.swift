@@ -1,0 +1,233 @@
+import Database
+import Foundation
+import StoreWire
+
+extension Store {
+    /// Buys. The key's first answer stands: a request repeated after a lost answer gets it again, and buys nothing twice.
+    /// - Returns: `purchased` with the transaction, `deferred`, or `failed` with the reason.
+    /// - Throws: ``StoreError`` when the request cannot be judged (`unknown_app`, `invalid_request`, `idempotency_key_reused`, `unavailable`);
+    ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
+    public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
+        try Self.validate(request)
+        guard let app = catalog.value.app(request.bundleID) else {
+            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is in the catalog.")
+        }
+        // Only a purchase of the same thing by the same account at the same moment makes it look again.
+        for _ in 0..<4 {
+            let offer = try await self.offer(request, app: app, account: account, isApproved: false)
+            if let response = try await carryOut(offer, request, by: account) { return response }
+        }
+        throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
+    }
+
+    /// What the store makes of a request before it takes money.
+    enum PurchaseOffer: Sendable {
+        case refuse(WireError, Money)
+        case askSomebody(Money)
+        case sell(Sale)
+    }
+
+    /// A sale that can be made.
+    struct Sale: Sendable {
+        var product: CatalogProduct
+        var itemID: Int64
+        /// For all of the quantity.
+        var amount: Money
+        /// The earlier purchase that is delivered again.
+        var owned: Ownership?
+        var period: SubscriptionPeriod?
+        var introduction: Transaction.Offer?
+    }
+
+    private static func validate(_ request: PurchaseRequest) throws {
+        guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
+            request.productID.rawValue.utf8.count <= StoreLimits.identifier,
+            (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
+            request.applicationUsername?.utf8.contains(0) != true
+        else {
+            throw StoreError(
+                .invalidRequest,
+                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername).")
+        }
+    }
+
+    func offer(
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool
+    ) async throws -> PurchaseOffer {
+        let storefront = try storefront(of: account)
+        let nothing = Money(milliunits: 0, currency: storefront.currency)
+        func refuse(_ code: WireError.Code, _ message: String) -> PurchaseOffer {
+            .refuse(WireError(code: code, message: message), nothing)
+        }
+        guard let product = app.product(request.productID), let price = product.price(in: storefront) else {
+            return refuse(.productNotAvailable, "The product is not available in the storefront \(storefront.countryCode).")
+        }
+        guard account.paymentsAllowed else { return refuse(.paymentNotAllowed, "This account may not make payments.") }
+        guard (1...StoreLimits.quantity).contains(request.quantity), request.quantity == 1 || product.kind == .consumable else {
+            return refuse(
+                .invalidQuantity, "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
+        }
+        guard request.agreedPrice.map({ $0 == price }) ?? true else {
+            return refuse(.priceChanged, "The price has changed. Ask for the product again.")
+        }
+        guard let amount = price.times(request.quantity) else { return refuse(.invalidQuantity, "The amount is too large.") }
+        var sale = Sale(product: product, itemID: product.itemID, amount: amount)
+        if product.kind.isOwnedOnce {
+            sale.owned = try await database.read { try Ownership.find(account.accountID, app.bundleID, product.productID, $0) }
+            if sale.owned != nil { sale.amount.milliunits = 0 }
+        }
+        if let subscription = product.subscription {
+            guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
+                return refuse(.alreadySubscribed, "This account is subscribed to the product already.")
+            }
+        }
+        let asks = account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
+        if asks, !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
+        return .sell(sale)
+    }
+
+    /// Finds the first period and its price; false when the account has the subscription now.
+    private func apply(
+        _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account, storefront: Storefront
+    ) async throws -> Bool {
+        let now = clock.milliseconds
+        let group = subscription.groupID
+        let earlier = try await database.read { connection in
+            try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter { $0.subscriptionGroupID == group }
+        }
+        let productID = sale.product.productID
+        if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now }) {
+            return false
+        }
+        sale.period = subscription.period
+        // One introduction for each group and account.
+        if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
+            sale.amount = introduction.price
+            sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
+            sale.period = introduction.paymentMode == .payAsYouGo
+                ? introduction.period
+                : SubscriptionPeriod(unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
+        }
+        return true
+    }
+
+    /// Records the outcome, after the processor was asked for what is to be paid. Nil when somebody was faster and it must be looked at again.
+    private func carryOut(
+        _ offer: PurchaseOffer, _ request: PurchaseRequest, by account: Account
+    ) async throws -> PurchaseResponse? {
+        switch offer {
+        case .refuse(let failure, let amount):
+            return try await record(request, by: account, .failed, failure: failure, amount: amount)
+        case .askSomebody(let amount):
+            return try await record(request, by: account, .deferred, failure: nil, amount: amount)
+        case .sell(let sale):
+            let decision = try await authorize(sale.amount, request, account)
+            guard case .approved(let reference) = decision else {
+                guard case .declined(let message) = decision else { return nil }
+                let failure = WireError(code: .paymentDeclined, message: message)
+                return try await record(request, by: account, .failed, failure: failure, amount: sale.amount)
+            }
+            return try await sell(sale, request, by: account, reference: reference)
+        }
+    }
+
+    func authorize(_ amount: Money, _ request: PurchaseRequest, _ account: Account) async throws -> PaymentDecision {
+        // Nothing to pay needs nobody's consent.
+        guard amount.milliunits > 0 else { return .approved(reference: "free") }
+        do {
+            return try await processor.authorize(
+                PaymentAuthorization(
+                    idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
+                    productID: request.productID, amount: amount))
+        } catch {
+            throw StoreError(.unavailable, "The payment processor cannot be reached. Try again.")
+        }
+    }
+
+    private func record(
+        _ request: PurchaseRequest, by account: Account, _ state: Purchase.State, failure: WireError?, amount: Money
+    ) async throws -> PurchaseResponse {
+        let purchase = Purchase(
+            idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
+            productID: request.productID, quantity: min(max(request.quantity, 1), StoreLimits.quantity),
+            applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil, amount: amount,
+            paymentReference: nil, createdAt: clock.milliseconds)
+        return try await database.write { connection in
+            guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+            return PurchaseResponse(state: state == .deferred ? .deferred : .failed, transaction: nil, failure: failure)
+        }
+    }
+
+    private func sell(
+        _ sale: Sale, _ request: PurchaseRequest, by account: Account, reference: String
+    ) async throws -> PurchaseResponse? {
+        let transaction = self.transaction(sale, request, account)
+        let purchase = Purchase(
+            idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
+            productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
+            state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: sale.amount,
+            paymentReference: reference, createdAt: transaction.purchaseDate)
+        do {
+            return try await database.write { connection in
+                guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+                try Self.insert(transaction, connection)
+                return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
+            }
+        } catch is OwnedMeanwhile {
+            await processor.void(reference: reference)
+            return nil
+        }
+    }
+
+    /// The transaction that a sale makes, with a new id.
+    func transaction(_ sale: Sale, _ request: PurchaseRequest, _ account: Account) -> Transaction {
+        let id = ids.next()
+        let now = clock.milliseconds
+        return Transaction(
+            accountID: account.accountID, transactionID: id, originalTransactionID: sale.owned?.originalTransactionID ?? id,
+            bundleID: request.bundleID, productID: request.productID, itemID: sale.itemID, kind: sale.product.kind,
+            quantity: request.quantity, price: sale.amount, storefront: account.storefront, purchaseDate: now,
+            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? now, expiresDate: sale.period.map { $0.end(from: now) },
+            webOrderLineItemID: sale.product.kind == .autoRenewableSubscription ? ids.next().rawValue : nil,
+            subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
+            applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil, revokedAt: nil,
+            revocationReason: nil)
+    }
+
+    /// Puts a sale's transaction into the ledger, with the ownership it makes.
+    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned since the sale was planned.
+    static func insert(_ transaction: Transaction, _ connection: Connection) throws {
+        if transaction.kind.isOwnedOnce, transaction.originalTransactionID == transaction.transactionID {
+            guard try Ownership(transaction).insert(connection) else { throw OwnedMeanwhile() }
+        }
+        try transaction.insert(connection)
+    }
+
+    /// What was answered to this key before.
+    static func firstAnswer(
+        _ request: PurchaseRequest, _ account: Account, _ connection: Connection
+    ) throws -> PurchaseResponse {
+        guard let first = try Purchase.find(request.idempotencyKey, connection),
+            first.isSame(as: request, of: account.accountID)
+        else {
+            throw StoreError(.idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
+        }
+        switch first.state {
+        case .deferred: return PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
+        case .failed: return PurchaseResponse(state: .failed, transaction: nil, failure: first.failure)
+        case .purchased:
+            let transaction = try first.transactionID.flatMap { try Transactions.find($0, of: account.accountID, connection) }
+            return PurchaseResponse(state: .purchased, transaction: transaction?.description, failure: nil)
+        }
+    }
+
+    func storefront(of account: Account) throws -> Storefront {
+        guard let storefront = Storefront.named(account.storefront) else {
+            throw StoreError(.internalError, "The account's storefront is not known to this program.")
+        }
+        return storefront
+    }
+}
+
+/// The product came to be owned between the look and the sale.
+struct OwnedMeanwhile: Error {}

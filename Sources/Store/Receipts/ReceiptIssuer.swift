@@ -1,0 +1,159 @@
+import Foundation
+import StoreReceipts
+import StoreWire
+
+/// Makes app receipts and iOS 6 transaction receipts from the ledger's rows. Nothing signed is kept as the record; the signed receipt of an unchanged
+/// ledger is remembered, since a signature costs more than all the rest.
+final class ReceiptIssuer: Sendable {
+    /// Which receipt it is: the same one is signed once.
+    struct Identity: Hashable, Sendable {
+        var accountID: AccountID
+        var bundleID: BundleID
+        var bundleVersion: String
+        var device: DeviceBinding
+        /// Ids, and revocations by their dates, in order.
+        var ledger: [Int64]
+    }
+
+    /// What ties a receipt to a device.
+    enum DeviceBinding: Hashable, Sendable {
+        /// A device that asks for its receipt.
+        case vendor(UUID)
+        /// The device of a receipt that was shown: its attributes 4 and 5 are carried over.
+        case carriedOver(opaqueValue: [UInt8], hash: [UInt8])
+    }
+
+    private static let largestRemembered = 32 << 10
+    private let environment: StoreEnvironment
+    private let signer: ReceiptSigner
+    private let recent = RecentValues<Identity, [UInt8]>(capacity: 512)
+
+    init(environment: StoreEnvironment, signer: ReceiptSigner) {
+        self.environment = environment
+        self.signer = signer
+    }
+
+    /// The signed app receipt of an account's transactions in one app.
+    func appReceipt(
+        for account: Account, app: AppRecord, bundleVersion: String, device: DeviceBinding, transactions: [Transaction],
+        at milliseconds: Int64
+    ) throws -> [UInt8] {
+        let identity = Identity(
+            accountID: account.accountID, bundleID: app.bundleID, bundleVersion: bundleVersion, device: device,
+            ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] })
+        if let bytes = recent.value(for: identity) { return bytes }
+        let receipt = contents(
+            account: account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions, at: milliseconds)
+        let bytes = try signer.sign(receipt).bytes
+        if bytes.count <= Self.largestRemembered { recent.insert(bytes, for: identity) }
+        return bytes
+    }
+
+    /// The iOS 6 receipt of one transaction.
+    func transactionReceipt(
+        _ transaction: Transaction, app: AppRecord, bundleVersion: String, vendorIdentifier: UUID?
+    ) throws -> [UInt8] {
+        try SignedTransactionReceipt.signed(
+            TransactionReceipt(transaction, app: app, bundleVersion: bundleVersion, vendor: vendorIdentifier, environment: environment),
+            environment: environment, certificate: signer.leafCertificate, by: signer.signature(overSHA1Of:)
+        ).bytes
+    }
+
+    private func contents(
+        account: Account, app: AppRecord, bundleVersion: String, device: DeviceBinding, transactions: [Transaction],
+        at milliseconds: Int64
+    ) -> AppReceipt {
+        let bundleIDValue = AppReceipt.bundleIDValue(app.bundleID.rawValue)
+        let opaqueValue: [UInt8]
+        let hash: [UInt8]
+        switch device {
+        case .vendor(let vendor):
+            opaqueValue = Self.random(16)
+            hash = AppReceipt.deviceHash(
+                deviceIdentifier: vendor.bytes, opaqueValue: opaqueValue, bundleIDValue: bundleIDValue)
+        case .carriedOver(let opaque, let shown):
+            opaqueValue = opaque
+            hash = shown
+        }
+        let isSandbox = environment == .sandbox
+        return AppReceipt(
+            receiptType: environment.receiptType, appItemID: isSandbox ? 0 : app.appID, bundleID: app.bundleID.rawValue,
+            bundleIDValue: bundleIDValue, applicationVersion: bundleVersion, opaqueValue: opaqueValue, deviceHash: hash,
+            downloadDate: isSandbox ? nil : Date(milliseconds: account.createdAt), fulfillmentToolVersion: 1, ageRating: "4+",
+            developerID: isSandbox ? 0 : app.developerID, creationDate: Date(milliseconds: milliseconds), systemVersion: 0,
+            downloadID: isSandbox ? 0 : app.downloadID(of: account),
+            versionExternalIdentifier: isSandbox ? 0 : app.versionExternalIdentifier(bundleVersion),
+            inApp: transactions.map { InAppPurchase($0, environment: environment) },
+            // The sandbox's constants, as Apple's writes them.
+            originalPurchaseDate: isSandbox ? Date(timeIntervalSince1970: 1_375_340_400) : Date(milliseconds: account.createdAt),
+            originalApplicationVersion: "1.0", expirationDate: nil,
+            otherAttributes: AppReceipt.serverAttributes(attribute6: Self.random(64), attribute7: Self.random(72)))
+    }
+
+    private static func random(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+}
+
+extension InAppPurchase {
+    /// As the receipt of an environment shows a transaction: the product's Apple ID is 0 in the sandbox.
+    init(_ transaction: Transaction, environment: StoreEnvironment) {
+        self.init(
+            quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
+            transactionID: transaction.transactionID.description, purchaseDate: Date(milliseconds: transaction.purchaseDate),
+            originalTransactionID: transaction.originalTransactionID.description,
+            originalPurchaseDate: Date(milliseconds: transaction.originalPurchaseDate),
+            productType: transaction.kind.receiptNumber, expiresDate: transaction.expiresDate.map(Date.init(milliseconds:)),
+            itemID: environment == .sandbox ? 0 : transaction.itemID, webOrderLineItemID: transaction.webOrderLineItemID ?? 0,
+            cancellationDate: transaction.revokedAt.map(Date.init(milliseconds:)), isTrialPeriod: transaction.offer == .trial,
+            isInIntroOfferPeriod: transaction.offer == .introductory, promotionalOfferID: nil,
+            otherAttributes: InAppPurchase.serverAttributes)
+    }
+}
+
+extension TransactionReceipt {
+    /// As iOS 6 shows a transaction; the app's and version's numbers only in production.
+    init(
+        _ transaction: Transaction, app: AppRecord, bundleVersion: String, vendor: UUID?, environment: StoreEnvironment
+    ) {
+        let isProduction = environment == .production
+        self.init(
+            quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
+            transactionID: transaction.transactionID.description,
+            originalTransactionID: transaction.originalTransactionID.description, bundleID: transaction.bundleID.rawValue,
+            bundleVersion: bundleVersion, purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate),
+            originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate),
+            itemID: String(transaction.itemID), uniqueVendorIdentifier: vendor?.uuidString,
+            appItemID: isProduction ? String(app.appID) : nil,
+            versionExternalIdentifier: isProduction ? String(app.versionExternalIdentifier(bundleVersion)) : nil,
+            expiresDate: transaction.expiresDate.map { ReceiptDate(milliseconds: $0) },
+            webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) },
+            isTrialPeriod: transaction.offer == .trial, isInIntroOfferPeriod: transaction.offer == .introductory)
+    }
+}
+
+extension AppRecord {
+    /// The developer's number in attribute 11 (one developer has all apps of a store).
+    var developerID: Int64 { 284_417_353 }
+
+    /// A number for "this account got this app", 15 digits, the same every time.
+    func downloadID(of account: Account) -> Int64 { 500_000_000_000_000 + Self.hash("\(bundleID) \(account.accountID)", below: 100_000_000_000_000) }
+
+    /// A number for a version of the app, nine digits, the same every time.
+    func versionExternalIdentifier(_ version: String) -> Int64 { 800_000_000 + Self.hash("\(bundleID) \(version)", below: 100_000_000) }
+
+    /// FNV-1a.
+    private static func hash(_ text: String, below bound: UInt64) -> Int64 {
+        Int64(text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } % bound)
+    }
+}
+
+extension Date {
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
+
+extension UUID {
+    /// The 16 bytes that `identifierForVendor` gives to the device hash.
+    var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+}

@@ -1,0 +1,60 @@
+import Database
+import Foundation
+import StoreReceipts
+import StoreWire
+
+extension Store {
+    /// The app receipt of an account's purchases, bound to a device.
+    /// - Returns: the PKCS#7 bytes (DER).
+    /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`; ``DatabaseError``.
+    public func appReceipt(_ request: AppReceiptRequest, for account: Account) async throws -> [UInt8] {
+        let app = try app(request)
+        let transactions = try await receiptTransactions(of: account.accountID, in: app.bundleID)
+        return try issuer.appReceipt(
+            for: account, app: app, bundleVersion: request.bundleVersion, device: .vendor(request.vendorIdentifier),
+            transactions: transactions, at: clock.milliseconds)
+    }
+
+    /// The iOS 6 receipt of one of the account's transactions.
+    /// - Returns: the property list's bytes.
+    /// - Throws: ``StoreError`` `unknown_transaction`, `unknown_app` or `invalid_request`; ``DatabaseError``.
+    public func transactionReceipt(
+        _ transactionID: TransactionID, _ request: TransactionReceiptRequest, for account: Account
+    ) async throws -> [UInt8] {
+        let app = try app(request)
+        let found = try await database.read { try Transactions.find(transactionID, of: account.accountID, $0) }
+        guard let found, found.bundleID == app.bundleID else {
+            throw StoreError(.unknownTransaction, "This account has no such transaction in this app.")
+        }
+        return try issuer.transactionReceipt(
+            found, app: app, bundleVersion: request.bundleVersion, vendorIdentifier: request.vendorIdentifier)
+    }
+
+    /// What stands in a receipt: everything that lasts, and the consumables that were not finished yet. A product that is owned once stands
+    /// there once, as it was last delivered.
+    func receiptTransactions(of accountID: AccountID, in bundleID: BundleID) async throws -> [Transaction] {
+        let (lasting, unfinished) = try await database.read { connection in
+            (
+                try Transactions.lasting(of: accountID, in: bundleID, connection),
+                try Transactions.unfinished(of: accountID, in: bundleID, after: nil, limit: Self.mostInOneReceipt, connection)
+            )
+        }
+        var latest: [ProductID: TransactionID] = [:]
+        for transaction in lasting where transaction.kind.isOwnedOnce { latest[transaction.productID] = transaction.transactionID }
+        return lasting.filter { !$0.kind.isOwnedOnce || latest[$0.productID] == $0.transactionID }
+            + unfinished.filter { $0.kind == .consumable }
+    }
+
+    /// Unfinished consumables in one receipt; the device finishes them long before.
+    private static let mostInOneReceipt = 1000
+
+    private func app(_ request: AppReceiptRequest) throws -> AppRecord {
+        guard (1...64).contains(request.bundleVersion.utf8.count), !request.bundleVersion.utf8.contains(0) else {
+            throw StoreError(.invalidRequest, "“bundleVersion” has 1 to 64 bytes.")
+        }
+        guard let app = apps[request.bundleID] else {
+            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
+        }
+        return app
+    }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// A bounded memory of values that can be had again. When it is full the older half is forgotten: a second generation costs one look-up more
+/// and needs no order to be kept on every hit.
+final class RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Generations {
+        var young: [Key: Value] = [:]
+        var old: [Key: Value] = [:]
+    }
+
+    private let capacity: Int
+    private let generations = Mutex(Generations())
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    func value(for key: Key) -> Value? {
+        generations.withLock { generations in
+            if let value = generations.young[key] { return value }
+            guard let value = generations.old.removeValue(forKey: key) else { return nil }
+            Self.insert(value, for: key, into: &generations, capacity: capacity)
+            return value
+        }
+    }
+
+    func insert(_ value: Value, for key: Key) {
+        generations.withLock { Self.insert(value, for: key, into: &$0, capacity: capacity) }
+    }
+
+    func removeValue(for key: Key) {
+        generations.withLock {
+            $0.young.removeValue(forKey: key)
+            $0.old.removeValue(forKey: key)
+        }
+    }
+
+    func removeAll() { generations.withLock { $0 = Generations() } }
+
+    private static func insert(_ value: Value, for key: Key, into generations: inout Generations, capacity: Int) {
+        if generations.young.count >= capacity / 2 {
+            generations.old = generations.young
+            generations.young = [:]
+        }
+        generations.young[key] = value
+    }
+}

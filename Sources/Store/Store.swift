@@ -1,0 +1,102 @@
+import Database
+import Foundation
+import Logging
+import StoreReceipts
+import StoreWire
+import Synchronization
+
+/// One store, production or sandbox: its accounts, its ledger, and what it says of them. It knows nothing of HTTP.
+public final class Store: Sendable {
+    public let environment: StoreEnvironment
+    public let accounts: Accounts
+    public let clock: StoreClock
+    public let faults: Faults
+    public let apps: AppRegistry
+    /// The sandbox's processor by its own type, for its rules.
+    public let payments: SandboxPaymentProcessor
+    /// What is on sale, shared by both stores.
+    public let catalog: CurrentCatalog
+
+    let database: Database
+    let processor: any PaymentProcessor
+    let ids: TransactionIDs
+    let issuer: ReceiptIssuer
+    let verifier: ReceiptVerifier
+
+    private init(
+        environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
+        catalog: CurrentCatalog, payments: SandboxPaymentProcessor, processor: any PaymentProcessor, ids: TransactionIDs,
+        issuer: ReceiptIssuer, verifier: ReceiptVerifier
+    ) {
+        self.environment = environment
+        self.database = database
+        self.accounts = accounts
+        self.clock = clock
+        self.apps = apps
+        self.catalog = catalog
+        self.payments = payments
+        self.processor = processor
+        self.ids = ids
+        self.issuer = issuer
+        self.verifier = verifier
+        faults = Faults()
+    }
+
+    /// Opens one of the two stores.
+    /// - Parameters:
+    ///   - signer: signs this environment's receipts.
+    ///   - verifier: knows the roots whose receipts `verifyReceipt` answers about.
+    ///   - node: this process's number in transaction ids, 0 to 63.
+    ///   - realTime: the machine's clock.
+    ///   - processor: nil for the sandbox's own, which approves or declines by rule.
+    /// - Throws: ``DatabaseError``.
+    public static func open(
+        _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
+        signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int, realTime: @escaping @Sendable () -> Date,
+        processor: (any PaymentProcessor)?
+    ) async throws -> Store {
+        let database = environment == .sandbox ? databases.sandbox : databases.production
+        let (setting, highest) = try await database.read { connection in
+            (try ClockSettings.load(connection), try Transactions.highestID(connection))
+        }
+        let clock = StoreClock(setting, realTime: realTime)
+        let payments = try await SandboxPaymentProcessor.open(database)
+        return Store(
+            environment: environment, database: database, accounts: Accounts(database: database), clock: clock, apps: apps,
+            catalog: catalog, payments: payments, processor: processor ?? payments,
+            ids: TransactionIDs(
+                environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
+            issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier)
+    }
+
+    /// Sets the clock and keeps the setting, so that it holds after a restart.
+    /// - Throws: ``StoreError`` from `change`; ``DatabaseError``, with the clock as it was before.
+    public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
+        let before = clock.current
+        try change(clock)
+        let after = clock.current
+        do {
+            try await database.write { try ClockSettings.save(after, $0) }
+        } catch {
+            clock.restore(before)
+            throw error
+        }
+    }
+
+    /// Whether the database answers.
+    /// - Throws: ``DatabaseError``.
+    public func check() async throws { try await database.check() }
+}
+
+/// What is on sale now. A changed file takes the place of the old catalog between two requests.
+public final class CurrentCatalog: Sendable {
+    private let catalog: Mutex<Catalog>
+
+    public init(_ catalog: Catalog) { self.catalog = Mutex(catalog) }
+
+    /// The catalog as it stands.
+    public var value: Catalog { catalog.withLock { $0 } }
+
+    /// Puts another in its place.
+    public func replace(with new: Catalog) { catalog.withLock { $0 = new } }
+}

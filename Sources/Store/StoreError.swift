@@ -1,0 +1,25 @@
+import Database
+import StoreWire
+
+/// Why the store refused. `code` goes to the device as it stands; `detail` is safe to show and holds no secret.
+public struct StoreError: Error, Sendable, Equatable {
+    public var code: WireError.Code
+    public var detail: String
+
+    public init(_ code: WireError.Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+}
+
+extension StoreError {
+    /// A database that does not answer, as the device is told of it; nil for an error that trying again does not mend.
+    public init?(databaseError error: any Error) {
+        guard let error = error as? DatabaseError else { return nil }
+        switch error.code {
+        case .unavailable, .busy, .full:
+            self.init(.unavailable, "The store's database does not answer. Nothing was recorded; try again.")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Database
+import Foundation
+import StoreWire
+
+/// One row of the ledger. Dates are milliseconds since 1970 by the store's clock.
+public struct Transaction: Sendable, Equatable {
+    /// Why a subscription's period cost less than its price.
+    public enum Offer: String, Sendable {
+        case trial
+        case introductory
+    }
+
+    public var accountID: AccountID
+    public var transactionID: TransactionID
+    public var originalTransactionID: TransactionID
+    public var bundleID: BundleID
+    public var productID: ProductID
+    /// The product's Apple ID.
+    public var itemID: Int64
+    public var kind: ProductKind
+    public var quantity: Int
+    /// For all of `quantity`.
+    public var price: Money
+    /// ISO 3166-1 alpha-3.
+    public var storefront: String
+    public var purchaseDate: Int64
+    public var originalPurchaseDate: Int64
+    public var expiresDate: Int64?
+    public var webOrderLineItemID: Int64?
+    public var subscriptionGroupID: SubscriptionGroupID?
+    public var offer: Offer?
+    public var applicationUsername: String?
+    public var idempotencyKey: UUID?
+    public var finishedAt: Int64?
+    public var revokedAt: Int64?
+    /// 0 other reasons, 1 an issue with the app.
+    public var revocationReason: Int64?
+
+    /// As the device is told.
+    public var description: TransactionDescription {
+        TransactionDescription(
+            transactionID: transactionID, originalTransactionID: originalTransactionID, bundleID: bundleID, productID: productID,
+            kind: kind, quantity: quantity, purchaseDate: purchaseDate, originalPurchaseDate: originalPurchaseDate,
+            expiresDate: expiresDate, applicationUsername: applicationUsername, idempotencyKey: idempotencyKey)
+    }
+}
+
+extension Transaction {
+    static let columns = """
+        account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
+        purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
+        application_username, idempotency_key, finished_at, revoked_at, revocation_reason
+        """
+
+    init(_ row: Row) throws {
+        guard let kind = ProductKind(rawValue: try row.string(6)) else {
+            throw StoreError(.internalError, "The ledger holds a kind of product that this program does not know.")
+        }
+        self.init(
+            accountID: AccountID(try row.string(0)), transactionID: TransactionID(rawValue: try row.int64(1)),
+            originalTransactionID: TransactionID(rawValue: try row.int64(2)), bundleID: BundleID(try row.string(3)),
+            productID: ProductID(try row.string(4)), itemID: try row.int64(5), kind: kind, quantity: try row.int(7),
+            price: Money(milliunits: try row.int64(8), currency: try row.string(9)), storefront: try row.string(10),
+            purchaseDate: try row.int64(11), originalPurchaseDate: try row.int64(12), expiresDate: try row.optionalInt64(13),
+            webOrderLineItemID: try row.optionalInt64(14),
+            subscriptionGroupID: try row.optionalString(15).map { SubscriptionGroupID($0) },
+            offer: try row.optionalString(16).flatMap { Offer(rawValue: $0) }, applicationUsername: try row.optionalString(17),
+            idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) }, finishedAt: try row.optionalInt64(19),
+            revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21))
+    }
+
+    func insert(_ connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO transactions (\(Self.columns)) VALUES
+                ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+            """,
+            [
+                accountID.rawValue, transactionID.rawValue, originalTransactionID.rawValue, bundleID.rawValue, productID.rawValue,
+                itemID, kind.rawValue, quantity, price.milliunits, price.currency, storefront, purchaseDate, originalPurchaseDate,
+                expiresDate, webOrderLineItemID, subscriptionGroupID?.rawValue, offer?.rawValue, applicationUsername,
+                idempotencyKey?.uuidString, finishedAt, revokedAt, revocationReason,
+            ])
+    }
+}

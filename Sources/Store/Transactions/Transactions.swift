@@ -1,0 +1,78 @@
+import Database
+import StoreWire
+
+/// Reading and finishing what is in the ledger.
+enum Transactions {
+    /// The highest id given out, below which no new one may fall.
+    static func highestID(_ connection: Connection) throws -> TransactionID? {
+        try connection.queryOne("SELECT max(transaction_id) FROM transactions", [])?.optionalInt64(0)
+            .map { TransactionID(rawValue: $0) }
+    }
+
+    static func find(_ transactionID: TransactionID, _ connection: Connection) throws -> Transaction? {
+        try connection.queryOne(
+            "SELECT \(Transaction.columns) FROM transactions WHERE transaction_id = $1", [transactionID.rawValue]
+        ).map { try Transaction($0) }
+    }
+
+    static func find(_ transactionID: TransactionID, of accountID: AccountID, _ connection: Connection) throws -> Transaction? {
+        try connection.queryOne(
+            "SELECT \(Transaction.columns) FROM transactions WHERE account_id = $1 AND transaction_id = $2",
+            [accountID.rawValue, transactionID.rawValue]
+        ).map { try Transaction($0) }
+    }
+
+    /// What the device has not finished, oldest first, from after an id on.
+    static func unfinished(
+        of accountID: AccountID, in bundleID: BundleID, after: TransactionID?, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3 AND finished_at IS NULL
+            ORDER BY transaction_id LIMIT $4
+            """,
+            [accountID.rawValue, bundleID.rawValue, after?.rawValue ?? 0, limit]
+        ).map { try Transaction($0) }
+    }
+
+    /// What never leaves the receipt: everything that is not a consumable, oldest first.
+    static func lasting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' ORDER BY transaction_id
+            """,
+            [accountID.rawValue, bundleID.rawValue]
+        ).map { try Transaction($0) }
+    }
+
+    /// Finishes a transaction once; true also when it was finished before.
+    static func finish(
+        _ transactionID: TransactionID, of accountID: AccountID, at milliseconds: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let changed = try connection.execute(
+            """
+            UPDATE transactions SET finished_at = $3
+            WHERE account_id = $1 AND transaction_id = $2 AND finished_at IS NULL
+            """,
+            [accountID.rawValue, transactionID.rawValue, milliseconds])
+        if changed > 0 { return true }
+        return try find(transactionID, of: accountID, connection) != nil
+    }
+
+    /// A page of the whole ledger for the operator, newest first.
+    static func page(
+        before: TransactionID?, bundleID: BundleID?, accountID: AccountID?, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE transaction_id < $1 AND (CAST($2 AS TEXT) IS NULL OR bundle_id = $2)
+                AND (CAST($3 AS TEXT) IS NULL OR account_id = $3)
+            ORDER BY transaction_id DESC LIMIT $4
+            """,
+            [before?.rawValue ?? Int64(1) << 53, bundleID?.rawValue, accountID?.rawValue, limit]
+        ).map { try Transaction($0) }
+    }
+}

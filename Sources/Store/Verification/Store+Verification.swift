@@ -1,0 +1,188 @@
+import Database
+import Foundation
+import StoreReceipts
+import StoreWire
+
+extension Store {
+    /// Answers `verifyReceipt` on this environment's host. It always answers: what cannot be verified gets a status.
+    /// - Parameter body: the request's, whatever it is.
+    public func verifyReceipt(_ body: [UInt8]) async -> VerifyReceiptResponse {
+        if let fault = faults.next(.verifyReceipt) { return failure(.ordered(fault.status)) }
+        let request: VerifyReceiptRequest
+        do {
+            request = try VerifyReceiptRequest(body: body)
+        } catch {
+            return failure(error.outcome)
+        }
+        return await verify(request)
+    }
+
+    /// The answer to a request that is not a POST.
+    public var answerToOtherMethods: VerifyReceiptResponse { failure(.notPost) }
+
+    /// The answer to a body that is too large to read.
+    public var answerToOversizedBody: VerifyReceiptResponse { failure(.malformedReceipt) }
+
+    private func verify(_ request: VerifyReceiptRequest) async -> VerifyReceiptResponse {
+        do {
+            switch ReceiptKind.detect(request.receiptData) {
+            case .app: return try await verifyAppReceipt(request)
+            case .transaction: return try await verifyTransactionReceipt(request)
+            case nil: return failure(.malformedReceipt)
+            }
+        } catch {
+            // The database did not answer; the receipt may be good.
+            return failure(.ordered(VerifyReceiptStatus.dataAccess.rawValue))
+        }
+    }
+
+    // MARK: App receipts
+
+    private func verifyAppReceipt(_ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
+        let verified: VerifiedReceipt
+        switch await verifier.verify(request.receiptData, expecting: ReceiptExpectation()) {
+        case .rejected(let rejection): return failure(.rejected(rejection.code))
+        case .verified(let good): verified = good
+        }
+        let receipt = verified.receipt
+        guard let made = receipt.environment else { return failure(.rejected(.unknownIssuer)) }
+        guard made == environment else { return failure(.wrongEnvironment(receipt: made, host: environment)) }
+        let hasSubscription = receipt.inApp.contains { $0.productType == ProductKind.autoRenewableSubscription.receiptNumber }
+        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: hasSubscription) { return refusal }
+        let information = ReceiptInformation(receipt, requestDate: ReceiptDate(milliseconds: clock.milliseconds))
+        guard hasSubscription else {
+            return .appReceipt(AppReceiptResponse(environment: environment, receipt: information, latest: nil))
+        }
+        guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
+            return failure(.accountNotFound)
+        }
+        return .appReceipt(AppReceiptResponse(environment: environment, receipt: information, latest: latest))
+    }
+
+    /// What the ledger knows beyond the receipt; nil when it knows none of its transactions.
+    private func latest(of receipt: AppReceipt, excludingOld: Bool) async throws -> AppReceiptResponse.Latest? {
+        let ids = receipt.inApp.compactMap { $0.expiresDate == nil ? nil : TransactionID($0.transactionID) }
+        let bundleID = BundleID(receipt.bundleID)
+        let owner = try await database.read { connection -> AccountID? in
+            for id in ids {
+                if let row = try connection.queryOne(
+                    "SELECT account_id, bundle_id FROM transactions WHERE transaction_id = $1", [id.rawValue]),
+                    try row.string(1) == bundleID.rawValue
+                {
+                    return AccountID(try row.string(0))
+                }
+            }
+            return nil
+        }
+        guard let owner, let account = try await accounts.account(owner), let app = apps[bundleID] else { return nil }
+        let transactions = try await receiptTransactions(of: owner, in: bundleID)
+        let bytes = try issuer.appReceipt(
+            for: account, app: app, bundleVersion: receipt.applicationVersion,
+            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash), transactions: transactions,
+            at: clock.milliseconds)
+        let purchases = transactions.map { PurchaseInformation($0) }
+        return AppReceiptResponse.Latest(
+            purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases, receipt: bytes,
+            pendingRenewals: pendingRenewals(transactions))
+    }
+
+    /// One element for each subscription: the last period's product, and whether it will renew.
+    private func pendingRenewals(_ transactions: [Transaction]) -> [PendingRenewal] {
+        var last: [TransactionID: Transaction] = [:]
+        for transaction in transactions where transaction.kind == .autoRenewableSubscription {
+            let known = last[transaction.originalTransactionID]
+            if (known?.expiresDate ?? .min) <= transaction.expiresDate ?? .min { last[transaction.originalTransactionID] = transaction }
+        }
+        let now = clock.milliseconds
+        return last.values.sorted { $0.transactionID < $1.transactionID }.map { transaction in
+            let isOver = (transaction.expiresDate ?? 0) <= now
+            return PendingRenewal(
+                autoRenewProductID: transaction.productID.rawValue, productID: transaction.productID.rawValue,
+                originalTransactionID: transaction.originalTransactionID.description, autoRenewStatus: !isOver,
+                expirationIntent: isOver ? .cancelled : nil, isInBillingRetryPeriod: isOver ? false : nil)
+        }
+    }
+
+    // MARK: iOS 6 transaction receipts
+
+    private func verifyTransactionReceipt(_ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
+        let signed: SignedTransactionReceipt
+        do {
+            signed = try SignedTransactionReceipt(bytes: request.receiptData)
+        } catch {
+            return failure(.rejected(error.code))
+        }
+        let verified: VerifiedTransactionReceipt
+        switch await signed.verified(by: verifier.verifyTransactionSignature(signed:signature:leaf:at:)) {
+        case .failure(let rejection): return failure(.rejected(rejection.code))
+        case .success(let good): verified = good
+        }
+        let receipt = verified.receipt
+        // The word beside the signature can be changed by anyone; the id that was signed tells the store that gave it out.
+        guard let id = TransactionID(receipt.transactionID) else { return failure(.malformedReceipt) }
+        guard id.environment == environment else { return failure(.wrongEnvironment(receipt: id.environment, host: environment)) }
+        let isSubscription = receipt.expiresDate != nil
+        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) { return refusal }
+        guard let original = try await database.read({ try Transactions.find(id, $0) }),
+            original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
+        else { return failure(.accountNotFound) }
+        let subscription = isSubscription ? try await self.subscription(of: original, receipt, app: app) : nil
+        return .transactionReceipt(TransactionReceiptResponse(receipt: receipt, subscription: subscription))
+    }
+
+    private func subscription(
+        of transaction: Transaction, _ receipt: TransactionReceipt, app: AppRecord
+    ) async throws -> TransactionReceiptResponse.Subscription {
+        let chain = try await database.read { connection in
+            try Transactions.lasting(of: transaction.accountID, in: transaction.bundleID, connection)
+                .filter { $0.originalTransactionID == transaction.originalTransactionID }
+        }
+        let last = chain.max { ($0.expiresDate ?? 0) < ($1.expiresDate ?? 0) } ?? transaction
+        let isExpired = (last.expiresDate ?? 0) <= clock.milliseconds
+        let vendor = receipt.uniqueVendorIdentifier.flatMap { UUID(uuidString: $0) }
+        let latest = TransactionReceipt(
+            last, app: app, bundleVersion: receipt.bundleVersion, vendor: vendor, environment: environment)
+        let bytes = isExpired ? nil : try issuer.transactionReceipt(
+            last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
+        return TransactionReceiptResponse.Subscription(
+            latest: latest, isExpired: isExpired, latestReceipt: bytes, autoRenewStatus: !isExpired,
+            autoRenewProductID: last.productID.rawValue, expirationIntent: isExpired ? .cancelled : nil,
+            isInBillingRetryPeriod: isExpired ? false : nil)
+    }
+
+    // MARK: What both have in common
+
+    /// Nil when the shared secret is right, or not given where none is needed.
+    private func secretRefusal(
+        _ request: VerifyReceiptRequest, bundleID: BundleID, isRequired: Bool
+    ) -> VerifyReceiptResponse? {
+        guard let app = apps[bundleID] else { return failure(.accountNotFound) }
+        guard let password = request.password else { return isRequired ? failure(.secretMismatch) : nil }
+        return ConstantTime.equal(password.utf8, app.sharedSecret.utf8) ? nil : failure(.secretMismatch)
+    }
+
+    private func failure(_ outcome: VerificationOutcome) -> VerifyReceiptResponse {
+        .failure(VerifyReceiptFailure(outcome, from: environment))
+    }
+}
+
+extension PurchaseInformation {
+    /// As the ledger's row stands in `latest_receipt_info`.
+    init(_ transaction: Transaction) {
+        let isSubscription = transaction.kind == .autoRenewableSubscription
+        self.init(
+            quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
+            transactionID: transaction.transactionID.description,
+            originalTransactionID: transaction.originalTransactionID.description,
+            purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate),
+            originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate),
+            expiresDate: transaction.expiresDate.map { ReceiptDate(milliseconds: $0) },
+            webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) }, isTrialPeriod: transaction.offer == .trial,
+            isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
+            cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0) },
+            cancellationReason: transaction.revocationReason,
+            subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
+            // A user name that is a UUID surfaces as the token (Apple's receipt documentation).
+            appAccountToken: transaction.applicationUsername.flatMap { UUID(uuidString: $0) }?.uuidString.lowercased())
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// The dates inside receipts: RFC 3339 text, read and written with whole numbers only (a date formatter costs more than
+/// the RSA check).
+enum RFC3339 {
+    /// Reads `2024-02-23T17:27:16Z`; also a fraction of a second, and the offsets `+01:00` and `+0100` that Xcode
+    /// wrote. Nil for anything else.
+    static func parse(_ text: UnsafeRawBufferPointer) -> Date? {
+        guard text.count >= 20, text.count <= 35,
+            text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
+            text[10] == UInt8(ascii: "T") || text[10] == UInt8(ascii: " "),
+            text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
+            let hour = number(text, 11, 2), let minute = number(text, 14, 2), let second = number(text, 17, 2),
+            (1...12).contains(month), day >= 1, day <= daysIn(month, of: year), hour <= 23, minute <= 59, second <= 60
+        else { return nil }
+        var position = 19
+        var fraction = 0.0
+        if text[position] == UInt8(ascii: ".") {
+            position += 1
+            var scale = 0.1
+            let first = position
+            while position < text.count, let digit = number(text, position, 1) {
+                fraction += Double(digit) * scale
+                scale /= 10
+                position += 1
+            }
+            guard position > first else { return nil }
+        }
+        guard let offset = offsetSeconds(text, position) else { return nil }
+        let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        return Date(timeIntervalSinceReferenceDate: Double(seconds - referenceSeconds) + fraction)
+    }
+
+    /// Writes `2024-02-23T17:27:16Z`, cutting off what is below a second. Nil outside the years 0001 to 9999.
+    static func format(_ date: Date) -> [UInt8]? {
+        let interval = date.timeIntervalSinceReferenceDate.rounded(.down)
+        guard interval.isFinite, abs(interval) < 1e12 else { return nil }
+        let seconds = Int(interval) + referenceSeconds
+        let dayNumber = Int((Double(seconds) / 86_400).rounded(.down))
+        let (year, month, day) = civil(dayNumber)
+        guard (1...9_999).contains(year) else { return nil }
+        let inDay = seconds - dayNumber * 86_400
+        var text: [UInt8] = []
+        text.reserveCapacity(20)
+        append(year, 4, to: &text)
+        text.append(UInt8(ascii: "-"))
+        append(month, 2, to: &text)
+        text.append(UInt8(ascii: "-"))
+        append(day, 2, to: &text)
+        text.append(UInt8(ascii: "T"))
+        append(inDay / 3_600, 2, to: &text)
+        text.append(UInt8(ascii: ":"))
+        append(inDay / 60 % 60, 2, to: &text)
+        text.append(UInt8(ascii: ":"))
+        append(inDay % 60, 2, to: &text)
+        text.append(UInt8(ascii: "Z"))
+        return text
+    }
+
+    /// 2001-01-01T00:00:00Z, where Foundation counts from, in seconds since 1970.
+    private static let referenceSeconds = 978_307_200
+
+    private static func offsetSeconds(_ text: UnsafeRawBufferPointer, _ position: Int) -> Int? {
+        guard position < text.count else { return nil }
+        let rest = text.count - position
+        switch text[position] {
+        case UInt8(ascii: "Z"), UInt8(ascii: "z"):
+            return rest == 1 ? 0 : nil
+        case UInt8(ascii: "+"), UInt8(ascii: "-"):
+            let hasColon = rest == 6 && text[position + 3] == UInt8(ascii: ":")
+            guard rest == 5 || hasColon, let hours = number(text, position + 1, 2),
+                let minutes = number(text, position + (hasColon ? 4 : 3), 2), hours <= 23, minutes <= 59
+            else { return nil }
+            let seconds = hours * 3_600 + minutes * 60
+            return text[position] == UInt8(ascii: "-") ? -seconds : seconds
+        default:
+            return nil
+        }
+    }
+
+    private static func number(_ text: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> Int? {
+        guard start + count <= text.count else { return nil }
+        var value = 0
+        for index in start..<start + count {
+            let digit = Int(text[index]) - 48
+            guard (0...9).contains(digit) else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    private static func append(_ value: Int, _ digits: Int, to text: inout [UInt8]) {
+        var divisor = digits == 4 ? 1_000 : 10
+        while divisor > 0 {
+            text.append(UInt8(48 + value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    private static func daysIn(_ month: Int, of year: Int) -> Int {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+
+    /// Days from 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes
+    /// last.
+    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func civil(_ dayNumber: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = dayNumber + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+extension AppReceipt {
+    /// The attributes without a property that Apple's server writes into every receipt: 6 and 7 (which look encrypted
+    /// there, and of which nobody but the store makes sense), 14 and 25 (small numbers) and 20 (empty), as measured on
+    /// receipts of 2015 to 2025.
+    public static func serverAttributes(attribute6: [UInt8], attribute7: [UInt8]) -> [ReceiptAttribute] {
+        [
+            ReceiptAttribute(type: 6, version: 1, value: attribute6),
+            ReceiptAttribute(type: 7, version: 1, value: attribute7),
+            ReceiptAttribute(type: 14, version: 1, value: [BERTag.integer, 2, 0, 229]),
+            ReceiptAttribute(type: 20, version: 1, value: [BERTag.utf8String, 0]),
+            ReceiptAttribute(type: 25, version: 1, value: [BERTag.integer, 1, 3]),
+        ]
+    }
+
+    /// The attributes that have a property; others of this number would contradict it.
+    private static let propertyTypes: Set<Int64> = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 21]
+
+    /// The payload as Apple's server encodes it: a DER SET, sorted; attribute 4 of version 2, all others of version 1;
+    /// no download date as an empty string. Dates lose what is below a second.
+    func encodedPayload() throws(ReceiptAuthorityError) -> [UInt8] {
+        guard bundleIDValue == Self.bundleIDValue(bundleID) else {
+            throw ReceiptAuthorityError(.unencodable, "bundleIDValue is not the encoding of the bundle id")
+        }
+        try ReceiptAttribute.check(otherAttributes, single: 0...25, taken: Self.propertyTypes)
+        var set = AttributeSet(expecting: 1_024 + inApp.count * 512)
+        set.addText(0, BERTag.utf8String, receiptType.utf8)
+        set.addInteger(1, appItemID)
+        set.addRaw(2, version: 1, bundleIDValue)
+        set.addText(3, BERTag.utf8String, applicationVersion.utf8)
+        set.addRaw(4, version: 2, opaqueValue)
+        set.addRaw(5, version: 1, deviceHash)
+        set.addText(8, BERTag.ia5String, try downloadDate.map(Self.text) ?? [])
+        if let fulfillmentToolVersion { set.addInteger(9, fulfillmentToolVersion) }
+        if let ageRating { set.addText(10, BERTag.ia5String, try Self.ascii(ageRating)) }
+        if let developerID { set.addInteger(11, developerID) }
+        set.addText(12, BERTag.ia5String, try Self.text(creationDate))
+        if let systemVersion { set.addInteger(13, systemVersion) }
+        set.addInteger(15, downloadID)
+        set.addInteger(16, versionExternalIdentifier)
+        for purchase in inApp { set.addRaw(17, version: 1, try purchase.encoded()) }
+        if let originalPurchaseDate { set.addText(18, BERTag.ia5String, try Self.text(originalPurchaseDate)) }
+        if let originalApplicationVersion { set.addText(19, BERTag.utf8String, originalApplicationVersion.utf8) }
+        if let expirationDate { set.addText(21, BERTag.ia5String, try Self.text(expirationDate)) }
+        for attribute in otherAttributes {
+            set.addRaw(attribute.type, version: attribute.version, attribute.value)
+        }
+        return set.encoded()
+    }
+
+    /// A date as attributes hold it.
+    fileprivate static func text(_ date: Date) throws(ReceiptAuthorityError) -> [UInt8] {
+        guard let text = RFC3339.format(date) else {
+            throw ReceiptAuthorityError(.unencodable, "a date lies outside the years 1 to 9999")
+        }
+        return text
+    }
+
+    private static func ascii(_ text: String) throws(ReceiptAuthorityError) -> [UInt8] {
+        let characters = Array(text.utf8)
+        guard characters.allSatisfy({ $0 < 0x80 }) else {
+            throw ReceiptAuthorityError(.unencodable, "the age rating is not ASCII")
+        }
+        return characters
+    }
+}
+
+extension InAppPurchase {
+    /// The attributes without a property that Apple's server writes into every purchase: 1709 and 1714 to 1718, empty,
+    /// and 1722, zero, as measured on receipts of 2025.
+    public static let serverAttributes: [ReceiptAttribute] =
+        [1_709, 1_714, 1_715, 1_716, 1_717, 1_718].map {
+            ReceiptAttribute(type: $0, version: 1, value: [BERTag.utf8String, 0])
+        }
+        + [ReceiptAttribute(type: 1_722, version: 1, value: [BERTag.integer, 1, 0])]
+
+    private static let propertyTypes: Set<Int64> = [
+        1_701, 1_702, 1_703, 1_704, 1_705, 1_706, 1_707, 1_708, 1_710, 1_711, 1_712, 1_713, 1_719, 1_721,
+    ]
+
+    /// The value of an attribute 17 as Apple's server encodes it; without an expiry or a cancellation their strings are
+    /// empty.
+    func encoded() throws(ReceiptAuthorityError) -> [UInt8] {
+        try ReceiptAttribute.check(otherAttributes, single: 1_700...1_763, taken: Self.propertyTypes)
+        var set = AttributeSet(expecting: 512)
+        set.addInteger(1_701, quantity)
+        set.addText(1_702, BERTag.utf8String, productID.utf8)
+        set.addText(1_703, BERTag.utf8String, transactionID.utf8)
+        set.addText(1_704, BERTag.ia5String, try AppReceipt.text(purchaseDate))
+        if let originalTransactionID { set.addText(1_705, BERTag.utf8String, originalTransactionID.utf8) }
+        if let originalPurchaseDate { set.addText(1_706, BERTag.ia5String, try AppReceipt.text(originalPurchaseDate)) }
+        if let productType { set.addInteger(1_707, productType) }
+        set.addText(1_708, BERTag.ia5String, try expiresDate.map(AppReceipt.text) ?? [])
+        if let itemID { set.addInteger(1_710, itemID) }
+        if let webOrderLineItemID { set.addInteger(1_711, webOrderLineItemID) }
+        set.addText(1_712, BERTag.ia5String, try cancellationDate.map(AppReceipt.text) ?? [])
+        if let isTrialPeriod { set.addInteger(1_713, isTrialPeriod ? 1 : 0) }
+        if let isInIntroOfferPeriod { set.addInteger(1_719, isInIntroOfferPeriod ? 1 : 0) }
+        if let promotionalOfferID { set.addText(1_721, BERTag.utf8String, promotionalOfferID.utf8) }
+        for attribute in otherAttributes {
+            set.addRaw(attribute.type, version: attribute.version, attribute.value)
+        }
+        return set.encoded()
+    }
+}
+
+extension ReceiptAttribute {
+    /// Refuses what a reader would refuse or take for something else: numbers that have a property, and Apple's numbers
+    /// twice.
+    fileprivate static func check(
+        _ attributes: [ReceiptAttribute], single: ClosedRange<Int64>, taken: Set<Int64>
+    ) throws(ReceiptAuthorityError) {
+        for (index, attribute) in attributes.enumerated() where single.contains(attribute.type) {
+            guard !taken.contains(attribute.type), !attributes[..<index].contains(where: { $0.type == attribute.type })
+            else {
+                throw ReceiptAuthorityError(
+                    .unencodable, "otherAttributes holds \(attribute.type), which is there already")
+            }
+        }
+    }
+}

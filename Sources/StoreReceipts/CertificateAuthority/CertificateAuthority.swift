@@ -1,0 +1,119 @@
+import Foundation
+import StoreWire
+import X509
+
+/// Cornerstore's own stand-in for Apple's certificates: a root, an intermediate and a leaf per environment for receipts
+/// (RSA 2048) and the same for JWS (P-384, leaves P-256), with Apple's marker OIDs. All names say TEST.
+///
+/// It lives in a directory of its own (mode 0700, files 0600), one PEM file with key and certificate each. Leaves may
+/// be replaced; what they signed stays valid while root and intermediate stay.
+public struct CertificateAuthority: Sendable {
+    /// When every certificate is valid: 2000-01-01 to 2200-01-01 (UTC), the range to which the store's clock may be
+    /// set.
+    public static let validity: ClosedRange<Date> =
+        Date(timeIntervalSince1970: 946_684_800)...Date(timeIntervalSince1970: 7_258_118_400)
+
+    private let files: AuthorityFiles
+    private let identities: [AuthorityMember: AuthorityIdentity]
+    private let productionSigner: ReceiptSigner
+    private let sandboxSigner: ReceiptSigner
+    private let productionJWS: JWSIdentity
+    private let sandboxJWS: JWSIdentity
+
+    /// The root of the receipts' chain, in DER.
+    public let receiptRoot: [UInt8]
+    /// The root of the JWS chain, in DER.
+    public let jwsRoot: [UInt8]
+
+    private init(
+        _ files: AuthorityFiles, _ identities: [AuthorityMember: AuthorityIdentity]
+    ) throws(ReceiptAuthorityError) {
+        self.files = files
+        self.identities = identities
+        let receipts = try AuthorityHierarchy(.receipts, identities)
+        let jws = try AuthorityHierarchy(.jws, identities)
+        receiptRoot = receipts.root.der
+        jwsRoot = jws.root.der
+        productionSigner = try receipts.receiptSigner(.production)
+        sandboxSigner = try receipts.receiptSigner(.sandbox)
+        productionJWS = try jws.jwsIdentity(.production)
+        sandboxJWS = try jws.jwsIdentity(.sandbox)
+    }
+
+    /// Opens the authority in `directory`, or makes one if the directory is absent or empty.
+    ///
+    /// Throws ``ReceiptAuthorityError``: `incomplete`, `damaged` or `exposedKey` for a directory that holds something
+    /// else than a whole authority (keys are never made anew silently), `storage`, and `outsideValidity` if `date` is
+    /// none for which it could sign.
+    public static func open(directory: URL, at date: Date) async throws(ReceiptAuthorityError) -> CertificateAuthority {
+        guard validity.contains(date) else {
+            throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")
+        }
+        let files = AuthorityFiles(directory: directory.standardizedFileURL)
+        let found = try files.contents() ?? []
+        if found.isEmpty {
+            let identities = try await AuthorityMember.makeAll()
+            try files.create(try texts(identities))
+            return try CertificateAuthority(files, identities)
+        }
+        let missing = AuthorityMember.all.map(\.fileName).filter { !found.contains($0) }
+        guard missing.isEmpty else {
+            throw ReceiptAuthorityError(
+                .incomplete,
+                "\(directory.path) is not a whole certificate authority: missing \(missing.joined(separator: ", ")); "
+                    + "restore it from a copy, or move the directory away to begin with new keys"
+            )
+        }
+        var identities: [AuthorityMember: AuthorityIdentity] = [:]
+        for member in AuthorityMember.all {
+            identities[member] = try AuthorityIdentity(
+                pem: try files.read(member.fileName), kind: member.keyKind, file: member.fileName
+            )
+        }
+        return try CertificateAuthority(files, identities)
+    }
+
+    /// Replaces all leaves, in the directory and in the value returned. Receipts signed by the old ones go on to
+    /// verify.
+    public func rotateLeaves(at date: Date) async throws(ReceiptAuthorityError) -> CertificateAuthority {
+        guard Self.validity.contains(date) else {
+            throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")
+        }
+        let leaves = AuthorityMember.all.filter { $0.profile.role == .leaf }
+        let renewed = try await AuthorityMember.make(leaves, knowing: identities)
+        for (name, text) in try Self.texts(renewed.filter { leaves.contains($0.key) }) {
+            try files.replace(name, with: text)
+        }
+        return try CertificateAuthority(files, renewed)
+    }
+
+    private static func texts(
+        _ identities: [AuthorityMember: AuthorityIdentity]
+    ) throws(ReceiptAuthorityError) -> [String: String] {
+        var texts: [String: String] = [:]
+        for (member, identity) in identities {
+            do {
+                texts[member.fileName] = try identity.pem()
+            } catch {
+                throw ReceiptAuthorityError(.signing, "a new certificate could not be written as PEM")
+            }
+        }
+        return texts
+    }
+
+    /// What signs this environment's receipts.
+    public func receiptSigner(for environment: StoreEnvironment) -> ReceiptSigner {
+        switch environment {
+        case .production: productionSigner
+        case .sandbox: sandboxSigner
+        }
+    }
+
+    /// What signs this environment's JWS.
+    public func jwsIdentity(for environment: StoreEnvironment) -> JWSIdentity {
+        switch environment {
+        case .production: productionJWS
+        case .sandbox: sandboxJWS
+        }
+    }
+}

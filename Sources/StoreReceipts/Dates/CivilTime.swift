@@ -1,0 +1,82 @@
+/// A moment split into the parts of the proleptic Gregorian calendar, in whatever zone `seconds` was shifted to.
+///
+/// Integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost more than
+/// the rest of it.
+struct CivilTime: Equatable {
+    var year: Int
+    var month: Int
+    var day: Int
+    var hour: Int
+    var minute: Int
+    var second: Int
+
+    /// The parts of the moment `seconds` after 1970-01-01T00:00:00.
+    init(secondsSince1970 seconds: Int64) {
+        let days = Int(seconds.flooredQuotient(86_400))
+        let rest = Int(seconds - Int64(days) * 86_400)
+        // Years start in March here, so that the leap day is the last of its year; 719_468 days lie between 0000-03-01
+        // and 1970-01-01.
+        let shifted = days + 719_468
+        let era = shifted.flooredQuotient(146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        hour = rest / 3_600
+        minute = rest / 60 % 60
+        second = rest % 60
+    }
+
+    /// The parts as given, or nil when there is no such day or time (a leap second is no such time).
+    init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        guard (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day) else { return nil }
+        guard (0..<24).contains(hour), (0..<60).contains(minute), (0..<60).contains(second) else { return nil }
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// Seconds since 1970-01-01T00:00:00 in the zone these parts are in.
+    var secondsSince1970: Int64 {
+        Int64(Self.daysSince1970(year: year, month: month, day: day)) * 86_400
+            + Int64(hour * 3_600 + minute * 60 + second)
+    }
+
+    /// Days from 1970-01-01 to the day given.
+    static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = marchYear.flooredQuotient(400)
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// 0 for Sunday to 6 for Saturday.
+    static func weekday(daysSince1970 days: Int) -> Int {
+        let rest = (days + 4) % 7
+        return rest < 0 ? rest + 7 : rest
+    }
+
+    /// How many days the month has.
+    static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension BinaryInteger {
+    /// The quotient rounded towards minus infinity, where `/` rounds towards zero.
+    func flooredQuotient(_ divisor: Self) -> Self {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}

@@ -1,0 +1,35 @@
+/// The clock of Los Angeles, which the `_pst` fields of `verifyReceipt` show (with daylight saving time, whatever their
+/// name says).
+///
+/// The rules of the United States since the Uniform Time Act (IANA time zone data, `northamerica`, rule `US`): clocks
+/// change at 2:00 local time. Before 1967 standard time is shown; years that have not come yet follow the rule of 2007.
+enum PacificTime {
+    /// Seconds to add to UTC, -28 800 or -25 200.
+    static func offset(secondsSince1970 seconds: Int64) -> Int64 {
+        let standard: Int64 = -28_800
+        let year = CivilTime(secondsSince1970: seconds + standard).year
+        guard let (start, end) = daylightSaving(of: year) else { return standard }
+        return seconds >= start && seconds < end ? -25_200 : standard
+    }
+
+    /// When daylight saving time starts and ends in that year, in seconds since 1970, UTC.
+    private static func daylightSaving(of year: Int) -> (start: Int64, end: Int64)? {
+        guard year >= 1967 else { return nil }
+        let start: Int =
+            switch year {
+            case 1974: CivilTime.daysSince1970(year: year, month: 1, day: 6)
+            case 1975: CivilTime.daysSince1970(year: year, month: 2, day: 23)
+            case ..<1987: sunday(onOrAfter: 24, month: 4, year: year)
+            case ..<2007: sunday(onOrAfter: 1, month: 4, year: year)
+            default: sunday(onOrAfter: 8, month: 3, year: year)
+            }
+        let end =
+            year < 2007 ? sunday(onOrAfter: 25, month: 10, year: year) : sunday(onOrAfter: 1, month: 11, year: year)
+        return (Int64(start) * 86_400 + 10 * 3_600, Int64(end) * 86_400 + 9 * 3_600)
+    }
+
+    private static func sunday(onOrAfter day: Int, month: Int, year: Int) -> Int {
+        let days = CivilTime.daysSince1970(year: year, month: month, day: day)
+        return days + (7 - CivilTime.weekday(daysSince1970: days)) % 7
+    }
+}

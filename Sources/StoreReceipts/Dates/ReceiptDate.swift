@@ -1,0 +1,121 @@
+import Foundation
+
+/// A moment as receipts and `verifyReceipt` give it: whole milliseconds since 1970-01-01T00:00:00Z, with Apple's ways
+/// to write it.
+///
+/// Moments before year 1 or after year 9999 do not fit the forms; they become the first or last that does.
+public struct ReceiptDate: Sendable, Hashable, Comparable {
+    /// Milliseconds since 1970-01-01T00:00:00Z, within ``earliest`` and ``latest``.
+    public let milliseconds: Int64
+
+    /// 0001-01-02T00:00:00Z: a day after the first, since Los Angeles is behind UTC.
+    public static let earliest: Int64 = -62_135_510_400_000
+    /// 9999-12-31T23:59:59.999Z.
+    public static let latest: Int64 = 253_402_300_799_999
+
+    /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
+    public init(milliseconds: Int64) {
+        self.milliseconds = min(max(milliseconds, Self.earliest), Self.latest)
+    }
+
+    /// The moment to the nearest millisecond.
+    public init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
+        if milliseconds >= Double(Self.latest) {
+            self.init(milliseconds: Self.latest)
+        } else if milliseconds > Double(Self.earliest) {
+            self.init(milliseconds: Int64(milliseconds))
+        } else {
+            // NaN comes here as well.
+            self.init(milliseconds: Self.earliest)
+        }
+    }
+
+    /// The same moment in Foundation's type.
+    public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+
+    /// The same moment without its milliseconds, as ASN.1 receipts hold it.
+    public var wholeSeconds: ReceiptDate { ReceiptDate(milliseconds: seconds * 1_000) }
+
+    /// The field without suffix: `2018-07-15 08:25:37 Etc/GMT`.
+    public var gmt: String { text { $0.appendGMT(self) } }
+
+    /// The field with `_ms`: `1531643137000`.
+    public var millisecondsText: String { String(milliseconds) }
+
+    /// The field with `_pst`: `2018-07-15 01:25:37 America/Los_Angeles`.
+    public var pacific: String { text { $0.appendPacific(self) } }
+
+    /// The form of ASN.1 receipts, in UTC and without fraction: `2018-07-15T08:25:37Z`.
+    public var rfc3339: String { text { $0.appendRFC3339(self) } }
+
+    public static func < (left: ReceiptDate, right: ReceiptDate) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// Seconds since 1970, rounded down.
+    var seconds: Int64 { milliseconds.flooredQuotient(1_000) }
+
+    private func text(_ write: (inout [UInt8]) -> Void) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(40)
+        write(&bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends `2018-07-15 08:25:37 Etc/GMT`.
+    mutating func appendGMT(_ date: ReceiptDate) {
+        append(CivilTime(secondsSince1970: date.seconds), separator: UInt8(ascii: " "))
+        append(literal: " Etc/GMT")
+    }
+
+    /// Appends `2018-07-15 01:25:37 America/Los_Angeles`.
+    mutating func appendPacific(_ date: ReceiptDate) {
+        let seconds = date.seconds
+        append(
+            CivilTime(secondsSince1970: seconds + PacificTime.offset(secondsSince1970: seconds)),
+            separator: UInt8(ascii: " "))
+        append(literal: " America/Los_Angeles")
+    }
+
+    /// Appends `2018-07-15T08:25:37Z`.
+    mutating func appendRFC3339(_ date: ReceiptDate) {
+        append(CivilTime(secondsSince1970: date.seconds), separator: UInt8(ascii: "T"))
+        append(UInt8(ascii: "Z"))
+    }
+
+    /// Appends the number in decimal.
+    mutating func append(decimal number: Int64) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        let start = count
+        var rest = number.magnitude
+        repeat {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        self[start...].reverse()
+    }
+
+    /// Appends the bytes of a literal.
+    @inline(__always)
+    mutating func append(literal: StaticString) {
+        literal.withUTF8Buffer { append(contentsOf: $0) }
+    }
+
+    /// Appends 19 bytes, `2018-07-15 08:25:37` with the given byte between day and time.
+    private mutating func append(_ time: CivilTime, separator: UInt8) {
+        let zero = UInt8(ascii: "0")
+        func tens(_ number: Int) -> UInt8 { zero &+ UInt8(truncatingIfNeeded: number / 10) }
+        func ones(_ number: Int) -> UInt8 { zero &+ UInt8(truncatingIfNeeded: number % 10) }
+        let dash = UInt8(ascii: "-")
+        let colon = UInt8(ascii: ":")
+        let century = time.year / 100
+        let year = time.year % 100
+        let text: InlineArray<19, UInt8> = [
+            tens(century), ones(century), tens(year), ones(year), dash, tens(time.month), ones(time.month), dash,
+            tens(time.day), ones(time.day), separator, tens(time.hour), ones(time.hour), colon,
+            tens(time.minute), ones(time.minute), colon, tens(time.second), ones(time.second),
+        ]
+        text.span.withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,226 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import Synchronization
+
+/// Decides whether a receipt is genuine: its structure, its signature, its chain to one of the caller's roots at the
+/// receipt's own date, the markers in its certificates, and what the caller expects it to say, in this order; the first
+/// failure is the answer.
+///
+/// The same code judges Apple's receipts under Apple's roots and Cornerstore's under Cornerstore's. Nothing skips a
+/// step. Chains that were found good are remembered by their exact octets, so that the next receipt of the same signer
+/// costs one RSA check and one hash.
+public final class ReceiptVerifier: Sendable {
+    let chains: CertificateChains
+    private let limits: ReceiptLimits
+    private let appChains = Mutex(KnownChains())
+    private let transactionChains = Mutex(KnownChains())
+
+    /// A verifier that trusts these certificates, in DER. Intermediates are needed only for receipts that do not carry
+    /// their own (the transaction receipt). Throws ``ReceiptRejection`` with `malformed` for what is no certificate.
+    public init(
+        roots: [[UInt8]], intermediates: [[UInt8]] = [], limits: ReceiptLimits = .standard
+    ) throws(ReceiptRejection) {
+        chains = CertificateChains(anchors: try TrustAnchors(roots: roots, intermediates: intermediates))
+        self.limits = limits
+    }
+
+    /// Verifies an app receipt (binary, not Base64).
+    public func verify(_ bytes: [UInt8], expecting expectation: ReceiptExpectation) async -> ReceiptVerification {
+        do throws(ReceiptRejection) {
+            switch try checkSignature(bytes) {
+            case .known(let receipt, let chain):
+                return answer(receipt, chain, expectation)
+            case .unknown(let pending):
+                return answer(pending.receipt, try await verifyChain(pending, expectation), expectation)
+            }
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    /// Verifies an app receipt without waiting, if its chain was verified before and was valid at its date, or if it is
+    /// refused before its chain matters. Otherwise nil: call ``verify(_:expecting:)``.
+    public func verifyIfChainIsKnown(_ bytes: [UInt8], expecting expectation: ReceiptExpectation)
+        -> ReceiptVerification?
+    {
+        do throws(ReceiptRejection) {
+            guard case .known(let receipt, let chain) = try checkSignature(bytes) else { return nil }
+            return answer(receipt, chain, expectation)
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    private func answer(
+        _ receipt: AppReceipt, _ chain: VerifiedChain, _ expectation: ReceiptExpectation
+    ) -> ReceiptVerification {
+        if let rejection = expectation.rejection(of: receipt) { return .rejected(rejection) }
+        return .verified(VerifiedReceipt(receipt: receipt, rootFingerprint: chain.rootFingerprint))
+    }
+
+    /// A receipt whose signature is its leaf's, and whose leaf is still to be judged.
+    private struct PendingReceipt {
+        var receipt: AppReceipt
+        var certificates: [UInt8]
+        var issuer: [UInt8]
+        var serialNumber: [UInt8]
+        var leaf: [UInt8]
+        var embedded: [[UInt8]]
+        var publicKey: _RSA.Signing.PublicKey
+    }
+
+    private enum SignedReceiptState {
+        case known(AppReceipt, VerifiedChain)
+        case unknown(PendingReceipt)
+    }
+
+    private func checkSignature(_ bytes: [UInt8]) throws(ReceiptRejection) -> SignedReceiptState {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> SignedReceiptState in
+            let raw = UnsafeRawBufferPointer(buffer)
+            try limits.check(raw)
+            let signedData = try SignedData(raw)
+            let receipt = try signedData.withPayload(raw) { (payload) throws(ReceiptRejection) -> AppReceipt in
+                var reader = PayloadReader(limits: limits)
+                return try reader.receipt(payload)
+            }
+            let known = appChains.withLock {
+                $0.find(
+                    raw, certificates: signedData.certificates, issuer: signedData.issuer,
+                    serialNumber: signedData.serialNumber
+                )
+            }
+            if let known {
+                try requireSignature(signedData, known.publicKey, raw)
+                if known.chain.validity.contains(receipt.creationDate) { return .known(receipt, known.chain) }
+            }
+            return .unknown(try pending(receipt, signedData, raw))
+        }
+    }
+
+    private func pending(
+        _ receipt: AppReceipt, _ signedData: SignedData, _ raw: UnsafeRawBufferPointer
+    ) throws(ReceiptRejection) -> PendingReceipt {
+        var embedded: [[UInt8]] = []
+        var leaf: (range: Range<Int>, fields: CertificateFields)?
+        let issuer = Array(raw[signedData.issuer])
+        let serialNumber = Array(raw[signedData.serialNumber])
+        for range in signedData.certificateElements {
+            let fields = try CertificateFields(raw, range)
+            if leaf == nil, raw.matches(fields.issuer, issuer), raw.matches(fields.serialNumber, serialNumber) {
+                leaf = (range, fields)
+            } else {
+                embedded.append(Array(raw[range]))
+            }
+        }
+        guard let leaf else { throw ReceiptRejection(.wrongChain, "the signer's certificate is not in the receipt") }
+        let publicKey = try leaf.fields.publicKey(raw, minimumBits: 2_048)
+        try requireSignature(signedData, publicKey, raw)
+        return PendingReceipt(
+            receipt: receipt, certificates: Array(raw[signedData.certificates]), issuer: issuer,
+            serialNumber: serialNumber,
+            leaf: Array(raw[leaf.range]), embedded: embedded, publicKey: publicKey
+        )
+    }
+
+    private func requireSignature(
+        _ signedData: SignedData, _ key: _RSA.Signing.PublicKey, _ raw: UnsafeRawBufferPointer
+    ) throws(ReceiptRejection) {
+        guard try signedData.isSigned(by: key, raw) else {
+            throw ReceiptRejection(.badSignature, "the signature does not match the payload")
+        }
+    }
+
+    private func verifyChain(
+        _ pending: PendingReceipt, _ expectation: ReceiptExpectation
+    ) async throws(ReceiptRejection) -> VerifiedChain {
+        if let root = chains.anchors.root(der: pending.leaf) {
+            return try verifyXcode(pending, root, expectation)
+        }
+        let chain = try await chains.verify(
+            leaf: pending.leaf, embedded: pending.embedded, purpose: .appReceipt, at: pending.receipt.creationDate
+        )
+        let known = KnownChain(
+            certificates: pending.certificates, issuer: pending.issuer, serialNumber: pending.serialNumber,
+            publicKey: pending.publicKey, chain: chain
+        )
+        appChains.withLock { $0.insert(known) }
+        return chain
+    }
+
+    /// Xcode signs with one self-signed certificate. It is never remembered: who does not ask for it must not meet it.
+    private func verifyXcode(
+        _ pending: PendingReceipt, _ root: TrustAnchors.Anchor, _ expectation: ReceiptExpectation
+    ) throws(ReceiptRejection) -> VerifiedChain {
+        guard expectation.allowsXcode, pending.embedded.isEmpty, pending.receipt.receiptType == "Xcode" else {
+            throw ReceiptRejection(
+                .unknownIssuer, "a root signed the receipt itself, and the caller allows that only to Xcode")
+        }
+        let validity = try root.checkValidity(at: pending.receipt.creationDate)
+        return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
+    }
+}
+
+extension ReceiptVerifier {
+    /// Verifies the signature inside an iOS 6 transaction receipt: RSA PKCS#1 v1.5 over SHA-1 of `signed`, then the
+    /// chain from `leaf` (DER) through the verifier's intermediates to a root, valid at `date`, then the leaf's marker
+    /// (6.5.1 in version 2, 6.11.1 in version 3).
+    ///
+    /// Succeeds with the root's SHA-256 fingerprint. Fails with `malformed`, `unsupportedAlgorithm`, `badSignature`,
+    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. Leaves of 1024 bits are read, as version 2 had
+    /// them.
+    public func verifyTransactionSignature(
+        signed: [UInt8], signature: [UInt8], leaf: [UInt8], at date: Date
+    ) async -> Result<[UInt8], ReceiptRejection> {
+        do throws(ReceiptRejection) {
+            return .success(try await transactionRoot(signed: signed, signature: signature, leaf: leaf, at: date))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func transactionRoot(
+        signed: [UInt8], signature: [UInt8], leaf: [UInt8], at date: Date
+    ) async throws(ReceiptRejection) -> [UInt8] {
+        guard leaf.count <= 16_384 else { throw ReceiptRejection(.tooLarge, "the certificate has \(leaf.count) bytes") }
+        let signer = try TransactionSigner(leaf: leaf)
+        let known = leaf.withUnsafeBytes { raw in
+            transactionChains.withLock { $0.find(raw, certificates: 0..<raw.count, issuer: 0..<0, serialNumber: 0..<0) }
+        }
+        let value = _RSA.Signing.RSASignature(rawRepresentation: signature)
+        guard
+            signer.publicKey.isValidSignature(value, for: Insecure.SHA1.hash(data: signed), padding: .insecurePKCS1v1_5)
+        else { throw ReceiptRejection(.badSignature, "the signature does not match the purchase info") }
+        if let known, known.chain.validity.contains(date) { return known.chain.rootFingerprint }
+        let anchors = chains.anchors
+        guard (anchors.roots + anchors.intermediates).contains(where: { $0.subject == signer.issuer }) else {
+            throw ReceiptRejection(.unknownIssuer, "the leaf's issuer is none of the given roots and intermediates")
+        }
+        guard signer.publicKey.keySizeInBits >= 2_048 else {
+            throw ReceiptRejection(.unsupportedAlgorithm, "the leaf's key is shorter than 2048 bits")
+        }
+        let chain = try await chains.verify(leaf: leaf, embedded: [], purpose: .transactionReceipt, at: date)
+        let entry = KnownChain(
+            certificates: leaf, issuer: [], serialNumber: [], publicKey: signer.publicKey, chain: chain)
+        transactionChains.withLock { $0.insert(entry) }
+        return chain.rootFingerprint
+    }
+}
+
+/// The key and the issuer of a transaction receipt's leaf.
+private struct TransactionSigner {
+    let publicKey: _RSA.Signing.PublicKey
+    let issuer: [UInt8]
+
+    init(leaf: [UInt8]) throws(ReceiptRejection) {
+        (publicKey, issuer) = try leaf.withUnsafeBufferPointer {
+            (buffer) throws(ReceiptRejection) -> (_RSA.Signing.PublicKey, [UInt8]) in
+            let raw = UnsafeRawBufferPointer(buffer)
+            var whole = BERCursor(raw)
+            _ = try whole.next(BERTag.sequence, "a certificate")
+            guard whole.isAtEnd else { throw ReceiptRejection(.trailingData, "bytes follow the certificate") }
+            let fields = try CertificateFields(raw, 0..<raw.count)
+            return (try fields.publicKey(raw, minimumBits: 1_024), Array(raw[fields.issuer]))
+        }
+    }
+}

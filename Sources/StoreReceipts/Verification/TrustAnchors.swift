@@ -1,0 +1,59 @@
+import Crypto
+import Foundation
+import SwiftASN1
+import X509
+
+/// The certificates that the caller trusts: roots, and intermediates that are known to hang under them.
+struct TrustAnchors: Sendable {
+    struct Anchor: Sendable {
+        let der: [UInt8]
+        let certificate: Certificate
+        /// The subject, as it is encoded.
+        let subject: [UInt8]
+        let fingerprint: [UInt8]
+
+        /// Throws `malformed` for what is no certificate.
+        init(der: [UInt8]) throws(ReceiptRejection) {
+            self.der = der
+            do {
+                certificate = try Certificate(derEncoded: der)
+            } catch {
+                throw ReceiptRejection(
+                    .malformed, "a root or intermediate given to the verifier is not a DER certificate")
+            }
+            subject = try der.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> [UInt8] in
+                let raw = UnsafeRawBufferPointer(buffer)
+                return Array(raw[try CertificateFields(raw, 0..<raw.count).subject])
+            }
+            fingerprint = Array(SHA256.hash(data: der))
+        }
+
+        /// Refuses what the certificate itself signed while it was not valid; gives when it is.
+        @discardableResult
+        func checkValidity(at date: Date) throws(ReceiptRejection) -> ClosedRange<Date> {
+            let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
+            guard start <= end, (start...end).contains(date) else {
+                throw ReceiptRejection(.expired, "the signer's certificate was not valid at the date of signing")
+            }
+            return start...end
+        }
+    }
+
+    let roots: [Anchor]
+    let intermediates: [Anchor]
+    let rootStore: CertificateStore
+
+    init(roots: [[UInt8]], intermediates: [[UInt8]]) throws(ReceiptRejection) {
+        var rootAnchors: [Anchor] = []
+        for der in roots { rootAnchors.append(try Anchor(der: der)) }
+        var intermediateAnchors: [Anchor] = []
+        for der in intermediates { intermediateAnchors.append(try Anchor(der: der)) }
+        self.roots = rootAnchors
+        self.intermediates = intermediateAnchors
+        rootStore = CertificateStore(rootAnchors.map(\.certificate))
+    }
+
+    /// The root that is exactly this certificate.
+    func root(_ certificate: Certificate) -> Anchor? { roots.first { $0.certificate == certificate } }
+    func root(der: [UInt8]) -> Anchor? { roots.first { $0.der == der } }
+}

@@ -1,0 +1,291 @@
+/// Reads a JSON object (RFC 8259) in one pass, member by member, without building it. Everything is checked, also what
+/// is skipped: grammar, UTF-8, pairs of surrogates, depth. It reads only from the span that it is handed each time, so
+/// that it can be kept in a variable.
+struct FlatJSONScanner {
+    /// What is wrong, and at which byte.
+    struct Failure: Error, Equatable {
+        var offset: Int
+        var reason: String
+    }
+
+    /// Where a string's content lies, and whether it holds escapes.
+    struct StringToken {
+        var range: Range<Int>
+        var hasEscapes: Bool
+    }
+
+    /// Values may be nested this deep, counted from the object's members.
+    static let maximumDepth = 32
+
+    private(set) var position = 0
+
+    /// Passes over white space and the `{`.
+    mutating func beginObject(_ json: Span<UInt8>) throws(Failure) {
+        try expect(UInt8(ascii: "{"), json, "there is no object")
+    }
+
+    /// The next member's name, after which its value must be read; nil at the end of the object. `isFirst` for the
+    /// first call of an object.
+    mutating func nextName(_ json: Span<UInt8>, isFirst: Bool) throws(Failure) -> StringToken? {
+        if take(UInt8(ascii: "}"), json) { return nil }
+        if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two members") }
+        let name = try string(json)
+        try expect(UInt8(ascii: ":"), json, "there is no colon after a name")
+        return name
+    }
+
+    /// Checks that only white space follows.
+    mutating func end(_ json: Span<UInt8>) throws(Failure) {
+        if peek(json) != nil { throw failure("something follows the object") }
+    }
+
+    /// The next byte that is not white space, which stays unread; nil at the end.
+    mutating func peek(_ json: Span<UInt8>) -> UInt8? {
+        while position < json.count {
+            switch json[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            case let byte: return byte
+            }
+        }
+        return nil
+    }
+
+    /// Goes on behind a string that the caller has read itself up to its closing quotation mark.
+    mutating func move(behindClosingMarkAt index: Int) {
+        position = index + 1
+    }
+
+    /// Reads a string and gives where its content lies.
+    mutating func string(_ json: Span<UInt8>) throws(Failure) -> StringToken {
+        try expect(UInt8(ascii: "\""), json, "there is no string where one must be")
+        let start = position
+        var hasEscapes = false
+        while position < json.count {
+            let byte = json[position]
+            if byte == UInt8(ascii: "\"") {
+                position += 1
+                return StringToken(range: start..<position - 1, hasEscapes: hasEscapes)
+            } else if byte == UInt8(ascii: "\\") {
+                hasEscapes = true
+                try escape(json)
+            } else if byte < 0x20 {
+                throw failure("a control character stands in a string")
+            } else if byte < 0x80 {
+                position += 1
+            } else {
+                try character(json)
+            }
+        }
+        throw failure("a string does not end")
+    }
+
+    /// Reads and drops a value of any kind.
+    mutating func skipValue(_ json: Span<UInt8>) throws(Failure) {
+        try skipValue(json, depth: 0)
+    }
+
+    /// Reads `true`, `false` or `null` (nil); everything else is passed over and gives `other`.
+    mutating func flag(_ json: Span<UInt8>, other: () -> Void) throws(Failure) -> Bool? {
+        switch peek(json) {
+        case UInt8(ascii: "t"):
+            try word("true", json)
+            return true
+        case UInt8(ascii: "f"):
+            try word("false", json)
+            return false
+        case UInt8(ascii: "n"):
+            try word("null", json)
+        default:
+            other()
+            try skipValue(json)
+        }
+        return nil
+    }
+
+    // MARK: Pieces
+
+    private func failure(_ reason: String) -> Failure { Failure(offset: position, reason: reason) }
+
+    private mutating func take(_ byte: UInt8, _ json: Span<UInt8>) -> Bool {
+        guard peek(json) == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func expect(_ byte: UInt8, _ json: Span<UInt8>, _ reason: String) throws(Failure) {
+        guard take(byte, json) else { throw failure(reason) }
+    }
+
+    private mutating func word(_ word: StaticString, _ json: Span<UInt8>) throws(Failure) {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard position < json.count, json[position] == word.withUTF8Buffer({ $0[index] }) else {
+                throw failure("a value is none that JSON knows")
+            }
+            position += 1
+        }
+    }
+
+    private mutating func skipValue(_ json: Span<UInt8>, depth: Int) throws(Failure) {
+        guard depth <= Self.maximumDepth else { throw failure("nested too deep") }
+        switch peek(json) {
+        case UInt8(ascii: "\""): _ = try string(json)
+        case UInt8(ascii: "t"): try word("true", json)
+        case UInt8(ascii: "f"): try word("false", json)
+        case UInt8(ascii: "n"): try word("null", json)
+        case UInt8(ascii: "{"):
+            position += 1
+            var isFirst = true
+            while try nextName(json, isFirst: isFirst) != nil {
+                isFirst = false
+                try skipValue(json, depth: depth + 1)
+            }
+        case UInt8(ascii: "["):
+            position += 1
+            var isFirst = true
+            while !take(UInt8(ascii: "]"), json) {
+                if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two elements") }
+                isFirst = false
+                try skipValue(json, depth: depth + 1)
+            }
+        default: try number(json)
+        }
+    }
+
+    private mutating func number(_ json: Span<UInt8>) throws(Failure) {
+        if position < json.count, json[position] == UInt8(ascii: "-") { position += 1 }
+        if position < json.count, json[position] == UInt8(ascii: "0") {
+            position += 1
+        } else {
+            try digits(json)
+        }
+        if position < json.count, json[position] == UInt8(ascii: ".") {
+            position += 1
+            try digits(json)
+        }
+        if position < json.count, json[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < json.count, json[position] == UInt8(ascii: "+") || json[position] == UInt8(ascii: "-") {
+                position += 1
+            }
+            try digits(json)
+        }
+    }
+
+    private mutating func digits(_ json: Span<UInt8>) throws(Failure) {
+        let start = position
+        while position < json.count, case UInt8(ascii: "0")...UInt8(ascii: "9") = json[position] { position += 1 }
+        if position == start { throw failure("a value is none that JSON knows") }
+    }
+
+    /// Reads an escape, and both halves of one that is a pair of surrogates.
+    private mutating func escape(_ json: Span<UInt8>) throws(Failure) {
+        guard position + 1 < json.count else { throw failure("a string does not end") }
+        switch json[position + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"),
+            UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 2
+        case UInt8(ascii: "u"):
+            guard let first = JSONText.hexadecimal(json, at: position + 2) else {
+                throw failure("an escape is not four hexadecimal digits")
+            }
+            if !UTF16.isSurrogate(first) {
+                position += 6
+                return
+            }
+            guard UTF16.isLeadSurrogate(first), position + 7 < json.count, json[position + 6] == UInt8(ascii: "\\"),
+                json[position + 7] == UInt8(ascii: "u"), let second = JSONText.hexadecimal(json, at: position + 8),
+                UTF16.isTrailSurrogate(second)
+            else { throw failure("a surrogate stands alone") }
+            position += 12
+        default: throw failure("an escape is none that JSON knows")
+        }
+    }
+
+    /// Reads a character of two to four bytes of UTF-8 (the table of RFC 3629, section 4).
+    private mutating func character(_ json: Span<UInt8>) throws(Failure) {
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        let length: Int
+        switch json[position] {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: length = 4
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: throw failure("a string is not UTF-8")
+        }
+        guard position + length <= json.count, second.contains(json[position + 1]) else {
+            throw failure("a string is not UTF-8")
+        }
+        for index in position + 2..<position + length where json[index] & 0xC0 != 0x80 {
+            throw failure("a string is not UTF-8")
+        }
+        position += length
+    }
+}
+
+/// The characters behind the escapes of a JSON string that ``FlatJSONScanner`` has checked.
+enum JSONText {
+    /// The string's characters in UTF-8.
+    static func unescaped(_ token: FlatJSONScanner.StringToken, of json: Span<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(token.range.count)
+        var index = token.range.lowerBound
+        while index < token.range.upperBound {
+            let byte = json[index]
+            guard byte == UInt8(ascii: "\\"), index + 1 < token.range.upperBound else {
+                text.append(byte)
+                index += 1
+                continue
+            }
+            index += 2
+            switch json[index - 1] {
+            case UInt8(ascii: "b"): text.append(0x08)
+            case UInt8(ascii: "f"): text.append(0x0C)
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "u"): index = appendUnicode(json, at: index, to: &text)
+            case let other: text.append(other)
+            }
+        }
+        return text
+    }
+
+    /// The four hexadecimal digits at an index, or nil if there are none.
+    static func hexadecimal(_ json: Span<UInt8>, at index: Int) -> UInt16? {
+        guard index + 4 <= json.count else { return nil }
+        var value: UInt16 = 0
+        for index in index..<index + 4 {
+            guard let digit = json[index].hexadecimalDigit else { return nil }
+            value = value << 4 | UInt16(digit)
+        }
+        return value
+    }
+
+    /// Appends the character whose four digits stand at an index, and gives the index behind it.
+    private static func appendUnicode(_ json: Span<UInt8>, at index: Int, to text: inout [UInt8]) -> Int {
+        var units = [hexadecimal(json, at: index) ?? 0xFFFD]
+        var end = index + 4
+        if UTF16.isLeadSurrogate(units[0]), let second = hexadecimal(json, at: index + 6) {
+            units.append(second)
+            end += 6
+        }
+        text.append(contentsOf: String(decoding: units, as: UTF16.self).utf8)
+        return end
+    }
+}
+
+extension UInt8 {
+    /// The value of this hexadecimal digit in ASCII, in either case.
+    var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import StoreWire
+
+/// The body of `POST /verifyReceipt`: a JSON object with `receipt-data`, `password` and `exclude-old-transactions`
+/// (Apple's "requestBody"). Its content type does not matter, unknown members are passed over.
+public struct VerifyReceiptRequest: Sendable, Equatable {
+    /// `receipt-data`, decoded: a PKCS#7 app receipt or an iOS 6 transaction receipt; ``ReceiptKind`` tells which.
+    public var receiptData: [UInt8]
+    /// `password`, the app's shared secret. Never to be logged.
+    public var password: String?
+    /// `exclude-old-transactions`; false when left out.
+    public var excludeOldTransactions: Bool
+
+    public init(receiptData: [UInt8], password: String?, excludeOldTransactions: Bool) {
+        self.receiptData = receiptData
+        self.password = password
+        self.excludeOldTransactions = excludeOldTransactions
+    }
+
+    /// The longest `password`, in bytes; Apple's are 32 hexadecimal digits.
+    public static let maximumPassword = 1_024
+
+    /// Why a body is no request.
+    public struct Failure: Error, Sendable, Equatable {
+        public enum Code: Sendable, Equatable {
+            /// Not a JSON object, or one that gives a member of the request twice (21000).
+            case notJSON
+            /// JSON, but its members are missing, of another type, too long or not Base64 (21002).
+            case malformedReceipt
+        }
+
+        public var code: Code
+        /// For the log; holds nothing of the body but names and offsets.
+        public var detail: String
+
+        public init(_ code: Code, _ detail: String) {
+            self.code = code
+            self.detail = detail
+        }
+
+        /// What ``VerifyReceiptStatus`` makes the answer's number of.
+        public var outcome: VerificationOutcome {
+            switch code {
+            case .notJSON: .notJSON
+            case .malformedReceipt: .malformedReceipt
+            }
+        }
+    }
+
+    /// Reads a body.
+    public init(body: [UInt8]) throws(Failure) {
+        try self.init(body: body.span)
+    }
+
+    /// Reads a body in one pass; the receipt is decoded on the way. Bodies over ``StoreLimits/verifyReceiptRequest``
+    /// bytes are refused.
+    public init(body: Span<UInt8>) throws(Failure) {
+        guard body.count <= StoreLimits.verifyReceiptRequest else {
+            throw Failure(.malformedReceipt, "the body is over \(StoreLimits.verifyReceiptRequest) bytes")
+        }
+        var reader = VerifyReceiptRequestReader()
+        do throws(FlatJSONScanner.Failure) {
+            try reader.read(body)
+        } catch {
+            throw Failure(.notJSON, "at byte \(error.offset): \(error.reason)")
+        }
+        if let complaint = reader.complaint { throw Failure(.malformedReceipt, complaint) }
+        guard let receiptData = reader.receiptData else { throw Failure(.malformedReceipt, "receipt-data is missing") }
+        self.init(
+            receiptData: receiptData, password: reader.password,
+            excludeOldTransactions: reader.excludeOldTransactions ?? false
+        )
+    }
+
+    /// The body that a client sends, with Apple's names.
+    public var body: [UInt8] {
+        var json = JSONBytes(capacity: receiptData.count / 3 * 4 + 160)
+        json.beginObject()
+        json.member("receipt-data", base64: receiptData)
+        if let password { json.member("password", password) }
+        if excludeOldTransactions { json.member("exclude-old-transactions", true) }
+        json.endObject()
+        return json.bytes
+    }
+}
+
+/// Collects the members of a request. A wrong member is only noted until the whole body has been seen to be JSON, which
+/// comes first.
+private struct VerifyReceiptRequestReader {
+    private(set) var receiptData: [UInt8]?
+    private(set) var password: String?
+    private(set) var excludeOldTransactions: Bool?
+    private(set) var complaint: String?
+    private var seen: Set<Member> = []
+    private var scanner = FlatJSONScanner()
+
+    private enum Member: String {
+        case receiptData = "receipt-data"
+        case password
+        case excludeOldTransactions = "exclude-old-transactions"
+    }
+
+    mutating func read(_ json: Span<UInt8>) throws(FlatJSONScanner.Failure) {
+        try scanner.beginObject(json)
+        var isFirst = true
+        while let name = try scanner.nextName(json, isFirst: isFirst) {
+            isFirst = false
+            guard let member = member(name, json) else {
+                try scanner.skipValue(json)
+                continue
+            }
+            guard seen.insert(member).inserted else {
+                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.rawValue) stands twice")
+            }
+            switch member {
+            case .receiptData: try readReceiptData(json)
+            case .password: try readPassword(json)
+            case .excludeOldTransactions:
+                var isOther = false
+                excludeOldTransactions = try scanner.flag(json) { isOther = true }
+                if isOther { complaint = "exclude-old-transactions is neither true nor false" }
+            }
+        }
+        try scanner.end(json)
+    }
+
+    private func member(_ name: FlatJSONScanner.StringToken, _ json: Span<UInt8>) -> Member? {
+        // No name of a member is longer, even if every character of it were escaped.
+        guard name.range.count <= 6 * 24 else { return nil }
+        return Member(rawValue: String(decoding: JSONText.unescaped(name, of: json), as: UTF8.self))
+    }
+
+    private mutating func readReceiptData(_ json: Span<UInt8>) throws(FlatJSONScanner.Failure) {
+        guard scanner.peek(json) == UInt8(ascii: "\"") else {
+            complaint = "receipt-data is not a string"
+            return try scanner.skipValue(json)
+        }
+        // Nearly always the string is Base64 up to its closing mark, and then it need not be gone through twice.
+        let (bytes, end) = Base64.decodedPrefix(json, from: scanner.position + 1)
+        if end < json.count, json[end] == UInt8(ascii: "\"") {
+            scanner.move(behindClosingMarkAt: end)
+            receiptData = bytes
+        } else {
+            let token = try scanner.string(json)
+            let text = JSONText.unescaped(token, of: json)
+            receiptData = Base64.decoded(text.span)
+        }
+        if receiptData == nil { complaint = "receipt-data is not Base64" }
+        if receiptData?.isEmpty == true { complaint = "receipt-data is empty" }
+    }
+
+    private mutating func readPassword(_ json: Span<UInt8>) throws(FlatJSONScanner.Failure) {
+        guard scanner.peek(json) == UInt8(ascii: "\"") else {
+            var isOther = false
+            if try scanner.flag(json, other: { isOther = true }) != nil { isOther = true }
+            if isOther { complaint = "password is not a string" }
+            return
+        }
+        let token = try scanner.string(json)
+        let text = JSONText.unescaped(token, of: json)
+        guard text.count <= VerifyReceiptRequest.maximumPassword else {
+            complaint = "password is over \(VerifyReceiptRequest.maximumPassword) bytes"
+            return
+        }
+        password = String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import HTTPSupport
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Store
+import StoreReceipts
+import StoreWire
+import UnixSignals
+
+/// Both stores, their control port and everything that they keep, put together once.
+public struct StoreApplication: Sendable {
+    public let configuration: StoreServerConfiguration
+    public let sandbox: Store
+    public let production: Store
+    public let apps: AppRegistry
+    public let catalog: CurrentCatalog
+    /// What is to be said of the catalog files, such as a bundle identifier that was derived.
+    public let catalogNotes: [String]
+    public let authority: CertificateAuthority
+
+    private let directory: DataDirectory
+    private let databases: StoreDatabases
+    private let watcher: CatalogWatcher
+    private let now: @Sendable () -> Date
+    private let logger: Logger
+
+    /// Opens the data directory, the databases and the catalog; makes the keys and the sandbox tester on the first start.
+    /// - Parameters:
+    ///   - now: the machine's clock.
+    /// - Throws: ``StoreServerError``, ``CatalogError``, a database's error, ``ReceiptAuthorityError``.
+    public static func open(
+        _ configuration: StoreServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
+    ) async throws -> StoreApplication {
+        guard configuration.isLoopback || configuration.adminToken != nil else {
+            throw StoreServerError(
+                .unsafeControlPort,
+                "The control port is open to other machines with --host \(configuration.host). Set an admin token of your own first "
+                    + "(CORNERSTORE_ADMIN_TOKEN).")
+        }
+        // The watcher is made first, so that a change while the files are read is seen later.
+        let watcher = CatalogWatcher(files: configuration.catalogFiles)
+        let (catalog, notes) = try Catalog.load(files: configuration.catalogFiles)
+        let directory = try DataDirectory(configuration.dataDirectory)
+        async let authority = CertificateAuthority.open(directory: try directory.makeFolder("authority"), at: now())
+        let folder = try directory.makeFolder("databases")
+        let databases = try await StoreDatabases.open(
+            configuration.databaseURL.map { .postgresql(url: $0) } ?? .folder(folder), logger: logger)
+        let apps = try await AppRegistry.open(databases)
+        let current = CurrentCatalog(catalog)
+        let signing = try await authority
+        // An iOS 6 receipt carries its leaf alone.
+        let intermediates = StoreEnvironment.allCases.compactMap { signing.receiptSigner(for: $0).certificates.dropFirst().first }
+        let verifier = try ReceiptVerifier(roots: [signing.receiptRoot], intermediates: intermediates)
+        func store(_ environment: StoreEnvironment) async throws -> Store {
+            try await Store.open(
+                environment, databases: databases, apps: apps, catalog: current, signer: signing.receiptSigner(for: environment),
+                verifier: verifier, node: configuration.node, realTime: now, processor: nil)
+        }
+        let application = StoreApplication(
+            configuration: configuration, sandbox: try await store(.sandbox),
+            production: try await store(.production), apps: apps, catalog: current, catalogNotes: notes,
+            authority: signing, directory: directory, databases: databases, watcher: watcher, now: now, logger: logger)
+        try await application.register(catalog)
+        try await application.prepareDirectory()
+        return application
+    }
+
+    /// Gives new apps their numbers and secrets, and writes the secrets for the operator.
+    private func register(_ catalog: Catalog) async throws {
+        let milliseconds = Int64(now().timeIntervalSince1970 * 1000)
+        try await apps.register(catalog.apps.map(\.bundleID), at: milliseconds)
+        let secrets = Dictionary(uniqueKeysWithValues: apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) })
+        try directory.write(Self.json(secrets), to: "shared-secrets.json", isSecret: true)
+    }
+
+    /// Writes the public roots, and makes the tester when no account is there.
+    private func prepareDirectory() async throws {
+        _ = try directory.makeFolder("roots")
+        try directory.write(authority.receiptRoot, to: "roots/receipt-root.der", isSecret: false)
+        try directory.write(authority.jwsRoot, to: "roots/jws-root.der", isSecret: false)
+        guard SandboxTester.read(from: directory.url) == nil else { return }
+        var generator = SystemRandomNumberGenerator()
+        let password = (0..<4).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 36) }.joined(separator: "-")
+        var tester = SandboxTester(email: "tester@sandbox.example", password: password)
+        // A database that was used before knows that address, but the password was in another data directory.
+        if try await sandbox.accounts.account(email: tester.email) != nil {
+            tester.email = "tester-\(password.prefix(6))@sandbox.example"
+        }
+        _ = try await sandbox.accounts.create(
+            NewAccount(email: tester.email, password: tester.password, storefront: "USA"), at: sandbox.clock.milliseconds)
+        try directory.write(Self.json(tester), to: SandboxTester.fileName, isSecret: true)
+    }
+
+    private static func json(_ value: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value)
+    }
+
+    // MARK: Running
+
+    /// Serves until the task is cancelled or the process is told to stop, then finishes what is under way.
+    /// - Parameters:
+    ///   - gracefulShutdownSignals: what tells the process to stop.
+    ///   - onReady: called once all three ports answer, after `addresses.json` was written.
+    /// - Throws: ``StoreServerError`` when a port cannot be had.
+    public func run(
+        gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (Addresses) async -> Void
+    ) async throws {
+        let ready = ReadyPorts { addresses in
+            try? directory.write(Self.json(addresses), to: Addresses.fileName, isSecret: false)
+            await onReady(addresses)
+        }
+        let services: [any Service] = [
+            server(.control, StoreRouters.controlRouter([sandbox, production], apps: apps, catalog: catalog, adminToken: configuration.adminToken), ready),
+            server(.sandbox, StoreRouters.protocolRouter(sandbox), ready),
+            server(.production, StoreRouters.protocolRouter(production), ready),
+            CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) },
+        ]
+        do {
+            try await ServiceGroup(
+                configuration: .init(
+                    services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals, logger: logger)
+            ).run()
+        } catch let error as IOError {
+            await close()
+            throw StoreServerError(
+                .portUnavailable,
+                "A port cannot be opened on \(configuration.host): \(error.reasonDescription). Is another server running? Give other ports, "
+                    + "or 0 for any free one.")
+        }
+        await close()
+    }
+
+    /// Closes the databases after what is queued.
+    public func close() async {
+        try? FileManager.default.removeItem(at: directory.path(Addresses.fileName))
+        await databases.close()
+    }
+
+    private func server(
+        _ port: ReadyPorts.Port, _ router: Router<BasicRequestContext>, _ ready: ReadyPorts
+    ) -> some Service {
+        let number =
+            switch port {
+            case .control: configuration.controlPort
+            case .sandbox: configuration.sandboxPort
+            case .production: configuration.productionPort
+            }
+        let host = configuration.host
+        return Application(
+            router: router, server: ServerLimits.server, configuration: .init(address: .hostname(host, port: number)),
+            onServerRunning: { channel in await ready.opened(port, host: host, number: channel.localAddress?.port ?? number) },
+            logger: logger)
+    }
+}
+
+extension IOError {
+    /// The system's words for it.
+    fileprivate var reasonDescription: String { String(cString: strerror(errnoCode)) }
+}
+
+/// Collects the ports as they open, and tells when all have.
+private actor ReadyPorts {
+    enum Port: Sendable {
+        case control
+        case sandbox
+        case production
+    }
+
+    private var open: [Port: String] = [:]
+    private let whenAll: @Sendable (Addresses) async -> Void
+
+    init(_ whenAll: @escaping @Sendable (Addresses) async -> Void) { self.whenAll = whenAll }
+
+    func opened(_ port: Port, host: String, number: Int) async {
+        // An address that listens everywhere is not one to connect to.
+        let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
+        open[port] = "http://\(name):\(number)"
+        guard let control = open[.control], let sandbox = open[.sandbox], let production = open[.production] else { return }
+        await whenAll(Addresses(control: control, sandbox: sandbox, production: production))
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Store
+
+/// How a store server is started.
+public struct StoreServerConfiguration: Sendable {
+    /// Everything that the server keeps, mode 0700.
+    public var dataDirectory: URL
+    public var catalogFiles: [CatalogFile]
+    /// Where to listen; loopback unless told otherwise.
+    public var host: String
+    /// 0 takes any free port.
+    public var controlPort: Int
+    public var sandboxPort: Int
+    public var productionPort: Int
+    /// `postgres://…`, or nil for SQLite in the data directory.
+    public var databaseURL: String?
+    /// Required of every request to the control port when it is not on loopback.
+    public var adminToken: String?
+    /// This process's number in transaction ids, 0 to 63.
+    public var node: Int
+
+    public init(
+        dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400, sandboxPort: Int = 8401,
+        productionPort: Int = 8402, databaseURL: String? = nil, adminToken: String? = nil, node: Int = 0
+    ) {
+        self.dataDirectory = dataDirectory
+        self.catalogFiles = catalogFiles
+        self.host = host
+        self.controlPort = controlPort
+        self.sandboxPort = sandboxPort
+        self.productionPort = productionPort
+        self.databaseURL = databaseURL
+        self.adminToken = adminToken
+        self.node = node
+    }
+
+    /// Whether ``host`` is this machine only.
+    public var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+}
+
+/// Why the server did not start.
+public struct StoreServerError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        case dataDirectoryInUse
+        case dataDirectoryUnusable
+        case portUnavailable
+        case unsafeControlPort
+    }
+
+    public var code: Code
+    public var detail: String
+
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    public var description: String { detail }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import Store
+import StoreWire
+
+/// The operator's side: moves clocks, orders faults, keeps accounts, and looks into the ledger. Never on a protocol port.
+struct ControlController: Sendable {
+    let stores: [StoreEnvironment: Store]
+    let apps: AppRegistry
+    let catalog: CurrentCatalog
+    private static let bodyLimit = 64 << 10
+
+    private typealias Handler = @Sendable (Store, Request, StoreRequestContext) async throws -> Response
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        router.get("/health") { _, _ in
+            for store in stores.values { try await store.check() }
+            return try Response.json(["status": "ok"])
+        }
+        router.get("\(ControlAPI.prefix)/apps") { _, _ in try Response.json(listApps()) }
+        on(router, .get, "clock") { store, _, _ in try Response.json(clock(of: store)) }
+        on(router, .put, "clock", changeClock)
+        on(router, .get, "faults") { store, _, _ in try Response.json(store.faults.ordered.map(ControlAPI.Fault.init)) }
+        on(router, .post, "faults", orderFault)
+        on(router, .delete, "faults") { store, _, _ in
+            store.faults.clear()
+            return Response(status: .noContent)
+        }
+        on(router, .get, "payment-rules", listRules)
+        on(router, .post, "payment-rules", addRule)
+        on(router, .delete, "payment-rules") { store, _, _ in
+            try await store.payments.removeRules()
+            return Response(status: .noContent)
+        }
+        on(router, .get, "accounts", listAccounts)
+        on(router, .post, "accounts", createAccount)
+        on(router, .patch, "accounts/{email}", changeAccount)
+        on(router, .get, "transactions", listTransactions)
+        on(router, .get, "pending-purchases", listPending)
+        on(router, .post, "pending-purchases/{key}/approve") { store, _, context in
+            try Response.json(try await store.approve(try Self.key(context)))
+        }
+        on(router, .post, "pending-purchases/{key}/decline") { store, _, context in
+            try await store.decline(try Self.key(context))
+            return Response(status: .noContent)
+        }
+    }
+
+    private func on(_ router: Router<StoreRequestContext>, _ method: HTTPRequest.Method, _ path: String, _ handler: @escaping Handler) {
+        router.on("\(ControlAPI.prefix)/{environment}/\(path)", method: method) { request, context in
+            guard let environment = context.parameters.get("environment").flatMap(StoreEnvironment.init(name:)),
+                let store = stores[environment]
+            else {
+                throw HTTPProblem(.notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
+            }
+            return try await handler(store, request, context)
+        }
+    }
+
+    private func listApps() -> [ControlAPI.App] {
+        let catalog = catalog.value
+        return apps.all.map { record in
+            let app = catalog.app(record.bundleID)
+            return ControlAPI.App(
+                bundleId: record.bundleID.rawValue, name: app?.name, appId: record.appID, sharedSecret: record.sharedSecret,
+                isInCatalog: app != nil, productIds: app?.products.map(\.productID.rawValue) ?? [])
+        }
+    }
+
+    // MARK: The clock
+
+    private func clock(of store: Store) -> ControlAPI.Clock {
+        let now = store.clock.milliseconds
+        let isFrozen = if case .frozen = store.clock.current { true } else { false }
+        return ControlAPI.Clock(
+            now: ControlAPI.text(now), milliseconds: now, frozen: isFrozen, offset: now - store.clock.realMilliseconds)
+    }
+
+    @Sendable private func changeClock(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let change = try await request.decodeJSON(ControlAPI.ClockChange.self, upTo: Self.bodyLimit)
+        let instant = try change.set.map { text in
+            guard let instant = ControlAPI.milliseconds(text) else {
+                throw StoreError(.invalidRequest, "“set” is not an ISO 8601 date such as 2026-01-31T12:00:00Z.")
+            }
+            return instant
+        }
+        try await store.changeClock { clock in
+            if change.reset == true { clock.reset() }
+            if let freeze = change.freeze { freeze ? clock.freeze() : clock.resume() }
+            if let instant { try clock.set(to: instant) }
+            if let advance = change.advance { try clock.advance(by: advance) }
+        }
+        return try .json(clock(of: store))
+    }
+
+    // MARK: Faults and payment rules
+
+    @Sendable private func orderFault(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let order = try await request.decodeJSON(ControlAPI.Fault.self, upTo: Self.bodyLimit)
+        guard let operation = Faults.Operation(rawValue: order.operation) else {
+            let known = Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")
+            throw StoreError(.invalidRequest, "“operation” is one of \(known).")
+        }
+        try store.faults.order(Faults.Fault(operation: operation, status: order.status, remaining: order.count))
+        return try .json(store.faults.ordered.map(ControlAPI.Fault.init), status: .created)
+    }
+
+    @Sendable private func listRules(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        try .json(
+            store.payments.declineRules.map { rule in
+                ControlAPI.PaymentRule(
+                    name: rule.ruleID, account: rule.accountID?.rawValue, productId: rule.productID?.rawValue,
+                    minimumAmount: rule.minimumAmount, count: rule.remaining)
+            })
+    }
+
+    @Sendable private func addRule(_ store: Store, _ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let rule = try await request.decodeJSON(ControlAPI.PaymentRule.self, upTo: Self.bodyLimit)
+        let account = try await existing(rule.account, at: store)
+        try await store.payments.setRule(
+            DeclineRule(
+                ruleID: rule.name, accountID: account?.accountID, productID: rule.productId.map { ProductID($0) },
+                minimumAmount: rule.minimumAmount, remaining: rule.count))
+        return Response(status: .created)
+    }
+
+    // MARK: Accounts
+
+    @Sendable private func listAccounts(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let query = request.uri.queryParameters
+        let page = try await store.accounts.list(after: query["after"].map { String($0) }, limit: 200)
+        return try .json(page.map(ControlAPI.Account.init))
+    }
+
+    @Sendable private func createAccount(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let new = try await request.decodeJSON(ControlAPI.NewAccount.self, upTo: Self.bodyLimit)
+        let account = try await store.accounts.create(
+            NewAccount(
+                email: new.email, password: new.password, storefront: new.storefront ?? "USA",
+                paymentsAllowed: new.paymentsAllowed ?? true, asksToBuy: new.asksToBuy ?? false),
+            at: store.clock.milliseconds)
+        return try .json(ControlAPI.Account(account), status: .created)
+    }
+
+    @Sendable private func changeAccount(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
+        guard let account = try await existing(context.parameters.get("email") ?? "", at: store) else {
+            throw StoreError(.invalidRequest, "An e-mail address is needed.")
+        }
+        let changed = try await store.accounts.change(
+            account.accountID,
+            AccountChange(
+                storefront: change.storefront, paymentsAllowed: change.paymentsAllowed, asksToBuy: change.asksToBuy,
+                isLocked: change.locked))
+        return try .json(ControlAPI.Account(changed))
+    }
+
+    /// The account of an e-mail address that was given; nil when none was.
+    private func existing(_ email: String?, at store: Store) async throws -> Account? {
+        guard let email else { return nil }
+        guard let account = try await store.accounts.account(email: email) else {
+            throw HTTPProblem(
+                .notFound, code: "not_found", message: "There is no account of that e-mail address in \(store.environment.name).")
+        }
+        return account
+    }
+
+    // MARK: The ledger
+
+    @Sendable private func listTransactions(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let query = request.uri.queryParameters
+        let account = try await existing(query["account"].map { String($0) }, at: store)
+        let before = try query["before"].map { text in
+            guard let id = TransactionID(text) else { throw StoreError(.invalidRequest, "“before” is not a transaction id.") }
+            return id
+        }
+        let page = try await store.transactions(
+            before: before, bundleID: query["bundle"].map { BundleID(String($0)) }, accountID: account?.accountID,
+            limit: query["limit"].flatMap { Int($0) } ?? 50)
+        return try .json(page.map(ControlAPI.Transaction.init))
+    }
+
+    @Sendable private func listPending(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        try .json(
+            try await store.pendingPurchases().map { purchase in
+                ControlAPI.PendingPurchase(
+                    key: purchase.idempotencyKey, accountId: purchase.accountID.rawValue, bundleId: purchase.bundleID.rawValue,
+                    productId: purchase.productID.rawValue, quantity: purchase.quantity,
+                    createdDate: ControlAPI.text(purchase.createdAt))
+            })
+    }
+
+    private static func key(_ context: StoreRequestContext) throws -> UUID {
+        guard let key = context.parameters.get("key").flatMap(UUID.init(uuidString:)) else {
+            throw StoreError(.invalidRequest, "The key of a purchase is a UUID.")
+        }
+        return key
+    }
+}
+
+extension ControlAPI.Fault {
+    init(_ fault: Faults.Fault) {
+        self.init(operation: fault.operation.rawValue, status: fault.status, count: fault.remaining)
+    }
+}
+
+extension ControlAPI.Account {
+    init(_ account: Account) {
+        self.init(
+            accountId: account.accountID.rawValue, email: account.email, storefront: account.storefront,
+            paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked)
+    }
+}
+
+extension ControlAPI.Transaction {
+    init(_ transaction: Transaction) {
+        self.init(
+            transactionId: transaction.transactionID.description,
+            originalTransactionId: transaction.originalTransactionID.description, accountId: transaction.accountID.rawValue,
+            bundleId: transaction.bundleID.rawValue, productId: transaction.productID.rawValue, kind: transaction.kind.rawValue,
+            quantity: transaction.quantity, price: transaction.price.decimal, currency: transaction.price.currency,
+            purchaseDate: ControlAPI.text(transaction.purchaseDate), expiresDate: transaction.expiresDate.map(ControlAPI.text),
+            finishedDate: transaction.finishedAt.map(ControlAPI.text), revocationDate: transaction.revokedAt.map(ControlAPI.text))
+    }
+}

@@ -1,0 +1,38 @@
+import Crypto
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+
+/// Keeps web pages and strangers off the control port: the request must name a loopback host (a page that resolves its own name to 127.0.0.1 does
+/// not), bodies must be announced as JSON (which a page may not send to another origin unasked), and where there is an admin token it must be
+/// shown.
+struct ControlGuardMiddleware: RouterMiddleware {
+    typealias Context = StoreRequestContext
+
+    let adminToken: String?
+
+    func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        if let adminToken {
+            // Digests of equal length compare in constant time.
+            let shown = SHA256.hash(data: Array((request.bearerToken ?? "").utf8))
+            guard shown == SHA256.hash(data: Array(adminToken.utf8)) else {
+                throw HTTPProblem(.unauthorized, code: "not_signed_in", message: "The control port needs the admin token.")
+            }
+        } else {
+            let host = (request.head.authority ?? "").lowercased()
+            let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+            guard ["127.0.0.1", "localhost", "[::1]"].contains(String(name)) else {
+                throw HTTPProblem(.forbidden, code: "forbidden", message: "The control port answers on loopback only.")
+            }
+        }
+        if [.post, .put, .patch].contains(request.method), request.headers[.contentLength].map({ $0 != "0" }) ?? true {
+            guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
+                throw HTTPProblem(
+                    .unsupportedMediaType, code: "invalid_request", message: "Send Content-Type: application/json.")
+            }
+        }
+        return try await next(request, context)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import StoreWire
+
+/// The device's side of one store. Each handler authenticates, decodes, calls one function and encodes.
+struct DeviceController: Sendable {
+    let store: Store
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        let routes: [(StoreRoute, @Sendable (Request, StoreRequestContext) async throws -> Response)] = [
+            (.signIn, signIn), (.signOut, signOut), (.account, account), (.products, products), (.purchases, purchase),
+            (.unfinishedTransactions("", after: nil), unfinished), (.finish(.any), finish), (.appReceipt, appReceipt),
+            (.transactionReceipt(.any), transactionReceipt),
+        ]
+        for (route, handler) in routes {
+            router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
+        }
+    }
+
+    // MARK: The account
+
+    @Sendable private func signIn(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.signIn)
+        let body = try await request.decodeJSON(SignInRequest.self, upTo: 16 << 10)
+        let (token, account) = try await store.accounts.signIn(body, at: store.clock.milliseconds)
+        return try .json(SignInResponse(token: token, account: store.description(of: account)))
+    }
+
+    @Sendable private func signOut(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        if let token = request.bearerToken { try await store.accounts.signOut(token: String(token)) }
+        return Response(status: .noContent)
+    }
+
+    @Sendable private func account(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try .json(store.description(of: try await signedIn(request)))
+    }
+
+    // MARK: Products and purchases
+
+    @Sendable private func products(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.products)
+        let body = try await request.decodeJSON(ProductsRequest.self, upTo: StoreLimits.deviceRequest)
+        // Prices can be read by anyone; an account only decides the storefront. A stale token is no reason to hide them.
+        let account = request.bearerToken == nil ? nil : try? await signedIn(request)
+        return try .json(store.products(body, for: account))
+    }
+
+    @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.purchases)
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(PurchaseRequest.self, upTo: 16 << 10)
+        return try .json(try await store.purchase(body, by: account))
+    }
+
+    // MARK: Transactions
+
+    @Sendable private func unfinished(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let query = request.uri.queryParameters
+        guard let bundleID = query["bundle"] else {
+            throw HTTPProblem(.badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query needs “bundle”.")
+        }
+        let after = try query["after"].map { try Self.transactionID($0) }
+        return try .json(
+            try await store.unfinishedTransactions(of: account, in: BundleID(String(bundleID)), after: after))
+    }
+
+    @Sendable private func finish(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.finish)
+        let account = try await signedIn(request)
+        try await store.finish(try Self.transactionID(context), of: account)
+        return Response(status: .noContent)
+    }
+
+    // MARK: Receipts
+
+    @Sendable private func appReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.receipts)
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(AppReceiptRequest.self, upTo: 16 << 10)
+        return Self.bytes(try await store.appReceipt(body, for: account))
+    }
+
+    @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.receipts)
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(TransactionReceiptRequest.self, upTo: 16 << 10)
+        return Self.bytes(try await store.transactionReceipt(try Self.transactionID(context), body, for: account))
+    }
+
+    // MARK: What they share
+
+    private func signedIn(_ request: Request) async throws -> Account {
+        guard let token = request.bearerToken else { throw StoreError(.notSignedIn, "Sign in first.") }
+        return try await store.accounts.account(token: token)
+    }
+
+    private func fail(_ operation: Faults.Operation) throws {
+        guard let fault = store.faults.next(operation) else { return }
+        throw HTTPProblem(
+            HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue, message: "This failure was ordered.")
+    }
+
+    private static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {
+        try transactionID(context.parameters.get("id") ?? "")
+    }
+
+    private static func transactionID(_ text: some StringProtocol) throws -> TransactionID {
+        guard let id = TransactionID(text) else {
+            throw HTTPProblem(.badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")
+        }
+        return id
+    }
+
+    private static func bytes(_ bytes: [UInt8]) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/octet-stream"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+extension TransactionID {
+    /// Stands for any id where only a route's template is wanted.
+    fileprivate static var any: TransactionID { TransactionID(rawValue: 1) }
+}
+
+extension HTTPRequest.Method {
+    init(_ method: StoreRoute.Method) {
+        self =
+            switch method {
+            case .get: .get
+            case .post: .post
+            case .delete: .delete
+            }
+    }
+}

@@ -1,0 +1,4 @@
+import Hummingbird
+
+/// What a request of this server carries.
+typealias StoreRequestContext = BasicRequestContext

@@ -1,0 +1,29 @@
+import HTTPSupport
+import HTTPTypes
+import Store
+import StoreWire
+
+extension HTTPProblem {
+    /// The store's errors as HTTP: the one place where a reason becomes a status.
+    static func store(_ error: any Error) -> HTTPProblem? {
+        switch error {
+        case let error as StoreError:
+            return HTTPProblem(status(of: error.code), code: error.code.rawValue, message: error.detail)
+        default:
+            return StoreError(databaseError: error).flatMap(store)
+        }
+    }
+
+    private static func status(of code: WireError.Code) -> HTTPResponse.Status {
+        switch code {
+        case .notSignedIn, .wrongPassword: .unauthorized
+        case .accountLocked: .forbidden
+        case .unknownApp, .productNotAvailable, .unknownTransaction: .notFound
+        case .tooLarge: .contentTooLarge
+        case .idempotencyKeyReused, .wrongState: .conflict
+        case .unavailable: .serviceUnavailable
+        case .internalError: .internalServerError
+        default: .badRequest
+        }
+    }
+}

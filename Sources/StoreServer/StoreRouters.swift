@@ -1,0 +1,29 @@
+import HTTPSupport
+import Hummingbird
+import Store
+import StoreWire
+
+/// The routers of the three ports.
+public enum StoreRouters {
+    /// What devices and merchants speak to: one environment's protocol port.
+    public static func protocolRouter(_ store: Store) -> Router<BasicRequestContext> {
+        let router = Router(context: StoreRequestContext.self)
+        router.add(middleware: ProblemMiddleware(HTTPProblem.store))
+        DeviceController(store: store).addRoutes(to: router)
+        VerifyReceiptController(store: store).addRoutes(to: router)
+        return router
+    }
+
+    /// What the operator speaks to.
+    /// - Parameter adminToken: required of every request when there is one.
+    public static func controlRouter(
+        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, adminToken: String?
+    ) -> Router<BasicRequestContext> {
+        let router = Router(context: StoreRequestContext.self)
+        router.add(middleware: ProblemMiddleware(HTTPProblem.store))
+        router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
+        let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
+        ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        return router
+    }
+}

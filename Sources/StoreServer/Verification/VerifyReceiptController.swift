@@ -1,0 +1,37 @@
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import StoreReceipts
+import StoreWire
+
+/// `verifyReceipt` as Apple's two hosts answer it: HTTP 200 whatever comes, the result in the body's `status`, and no interest in the request's
+/// content type.
+struct VerifyReceiptController: Sendable {
+    let store: Store
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        let path = RouterPath(StoreRoute.verifyReceipt.template)
+        router.on(path, method: .post, use: verify)
+        for method in [HTTPRequest.Method.get, .put, .delete, .patch, .head, .options] {
+            router.on(path, method: method) { _, _ in Self.response(store.answerToOtherMethods) }
+        }
+    }
+
+    @Sendable private func verify(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let body: ByteBuffer
+        do {
+            body = try await request.boundedBody(upTo: StoreLimits.verifyReceiptRequest)
+        } catch let problem as HTTPProblem where problem.status == .contentTooLarge {
+            return Self.response(store.answerToOversizedBody)
+        }
+        return Self.response(await store.verifyReceipt([UInt8](body.readableBytesView)))
+    }
+
+    private static func response(_ answer: VerifyReceiptResponse) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json;charset=UTF-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.json)))
+    }
+}

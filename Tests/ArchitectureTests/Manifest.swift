@@ -1,0 +1,57 @@
+/// What `Package.swift` says of its targets, read from its text: asking SwiftPM would wait for the very `swift test`
+/// that runs this.
+struct Manifest {
+    struct Target {
+        var name: String
+        var path: String?
+        var line: Int
+        var isTest: Bool
+        /// Names of targets and products.
+        var dependencies: [String]
+    }
+
+    let targets: [Target]
+
+    init(text: String) {
+        let declaration = /\.(target|executableTarget|testTarget|systemLibrary|macro|plugin)\(\s*name:\s*"([^"]+)"/
+        var found: [Target] = []
+        // A `.target(name:)` inside another one is a dependency.
+        var end = text.startIndex
+        for match in text.matches(of: declaration) where match.range.lowerBound >= end {
+            let body = Self.balanced(text[match.range.lowerBound...])
+            end = body.endIndex
+            found.append(
+                Target(
+                    name: String(match.2),
+                    path: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) },
+                    line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
+                    isTest: match.1 == "testTarget",
+                    dependencies: Self.dependencies(in: body)
+                )
+            )
+        }
+        targets = found
+    }
+
+    /// From the text's first opening parenthesis or bracket to the one that closes it.
+    private static func balanced(_ text: Substring) -> Substring {
+        var depth = 0
+        for index in text.indices {
+            switch text[index] {
+            case "(", "[": depth += 1
+            case ")", "]":
+                depth -= 1
+                if depth == 0 { return text[...index] }
+            default: break
+            }
+        }
+        return text
+    }
+
+    private static func dependencies(in body: Substring) -> [String] {
+        guard let start = body.firstMatch(of: /\bdependencies:\s*\[/) else { return [] }
+        let list = balanced(body[body.index(before: start.range.upperBound)...])
+        let entry = /\.(?:product|target|byName)\(\s*name:\s*"([^"]+)"[^)]*\)|"([^"]+)"/
+        return list.matches(of: entry).compactMap { ($0.1 ?? $0.2).map(String.init) }
+    }
+}

@@ -1,0 +1,94 @@
+import Database
+import TestSupport
+import Testing
+
+private let first = Migration(1, "accounts", ["CREATE TABLE account (id TEXT NOT NULL PRIMARY KEY)"])
+private let second = Migration(
+    2, "balances",
+    [
+        "ALTER TABLE account ADD COLUMN balance BIGINT NOT NULL DEFAULT 0", "INSERT INTO account (id) VALUES ('house')",
+    ])
+
+private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async throws -> [String] {
+    let database = try await Database.open(location, migrations: migrations, logger: .silent)
+    let result = await Result.of {
+        try await database.read { connection in
+            try connection.query("SELECT number, name FROM schema_migrations ORDER BY number")
+                .map { "\(try $0.int(0)) \(try $0.string(1))" }
+        }
+    }
+    await database.close()
+    return try result.get()
+}
+
+@Suite struct MigrationTests {
+    @Test(arguments: Backend.available) func missingStepsAreAppliedOnce(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            #expect(try await open(location, [first]) == ["1 accounts"])
+            #expect(try await open(location, [first, second]) == ["1 accounts", "2 balances"])
+            #expect(try await open(location, [first, second]) == ["1 accounts", "2 balances"])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aNewerDatabaseIsRefused(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            _ = try await open(location, [first, second])
+            let error = await expect(.newerSchema) { try await open(location, [first]) }
+            #expect(error?.detail.contains("migration 2") == true)
+            _ = try await open(location, [first, second])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aChangedStepIsRefused(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            _ = try await open(location, [first])
+            let changed = [
+                Migration(1, "accounts", ["CREATE TABLE account (id TEXT NOT NULL PRIMARY KEY )"]),
+                Migration(1, "customers", first.statements),
+                Migration(1, "accounts", first.statements + first.statements),
+            ]
+            for migration in changed {
+                await expect(.changedMigration) { try await open(location, [migration]) }
+                await expect(.changedMigration) { try await open(location, [migration, second]) }
+            }
+            #expect(try await open(location, [first]) == ["1 accounts"])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aDatabaseChangedByHandIsRefused(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            let database = try await Database.open(location, migrations: [first, second], logger: .silent)
+            try await database.write { try $0.execute("DELETE FROM schema_migrations WHERE number = 1") }
+            await database.close()
+            await expect(.changedMigration) { try await open(location, [first, second]) }
+        }
+    }
+
+    @Test(arguments: Backend.available) func aStepThatFailsLeavesNothing(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            let broken = Migration(2, "broken", second.statements + ["INSERT INTO account (id) VALUES ('house')"])
+            await expect(.uniqueViolation) { try await open(location, [first, broken]) }
+            #expect(try await open(location, [first]) == ["1 accounts"])
+            #expect(try await open(location, [first, second]) == ["1 accounts", "2 balances"])
+        }
+    }
+
+    @Test(arguments: Backend.available) func concurrentStartersAgree(backend: Backend) async throws {
+        try await backend.withLocation(connections: 1) { location in
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<6 {
+                    group.addTask { try await open(location, [first, second]) }
+                }
+                for try await applied in group { #expect(applied == ["1 accounts", "2 balances"]) }
+            }
+        }
+    }
+
+    @Test(arguments: [[2], [1, 1], [2, 1], [1, 3], [0, 1]]) func theListMustBeNumberedInOrder(numbers: [Int])
+        async throws
+    {
+        try await Backend.sqlite.withLocation { location async throws in
+            await expect(.invalidMigrations) { try await open(location, numbers.map { Migration($0, "step", []) }) }
+        }
+    }
+}

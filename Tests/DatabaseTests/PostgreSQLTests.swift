@@ -1,0 +1,232 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Database
+
+private let table = Migration(
+    1, "counter",
+    [
+        "CREATE TABLE counter (id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)",
+        "INSERT INTO counter (id, value) VALUES (1, 0)",
+    ])
+
+private func increment(_ connection: Connection) throws {
+    try connection.execute("UPDATE counter SET value = value + 1 WHERE id = $1", [1])
+}
+
+private func value(_ connection: Connection) throws -> Int {
+    try connection.queryOne("SELECT value FROM counter WHERE id = $1", [1])?.int(0) ?? -1
+}
+
+@Suite(.enabled(if: Backend.available.contains(.postgresql))) struct PostgreSQLTests {
+    /// A database reached through a relay.
+    private func withRelay(_ body: (Database, Relay) async throws -> Void) async throws {
+        try await Backend.postgresql.withLocation { location async throws in
+            guard case .postgresql(let url, let schema, _) = location, var components = URLComponents(string: url)
+            else { return }
+            let relay = try Relay(to: UInt16(components.port ?? 5432))
+            defer { relay.close() }
+            components.port = Int(relay.port)
+            let database = try await Database.open(
+                .postgresql(url: components.string ?? "", schema: schema, connections: 1), migrations: [table],
+                logger: .silent
+            )
+            let result = await Result.of { try await body(database, relay) }
+            await database.close()
+            try result.get()
+        }
+    }
+
+    @Test func aConnectionThatDiedWhileIdleIsReplaced() async throws {
+        try await Backend.postgresql.withDatabase(migrations: [table], connections: 1) {
+            database, location async throws in
+            let process = try await database.read { try $0.queryOne("SELECT pg_backend_pid()")?.int(0) ?? 0 }
+            let other = try await Database.open(location, migrations: [table], logger: .silent)
+            _ = try await other.read {
+                try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER), 10000)", [process])
+            }
+            await other.close()
+            try await database.write(increment)
+            #expect(try await database.read(value) == 1)
+            #expect(try await database.read { try $0.queryOne("SELECT pg_backend_pid()")?.int(0) } != process)
+        }
+    }
+
+    @Test func aServerThatIsAwayIsToldAndFoundAgain() async throws {
+        try await withRelay { database, relay async throws in
+            try await database.write(increment)
+            relay.cut()
+            for _ in 0..<3 {
+                await expect(.unavailable) { try await database.write(increment) }
+                await expect(.unavailable) { try await database.check() }
+            }
+            relay.mend()
+            try await database.check()
+            try await database.write(increment)
+            #expect(try await database.read(value) == 2)
+        }
+    }
+
+    @Test func aServerLostInsideATransactionLeavesNothing() async throws {
+        try await withRelay { database, relay async throws in
+            await expect(.unavailable) {
+                try await database.write { connection in
+                    try increment(connection)
+                    relay.cut()
+                    try increment(connection)
+                }
+            }
+            relay.mend()
+            #expect(try await database.read(value) == 0)
+        }
+    }
+
+    @Test(arguments: [false, true]) func aCommitWhoseAnswerIsLostIsNotRepeated(isDone: Bool) async throws {
+        try await withRelay { database, relay async throws in
+            try await database.write(increment)
+            relay.cut(onSending: "COMMIT", afterForwarding: isDone)
+            let error = await expect(.unavailable) { try await database.write(increment) }
+            #expect(error?.detail.contains("not known") == true)
+            relay.mend()
+            #expect(try await database.read(value) == (isDone ? 2 : 1))
+        }
+    }
+
+    @Test func waitingForAConnectionIsBounded() async throws {
+        try await Backend.postgresql.withLocation(connections: 1) { location async throws in
+            let limits = Database.Limits(waiting: 100, wait: .milliseconds(50), sweep: .milliseconds(20))
+            let database = try await Database.open(
+                location, migrations: [table], limits: limits, sqlite: SQLiteSettings(), logger: .silent
+            )
+            let (began, done) = (Gate(), Gate())
+            async let holding: Void = database.read { _ in
+                began.open()
+                done.wait()
+            }
+            await withCheckedContinuation { continuation in
+                Thread {
+                    began.wait()
+                    continuation.resume()
+                }.start()
+            }
+            await expect(.busy) { try await database.check() }
+            done.open()
+            try await holding
+            try await database.check()
+            await database.close()
+        }
+    }
+
+    @Test func transactionsAreSerializableAndDurable() async throws {
+        try await Backend.postgresql.withDatabase(connections: 1) { database, _ async throws in
+            let sql = "SELECT current_setting($1)"
+            let write = try await database.write { connection in
+                try ["transaction_isolation", "transaction_read_only", "synchronous_commit"].map {
+                    try connection.query(sql, [$0])[0].string(0)
+                }
+            }
+            #expect(write == ["serializable", "off", "on"])
+            let read = try await database.read { connection in
+                try ["transaction_isolation", "transaction_read_only"].map {
+                    try connection.query(sql, [$0])[0].string(0)
+                }
+            }
+            #expect(read == ["repeatable read", "on"])
+        }
+    }
+
+    @Test func manyDifferentStatementsArePreparedWithinBounds() async throws {
+        try await Backend.postgresql.withDatabase(connections: 1) { database, _ async throws in
+            try await database.read { connection in
+                for number in 0..<1_200 {
+                    #expect(try connection.query("SELECT CAST($1 AS BIGINT) + \(number)", [1])[0].int(0) == number + 1)
+                }
+                let kept = try connection.query("SELECT COUNT(*) FROM pg_prepared_statements")[0].int(0)
+                #expect(kept <= 513)
+            }
+        }
+    }
+
+    @Test func aSkewBetweenTwoWritersIsPrevented() async throws {
+        // Each takes from its own row if the two together hold enough: only serializable transactions keep the sum.
+        let accounts = Migration(
+            1, "accounts",
+            [
+                "CREATE TABLE account (id BIGINT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL)",
+                "INSERT INTO account (id, balance) VALUES (1, 50), (2, 50)",
+            ])
+        try await Backend.postgresql.withDatabase(migrations: [accounts], connections: 2) { database, _ async throws in
+            try await withThrowingTaskGroup { group in
+                for id in [1, 2] {
+                    group.addTask {
+                        try await database.write { connection in
+                            let rows = try connection.query("SELECT balance FROM account")
+                            guard try rows.reduce(0, { try $0 + $1.int(0) }) >= 100 else { return }
+                            try connection.execute("UPDATE account SET balance = balance - 100 WHERE id = $1", [id])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let left = try await database.read { try $0.query("SELECT balance FROM account").map { try $0.int(0) } }
+            #expect(left.reduce(0, +) == 0)
+        }
+    }
+
+    @Test func aWrongPasswordIsNotRepeated() async throws {
+        let address = try #require(Backend.address)
+        var components = try #require(URLComponents(string: address))
+        components.password = "hunter2"
+        let wrong = try #require(components.string)
+        let error = await expect(.unavailable) {
+            try await Database.open(
+                .postgresql(url: wrong, schema: "s", connections: 1), migrations: [], logger: .silent)
+        }
+        #expect(error?.detail.contains("password authentication failed") == true)
+        #expect(error?.detail.contains("hunter2") == false)
+    }
+}
+
+@Suite struct PostgreSQLAddressTests {
+    @Test(arguments: [
+        "", "mysql://u:hunter2@h/d", "host=h password=hunter2", "postgres://u:hunter2@x@h/d",
+        "postgres://u:hun/ter2@h/d",
+        "postgres://u:hunter2@h:port/d", "postgres://u:hunter2@h/d?nonsense=1", "postgres://u:hunter2@h/d?sslmode",
+        "postgres://u:%zzhunter2@h/d",
+        "postgres://u:p@hunter2 x/d",
+    ])
+    func malformedAddressesAreRefusedWithoutShowingThem(url: String) async {
+        let error = await expect(.invalidLocation) { try PostgreSQLAddress(url: url, schema: "s") }
+        #expect(error?.detail.contains("hun") == false)
+    }
+
+    @Test(arguments: ["", "1a", "A", "a-b", "a\"b", "a b", "ä", String(repeating: "a", count: 64)])
+    func malformedSchemasAreRefused(schema: String) async {
+        await expect(.invalidLocation) { try PostgreSQLAddress(url: "postgres://h/d", schema: schema) }
+    }
+
+    @Test func parametersAreReadAndCompleted() throws {
+        let address = try PostgreSQLAddress(
+            url: "postgresql://u:p%40ss@127.0.0.1,[::1]:5433/d?connect_timeout=9&client_encoding=LATIN1",
+            schema: "store_1"
+        )
+        let parameters = Dictionary(address.parameters.map { ($0.keyword, $0.value) }) { $1 }
+        #expect(parameters["user"] == "u")
+        #expect(parameters["password"] == "p@ss")
+        #expect(parameters["dbname"] == "d")
+        #expect(parameters["connect_timeout"] == "9")
+        #expect(parameters["tcp_user_timeout"] == "15000")
+        #expect(parameters["client_encoding"] == "UTF8")
+        #expect(address.withoutSecrets("it was p@ss, was it") == "it was ***, was it")
+    }
+
+    @Test func locationsDoNotShowTheirAddress() {
+        let location = DatabaseLocation.postgresql(url: "postgres://u:hunter2@h/d", schema: "s", connections: 1)
+        var dumped = ""
+        dump(location, to: &dumped)
+        for text in ["\(location)", String(reflecting: location), "\([location])", dumped] {
+            #expect(!text.contains("hunter2"))
+        }
+    }
+}

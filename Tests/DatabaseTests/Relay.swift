@@ -1,0 +1,131 @@
+import Foundation
+import Synchronization
+
+/// A relay on a loopback port in front of a server, which can be cut and mended like a cable.
+///
+/// `@unchecked Sendable`: `isCut` and `pairs` are used under `lock`.
+final class Relay: @unchecked Sendable {
+    let port: UInt16
+    private let target: UInt16
+    private let listener: Int32
+    private let lock = NSLock()
+    private var isCut = false
+    private var pairs: [(Int32, Int32)] = []
+    /// Cuts the cable when the client sends these bytes, before or after they have gone to the server.
+    private var trap: (bytes: [UInt8], afterForwarding: Bool)?
+
+    private struct Failure: Error { var reason = "the relay could not be set up" }
+
+    init(to target: UInt16) throws {
+        self.target = target
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var address = Self.loopback(port: 0)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) == 0 }
+        }
+        var length = size
+        let isKnown = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) == 0 }
+        }
+        guard isBound, isKnown, listen(listener, 16) == 0 else { throw Failure() }
+        port = UInt16(bigEndian: address.sin_port)
+        Thread { [self] in acceptAll() }.start()
+    }
+
+    /// Ends all connections; new ones are ended at once, as by a server that is down.
+    func cut() {
+        lock.withLock {
+            isCut = true
+            for (one, other) in pairs {
+                shutdown(one, Int32(SHUT_RDWR))
+                shutdown(other, Int32(SHUT_RDWR))
+            }
+            pairs = []
+        }
+    }
+
+    func mend() {
+        lock.withLock { isCut = false }
+    }
+
+    /// Cuts once the client has sent `text`.
+    func cut(onSending text: String, afterForwarding: Bool) {
+        lock.withLock { trap = (Array(text.utf8), afterForwarding) }
+    }
+
+    func close() {
+        cut()
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    private func acceptAll() {
+        while true {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { break }
+            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = Self.loopback(port: target)
+            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isConnected = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(server, $0, size) == 0 }
+            }
+            let isUsed = lock.withLock {
+                guard isConnected, !isCut else { return false }
+                pairs.append((client, server))
+                return true
+            }
+            guard isUsed else {
+                Foundation.close(client)
+                Foundation.close(server)
+                continue
+            }
+            Thread { [self] in copy(from: client, to: server, isClient: true) }.start()
+            Thread { [self] in copy(from: server, to: client, isClient: false) }.start()
+        }
+        Foundation.close(listener)
+    }
+
+    private func copy(from source: Int32, to destination: Int32, isClient: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            guard count > 0 else { break }
+            if isClient {
+                let isForwarded = springTrap(buffer[..<count])
+                if isForwarded == false { break }
+                guard send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+                // The other direction ends both once the server has answered, which the client does not hear.
+                if isForwarded == true { return }
+            } else {
+                guard !lock.withLock({ isCut }), send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else {
+                    break
+                }
+            }
+        }
+        shutdown(source, Int32(SHUT_RDWR))
+        shutdown(destination, Int32(SHUT_RDWR))
+    }
+
+    /// Whether the bytes hold what the trap waits for: nil if not, else whether they are to be forwarded first.
+    private func springTrap(_ bytes: ArraySlice<UInt8>) -> Bool? {
+        lock.withLock {
+            guard let trap, bytes.count >= trap.bytes.count,
+                (bytes.startIndex...(bytes.endIndex - trap.bytes.count)).contains(where: {
+                    bytes[$0..<($0 + trap.bytes.count)].elementsEqual(trap.bytes)
+                })
+            else { return nil }
+            self.trap = nil
+            isCut = true
+            return trap.afterForwarding
+        }
+    }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Database
+
+private let table = Migration(
+    1, "filler",
+    [
+        "CREATE TABLE filler (id BIGINT NOT NULL PRIMARY KEY, content BYTEA NOT NULL)",
+        """
+        CREATE TABLE child (parent BIGINT NOT NULL REFERENCES filler (id) DEFERRABLE INITIALLY DEFERRED)
+        """,
+    ])
+
+@Suite struct SQLiteTests {
+    private func withDatabase(
+        _ settings: SQLiteSettings = SQLiteSettings(), _ body: (Database, String) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.with { directory in
+            let path = directory.path("store.sqlite")
+            let database = try await Database.open(
+                .sqlite(path: path), migrations: [table], limits: Database.Limits(), sqlite: settings, logger: .silent
+            )
+            let result = await Result.of { try await body(database, path) }
+            await database.close()
+            try result.get()
+        }
+    }
+
+    /// Runs the writes as one batch: they pile up while an earlier one holds the writer.
+    private func batch(
+        _ database: Database, _ writes: [@Sendable (Connection) throws -> Void]
+    ) async throws -> [Result<Void, any Error>] {
+        let began = Gate()
+        async let blocker: Void = database.write { _ in
+            began.open()
+            let end = ContinuousClock.now + .seconds(30)
+            while database.engine.writes.count < writes.count, ContinuousClock.now < end { sched_yield() }
+        }
+        try await database.read { _ in began.wait() }
+        let results = await withTaskGroup { group in
+            for (index, write) in writes.enumerated() {
+                group.addTask { (index, await Result.of { try await database.write(write) }) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        try await blocker
+        return results.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    private static func insert(_ id: Int, _ size: Int = 10) -> @Sendable (Connection) throws -> Void {
+        { connection in
+            try connection.execute(
+                "INSERT INTO filler (id, content) VALUES ($1, $2)", [id, [UInt8](repeating: 7, count: size)]
+            )
+        }
+    }
+
+    private func ids(_ database: Database) async throws -> [Int] {
+        try await database.read { connection in
+            try connection.query("SELECT id FROM filler ORDER BY id").map { try $0.int(0) }
+        }
+    }
+
+    @Test func aFullDiskFailsTheWriteAndNothingElse() async throws {
+        var settings = SQLiteSettings()
+        settings.maximumPages = 64
+        try await withDatabase(settings) { database, _ async throws in
+            var acknowledged: [Int] = []
+            for id in 0..<200 {
+                do {
+                    try await database.write(Self.insert(id, 8_000))
+                    acknowledged.append(id)
+                } catch let error as DatabaseError {
+                    #expect(error.code == .full)
+                    break
+                }
+            }
+            #expect((5..<100).contains(acknowledged.count))
+            #expect(try await ids(database) == acknowledged)
+            try await database.write { try $0.execute("DELETE FROM filler WHERE id < 3") }
+            try await database.write(Self.insert(1_000, 8_000))
+            #expect(try await ids(database) == acknowledged.filter { $0 >= 3 } + [1_000])
+        }
+    }
+
+    @Test func oneThatFillsTheDiskDoesNotFailItsBatch() async throws {
+        var settings = SQLiteSettings()
+        settings.maximumPages = 64
+        try await withDatabase(settings) { database, _ async throws in
+            let results = try await batch(database, [Self.insert(1), Self.insert(2, 1_000_000), Self.insert(3)])
+            #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+            #expect(try await ids(database) == [1, 3])
+        }
+    }
+
+    @Test func aDeferredConstraintFailsOnlyTheOneThatBrokeIt() async throws {
+        try await withDatabase { database, _ async throws in
+            let orphan: @Sendable (Connection) throws -> Void = { connection in
+                try connection.execute("INSERT INTO child (parent) VALUES (99)")
+            }
+            let results = try await batch(database, [Self.insert(1), orphan, Self.insert(3)])
+            #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+            await expect(.foreignKeyViolation) { try results[1].get() }
+            #expect(try await ids(database) == [1, 3])
+            #expect(try await database.read { try $0.query("SELECT parent FROM child") }.isEmpty)
+        }
+    }
+
+    @Test func aBatchIsOneCommit() async throws {
+        try await withDatabase { database, path async throws in
+            let before = try await commits(database)
+            let results = try await batch(database, (1...100).map { Self.insert($0) })
+            #expect(results.allSatisfy { (try? $0.get()) != nil })
+            #expect(try await ids(database) == Array(1...100))
+            // The blocker's batch, and at most a few more for those that came while it was on its way.
+            #expect(try await commits(database) - before <= 4)
+            #expect(FileManager.default.fileExists(atPath: path + "-wal"))
+        }
+    }
+
+    /// The file's change counter as SQLite tells it to other connections does not count WAL commits; the log does.
+    private func commits(_ database: Database) async throws -> Int {
+        // A frame that ends a commit holds the database's size in bytes 4 to 7 (https://www.sqlite.org/fileformat2.html#walformat).
+        let path = try await database.read { try $0.query("SELECT file FROM pragma_database_list") }[0].string(0)
+        let log = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path + "-wal")))
+        return stride(from: 32, to: log.count, by: 24 + 4_096).filter { log[($0 + 4)..<($0 + 8)].contains { $0 != 0 } }
+            .count
+    }
+
+    @Test func filesAreTheirOwnersAlone() async throws {
+        try await withDatabase { database, path async throws in
+            try await database.write(Self.insert(1))
+            for suffix in ["", "-wal", "-shm"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: path + suffix)
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(suffix)")
+            }
+        }
+    }
+
+    @Test func commitsAreFlushed() async throws {
+        try await withDatabase { database, _ async throws in
+            let settings = try await database.write { connection in
+                try ["synchronous", "foreign_keys"].map {
+                    try connection.queryOne("SELECT * FROM pragma_\($0)")?.int(0)
+                }
+            }
+            #expect(settings == [2, 1])
+            let mode = try await database.read { try $0.queryOne("SELECT * FROM pragma_journal_mode")?.string(0) }
+            #expect(mode == "wal")
+        }
+    }
+
+    @Test func whatIsNoDatabaseIsRefused() async throws {
+        try await TemporaryDirectory.with { directory in
+            let path = directory.path("notes.txt")
+            try Data(repeating: 0x41, count: 10_000).write(to: URL(fileURLWithPath: path))
+            await expect(.corrupted) { try await Database.open(.sqlite(path: path), migrations: [], logger: .silent) }
+            for path in [directory.path("missing/store.sqlite"), directory.url.path] {
+                await expect(.unavailable) {
+                    try await Database.open(.sqlite(path: path), migrations: [], logger: .silent)
+                }
+            }
+            await expect(.invalidLocation) {
+                try await Database.open(.sqlite(path: ""), migrations: [], logger: .silent)
+            }
+        }
+    }
+
+    @Test func whatWasAcknowledgedIsThereAfterACrash() async throws {
+        try await withDatabase { database, path async throws in
+            for id in 1...20 { try await database.write(Self.insert(id)) }
+            // What lies on disk while the program runs is what a crash would leave.
+            try await TemporaryDirectory.with { directory in
+                let copy = directory.path("store.sqlite")
+                for suffix in ["", "-wal"] {
+                    try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+                }
+                let found = try await Database.open(.sqlite(path: copy), migrations: [table], logger: .silent)
+                #expect(try await ids(found) == Array(1...20))
+                await found.close()
+            }
+        }
+    }
+}

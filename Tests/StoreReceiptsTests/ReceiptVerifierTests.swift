@@ -1,0 +1,162 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import Testing
+import X509
+
+@testable import StoreReceipts
+
+struct ReceiptVerifierTests {
+    /// Each chain is wrong in one respect.
+    static let chains: [(TestChain, ReceiptRejection.Code?)] = [
+        (TestChain(), nil),
+        (TestChain(leafMarker: false), .missingMarker),
+        (TestChain(intermediateMarker: false), .missingMarker),
+        (TestChain(leafUsage: KeyUsage(keyEncipherment: true)), .wrongChain),
+        (TestChain(intermediateUsage: KeyUsage(digitalSignature: true)), .wrongChain),
+        (TestChain(intermediateIsAuthority: false), .wrongChain),
+        (TestChain(leafIsAuthority: true), .wrongChain),
+        (TestChain(forgedLeaf: true), .wrongChain),
+        (TestChain(leafValidity: .years(2017, 2030), leafAlgorithm: .sha1WithRSAEncryption), .wrongChain),
+        (TestChain(leafValidity: .years(2016, 2030), leafAlgorithm: .sha1WithRSAEncryption), nil),
+        (TestChain(leafCommonName: "Intermediate"), .wrongChain),
+        (TestChain(leafValidity: .years(2026, 2030)), .expired),
+        (TestChain(leafValidity: .years(2020, 2025)), .expired),
+        (TestChain(intermediateValidity: .years(2020, 2025)), .expired),
+        (TestChain(leafValidity: .years(2025, 2026)), nil),
+        // Of several faults, the first in the order of the checks is named.
+        (TestChain(leafMarker: false, leafValidity: .years(2020, 2025)), .expired),
+    ]
+
+    @Test(arguments: chains.indices)
+    func judgesAChain(index: Int) async throws {
+        let (shape, expected) = Self.chains[index]
+        let chain = try shape.make()
+        let receipt = try chain.signer().sign(.sample())
+        let verifier = try ReceiptVerifier(roots: [chain.root])
+        #expect(await verifier.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == expected)
+        // Remembering a chain changes no answer.
+        #expect(await verifier.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == expected)
+    }
+
+    @Test func aKnownChainIsStillJudgedAtEachReceiptsDate() async throws {
+        let chain = try TestChain(leafValidity: .years(2025, 2026)).make()
+        let verifier = try ReceiptVerifier(roots: [chain.root])
+        let good = try chain.signer().sign(.sample())
+        let late = try chain.signer().sign(.sample(creationDate: Date.sample.addingTimeInterval(86_400 * 30)))
+        #expect(await verifier.verify(good.bytes, expecting: ReceiptExpectation()).refusal == nil)
+        #expect(verifier.verifyIfChainIsKnown(good.bytes, expecting: ReceiptExpectation())?.receipt != nil)
+        #expect(await verifier.verify(late.bytes, expecting: ReceiptExpectation()).refusal == .expired)
+    }
+
+    @Test func aRootOfTheSameNameIsNotTheRoot() async throws {
+        let chain = try TestChain().make()
+        // Same names and keys, another certificate: what counts is the key, and a receipt carries its own root.
+        let other = try TestChain().make()
+        let receipt = try chain.signer().sign(.sample())
+        let verifier = try ReceiptVerifier(roots: [other.root])
+        #expect(await verifier.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == .wrongChain)
+        let stranger = try ReceiptVerifier(roots: [try TestChain(rootMarker: "Other Root").make().root])
+        #expect(await stranger.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == .unknownIssuer)
+        let nobody = try ReceiptVerifier(roots: [])
+        #expect(await nobody.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == .unknownIssuer)
+    }
+
+    @Test func theIntermediateMayComeFromTheCaller() async throws {
+        let chain = try TestChain().make()
+        let receipt = try ReceiptSigner(key: chain.leafKey, certificates: [chain.leaf]).sign(.sample())
+        let without = try ReceiptVerifier(roots: [chain.root])
+        let with = try ReceiptVerifier(roots: [chain.root], intermediates: [chain.intermediate])
+        #expect(await without.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == .unknownIssuer)
+        #expect(await with.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == nil)
+    }
+
+    @Test func aCertificateOutsideTheChainIsRefused() async throws {
+        let chain = try TestChain().make()
+        let stray = try TestChain(rootMarker: "Stray").make().root
+        let signer = try ReceiptSigner(
+            key: chain.leafKey, certificates: [chain.leaf, chain.intermediate, chain.root, stray])
+        let verifier = try ReceiptVerifier(roots: [chain.root])
+        let bytes = try signer.sign(.sample()).bytes
+        #expect(await verifier.verify(bytes, expecting: ReceiptExpectation()).refusal == .wrongChain)
+    }
+
+    @Test func aRootThatSignsAReceiptItselfIsRefused() async throws {
+        let chain = try TestChain().make()
+        let signer = try ReceiptSigner(key: TestChain.keys[0], certificates: [chain.root])
+        let verifier = try ReceiptVerifier(roots: [chain.root])
+        let bytes = try signer.sign(.sample()).bytes
+        // Not Xcode's type: allowing Xcode does not let the root sign for the store.
+        for expectation in [ReceiptExpectation(), ReceiptExpectation(allowsXcode: true)] {
+            #expect(await verifier.verify(bytes, expecting: expectation).refusal == .unknownIssuer)
+        }
+    }
+
+    @Test func saysWhatIsNotAsExpected() async throws {
+        let chain = try TestChain().make()
+        let verifier = try ReceiptVerifier(roots: [chain.root])
+        let bytes = try chain.signer().sign(.sample()).bytes
+        let right = ReceiptExpectation(
+            bundleID: "com.example.app", applicationVersion: "7", deviceIdentifier: Array(1...16)
+        )
+        let cases: [(ReceiptExpectation, ReceiptRejection.Code?)] = [
+            (right, nil),
+            (ReceiptExpectation(bundleID: "com.example.App"), .wrongBundleID),
+            (ReceiptExpectation(applicationVersion: "7.0"), .wrongVersion),
+            (ReceiptExpectation(deviceIdentifier: Array(2...17)), .wrongDeviceHash),
+            (ReceiptExpectation(deviceIdentifier: []), .wrongDeviceHash),
+            (ReceiptExpectation(bundleID: "", applicationVersion: "", deviceIdentifier: []), .wrongBundleID),
+            (ReceiptExpectation(applicationVersion: "", deviceIdentifier: []), .wrongVersion),
+        ]
+        for (expectation, code) in cases {
+            #expect(await verifier.verify(bytes, expecting: expectation).refusal == code)
+        }
+    }
+
+    @Test func aTransactionSignatureOfVersion3Verifies() async throws {
+        let chain = try TestChain().make()
+        let signer = try chain.signer()
+        let signed: [UInt8] = [3] + Array("{ purchase info }".utf8)
+        let signature = try signer.signature(overSHA1Of: signed)
+        let verifier = try ReceiptVerifier(roots: [chain.root], intermediates: [chain.intermediate])
+        let rootless = try ReceiptVerifier(roots: [], intermediates: [])
+        func code(
+            _ verifier: ReceiptVerifier, _ signed: [UInt8], _ leaf: [UInt8], _ date: Date = .sample
+        ) async -> ReceiptRejection.Code? {
+            let answer = await verifier.verifyTransactionSignature(
+                signed: signed, signature: signature, leaf: leaf, at: date)
+            switch answer {
+            case .success(let fingerprint):
+                #expect(fingerprint == Array(SHA256.hash(data: chain.root)))
+                return nil
+            case .failure(let rejection): return rejection.code
+            }
+        }
+        #expect(await code(verifier, signed, signer.leafCertificate) == nil)
+        #expect(await code(verifier, signed, signer.leafCertificate) == nil)
+        #expect(await code(verifier, signed + [0], signer.leafCertificate) == .badSignature)
+        #expect(await code(verifier, signed, chain.intermediate) == .badSignature)
+        #expect(await code(rootless, signed, signer.leafCertificate) == .unknownIssuer)
+        #expect(await code(verifier, signed, signer.leafCertificate, Date(timeIntervalSince1970: 0)) == .expired)
+        #expect(await code(verifier, signed, signer.leafCertificate + [0]) == .trailingData)
+        #expect(await code(verifier, signed, []) == .truncated)
+    }
+
+    @Test func aTransactionLeafNeedsAMarker() async throws {
+        let chain = try TestChain(leafMarker: false).make()
+        let signer = try chain.signer()
+        let verifier = try ReceiptVerifier(roots: [chain.root], intermediates: [chain.intermediate])
+        let answer = await verifier.verifyTransactionSignature(
+            signed: [3], signature: try signer.signature(overSHA1Of: [3]), leaf: chain.leaf, at: .sample
+        )
+        #expect(throws: ReceiptRejection.self) { try answer.get() }
+    }
+}
+
+extension ClosedRange<Date> {
+    /// From the first day of one year to the first of another.
+    static func years(_ from: Int, _ to: Int) -> ClosedRange<Date> {
+        func start(_ year: Int) -> Date { ISO8601DateFormatter().date(from: "\(year)-01-01T00:00:00Z") ?? .distantPast }
+        return start(from)...start(to)
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import StoreWire
+import Testing
+
+@Suite("Both ends agree on every route")
+struct StoreRouteTests {
+    static let id = TransactionID(rawValue: 2_000_000_123_456_789)
+
+    static let all: [StoreRoute] = [
+        .signIn, .signOut, .account, .products, .purchases, .unfinishedTransactions("com.example.app", after: nil),
+        .unfinishedTransactions("com.example.app", after: id), .finish(id), .appReceipt, .transactionReceipt(id),
+        .verifyReceipt,
+    ]
+
+    /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
+    /// stands here.
+    static func published(_ route: StoreRoute) -> (line: String, path: String) {
+        switch route {
+        case .signIn: ("POST /device/v1/session", "/device/v1/session")
+        case .signOut: ("DELETE /device/v1/session", "/device/v1/session")
+        case .account: ("GET /device/v1/account", "/device/v1/account")
+        case .products: ("POST /device/v1/products", "/device/v1/products")
+        case .purchases: ("POST /device/v1/purchases", "/device/v1/purchases")
+        case .unfinishedTransactions(_, let after):
+            (
+                "GET /device/v1/transactions/unfinished",
+                "/device/v1/transactions/unfinished?bundle=com.example.app"
+                    + (after == nil ? "" : "&after=2000000123456789")
+            )
+        case .finish:
+            ("POST /device/v1/transactions/{id}/finish", "/device/v1/transactions/2000000123456789/finish")
+        case .appReceipt: ("POST /device/v1/receipt", "/device/v1/receipt")
+        case .transactionReceipt:
+            ("POST /device/v1/transactions/{id}/receipt", "/device/v1/transactions/2000000123456789/receipt")
+        case .verifyReceipt: ("POST /verifyReceipt", "/verifyReceipt")
+        }
+    }
+
+    @Test(arguments: all)
+    func isAsPublished(route: StoreRoute) {
+        let published = Self.published(route)
+        #expect("\(route.method.rawValue) \(route.template)" == published.line)
+        #expect(route.path == published.path)
+    }
+
+    /// The server routes by the template's segments: the client's path has to fall into it, with the id where `{id}`
+    /// stands.
+    @Test(arguments: all)
+    func thePathFallsIntoTheTemplate(route: StoreRoute) throws {
+        let path = try #require(URLComponents(string: route.path)?.percentEncodedPath)
+        let asked = path.split(separator: "/", omittingEmptySubsequences: false)
+        let routed = route.template.split(separator: "/", omittingEmptySubsequences: false)
+        #expect(asked.count == routed.count)
+        for (segment, pattern) in zip(asked, routed) {
+            if pattern == "{id}" { #expect(TransactionID(segment) == Self.id) } else { #expect(segment == pattern) }
+        }
+        #expect(!path.contains("{"))
+    }
+
+    @Test func noTwoRoutesShareAMethodAndTemplate() {
+        let lines = Set(Self.all.map { Self.published($0).line })
+        // The list of unfinished transactions stands there twice, with and without its mark.
+        #expect(lines.count == Self.all.count - 1)
+    }
+
+    @Test(arguments: [
+        "com.example.app", "a b", "a&after=1", "a=b", "a#b", "a?b", "a/../b", "a%20b", "a+b", "é", "日本", "😀", "\u{1}",
+        "", "~-._",
+    ])
+    func aBundleIDReachesTheServerWhole(text: String) throws {
+        let path = StoreRoute.unfinishedTransactions(BundleID(text), after: Self.id).path
+        #expect(path.utf8.allSatisfy { (0x21...0x7E).contains($0) })
+        let components = try #require(URLComponents(string: path))
+        #expect(components.path == "/device/v1/transactions/unfinished")
+        #expect(components.fragment == nil)
+        let query = try #require(components.queryItems)
+        #expect(
+            query == [
+                URLQueryItem(name: "bundle", value: text), URLQueryItem(name: "after", value: Self.id.description),
+            ])
+    }
+
+    @Test func onlyUnreservedCharactersStandUnescaped() {
+        for byte in UInt8(0x21)...0x7E {
+            let text = String(UnicodeScalar(byte))
+            let query =
+                StoreRoute.unfinishedTransactions(BundleID(text), after: nil).path.split(separator: "=").last ?? ""
+            let isUnreserved = text.contains(/[A-Za-z0-9\-._~]/)
+            #expect(query == (isUnreserved ? text : "%" + String(byte, radix: 16, uppercase: true)))
+        }
+    }
+}

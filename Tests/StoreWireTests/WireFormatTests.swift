@@ -1,0 +1,186 @@
+import Foundation
+import StoreWire
+import Testing
+
+/// Devices in the field speak to newer stores: what is on the wire is held by its text, not only by reading back what
+/// was written.
+@Suite("What travels is written as published")
+struct WireFormatTests {
+    static let key = UUID(uuidString: "8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70")!
+    static let transaction = TransactionDescription(
+        transactionID: TransactionID(rawValue: 2_000_000_123_456_789),
+        originalTransactionID: TransactionID(rawValue: 2_000_000_123_456_788), bundleID: "com.example.monkeys",
+        productID: "com.example.monkeys.pro", kind: .autoRenewableSubscription, quantity: 1,
+        purchaseDate: 1_721_736_000_123, originalPurchaseDate: 1_719_057_600_000, expiresDate: 1_724_414_400_123,
+        applicationUsername: "user 1/é", idempotencyKey: key
+    )
+    static let transactionJSON = """
+        {"applicationUsername":"user 1/é","bundleID":"com.example.monkeys","expiresDate":1724414400123,\
+        "idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","kind":"autoRenewableSubscription",\
+        "originalPurchaseDate":1719057600000,"originalTransactionID":"2000000123456788",\
+        "productID":"com.example.monkeys.pro","purchaseDate":1721736000123,"quantity":1,\
+        "transactionID":"2000000123456789"}
+        """
+
+    func expect<Value: Codable & Equatable>(
+        _ value: Value, _ json: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let written = String(decoding: try encoder.encode(value), as: UTF8.self)
+        #expect(written == json, sourceLocation: sourceLocation)
+        #expect(try JSONDecoder().decode(Value.self, from: Data(json.utf8)) == value, sourceLocation: sourceLocation)
+    }
+
+    @Test func products() throws {
+        try expect(
+            ProductsRequest(bundleID: "com.example.monkeys", productIDs: ["a", "b"], languages: ["de-DE", "en"]),
+            #"{"bundleID":"com.example.monkeys","languages":["de-DE","en"],"productIDs":["a","b"]}"#
+        )
+        let offer = OfferDescription(
+            offerID: nil, price: Money(milliunits: 0, currency: "USD"), paymentMode: .free,
+            period: SubscriptionPeriod(unit: .week, count: 1), numberOfPeriods: 1
+        )
+        let promotion = OfferDescription(
+            offerID: "winback", price: Money(milliunits: 1990, currency: "USD"), paymentMode: .payUpFront,
+            period: SubscriptionPeriod(unit: .month, count: 3), numberOfPeriods: 1
+        )
+        let subscription = SubscriptionDescription(
+            groupID: "21482456", groupName: "Pro", groupLevel: 1, period: SubscriptionPeriod(unit: .month, count: 1),
+            introductoryOffer: offer, promotionalOffers: [promotion]
+        )
+        let product = ProductDescription(
+            productID: "pro", kind: .autoRenewableSubscription, displayName: "Pro", description: "All of it",
+            price: Money(milliunits: 4990, currency: "USD"), priceLocale: "en_US@currency=USD", isFamilyShareable: true,
+            subscription: subscription
+        )
+        let response = ProductsResponse(
+            products: [product], invalidProductIDs: ["gone"],
+            storefront: StorefrontDescription(countryCode: "USA", identifier: "143441")
+        )
+        try expect(
+            response,
+            """
+            {"invalidProductIDs":["gone"],"products":[{"description":"All of it","displayName":"Pro",\
+            "isFamilyShareable":true,"kind":"autoRenewableSubscription","price":{"currency":"USD","milliunits":4990},\
+            "priceLocale":"en_US@currency=USD","productID":"pro","subscription":{"groupID":"21482456","groupLevel":1,\
+            "groupName":"Pro","introductoryOffer":{"numberOfPeriods":1,"paymentMode":"free","period":"P1W",\
+            "price":{"currency":"USD","milliunits":0}},"period":"P1M","promotionalOffers":[{"numberOfPeriods":1,\
+            "offerID":"winback","paymentMode":"payUpFront","period":"P3M","price":{"currency":"USD",\
+            "milliunits":1990}}]}}],"storefront":{"countryCode":"USA","identifier":"143441"}}
+            """
+        )
+    }
+
+    @Test func purchases() throws {
+        try expect(
+            PurchaseRequest(
+                idempotencyKey: Self.key, bundleID: "com.example.monkeys", productID: "credits5", quantity: 3,
+                applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: Money(milliunits: 990, currency: "USD")
+            ),
+            """
+            {"agreedPrice":{"currency":"USD","milliunits":990},"bundleID":"com.example.monkeys",\
+            "idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","productID":"credits5","quantity":3,\
+            "simulatesAskToBuy":false}
+            """
+        )
+        try expect(
+            PurchaseResponse(state: .purchased, transaction: Self.transaction, failure: nil),
+            #"{"state":"purchased","transaction":\#(Self.transactionJSON)}"#
+        )
+        try expect(PurchaseResponse(state: .deferred, transaction: nil, failure: nil), #"{"state":"deferred"}"#)
+        try expect(
+            PurchaseResponse(
+                state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "No.")),
+            #"{"failure":{"code":"payment_declined","message":"No."},"state":"failed"}"#
+        )
+        try expect(
+            UnfinishedTransactionsResponse(transactions: [Self.transaction], next: TransactionID(rawValue: 7)),
+            #"{"next":"7","transactions":[\#(Self.transactionJSON)]}"#
+        )
+        try expect(UnfinishedTransactionsResponse(transactions: [], next: nil), #"{"transactions":[]}"#)
+        try expect(
+            AppReceiptRequest(bundleID: "com.example.monkeys", bundleVersion: "1.2", vendorIdentifier: Self.key),
+            """
+            {"bundleID":"com.example.monkeys","bundleVersion":"1.2",\
+            "vendorIdentifier":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}
+            """
+        )
+    }
+
+    @Test func sessions() throws {
+        let account = AccountDescription(
+            accountID: "acc", email: "a@example.com",
+            storefront: StorefrontDescription(countryCode: "DEU", identifier: "143443"), canMakePayments: true
+        )
+        let json = """
+            {"accountID":"acc","canMakePayments":true,"email":"a@example.com",\
+            "storefront":{"countryCode":"DEU","identifier":"143443"}}
+            """
+        try expect(account, json)
+        let signedIn = try JSONDecoder().decode(
+            SignInResponse.self, from: Data(#"{"token":"t","account":\#(json)}"#.utf8))
+        #expect(signedIn.token == "t")
+        #expect(signedIn.account == account)
+        let request = Data(#"{"email":"a@example.com","password":"p","deviceID":"\#(Self.key)"}"#.utf8)
+        let decoded = try JSONDecoder().decode(SignInRequest.self, from: request)
+        #expect(decoded.email == "a@example.com" && decoded.password == "p" && decoded.deviceID == Self.key)
+    }
+
+    @Test func errors() throws {
+        try expect(
+            WireError(code: .unknownApp, message: "No such app.", requestID: "r1"),
+            #"{"code":"unknown_app","message":"No such app.","requestID":"r1"}"#
+        )
+        // A newer store's word is kept, not refused.
+        let newer = try JSONDecoder().decode(
+            WireError.self, from: Data(#"{"code":"brand_new","message":"","hint":1}"#.utf8))
+        #expect(newer.code == "brand_new")
+    }
+
+    @Test(arguments: [
+        (WireError.Code.invalidRequest, "invalid_request"), (.tooLarge, "too_large"), (.notSignedIn, "not_signed_in"),
+        (.wrongPassword, "wrong_password"), (.accountLocked, "account_locked"), (.unknownApp, "unknown_app"),
+        (.productNotAvailable, "product_not_available"), (.unknownTransaction, "unknown_transaction"),
+        (.invalidQuantity, "invalid_quantity"), (.priceChanged, "price_changed"),
+        (.paymentDeclined, "payment_declined"),
+        (.paymentNotAllowed, "payment_not_allowed"), (.idempotencyKeyReused, "idempotency_key_reused"),
+        (.wrongState, "wrong_state"), (.unavailable, "unavailable"), (.internalError, "internal_error"),
+    ])
+    func errorCodeIsStable(code: WireError.Code, word: String) {
+        #expect(code.rawValue == word)
+    }
+
+    @Test(arguments: [
+        (ProductKind.consumable, "consumable", 1, false, false), (.nonConsumable, "nonConsumable", 0, true, true),
+        (.nonRenewingSubscription, "nonRenewingSubscription", 2, true, false),
+        (.autoRenewableSubscription, "autoRenewableSubscription", 3, true, false),
+        (.freeSubscription, "freeSubscription", 2, true, true),
+    ])
+    func productKind(kind: ProductKind, word: String, number: Int64, stays: Bool, ownedOnce: Bool) {
+        #expect(kind.rawValue == word)
+        #expect(kind.receiptNumber == number)
+        #expect(kind.staysInReceipt == stays)
+        #expect(kind.isOwnedOnce == ownedOnce)
+    }
+
+    @Test func environments() {
+        #expect(StoreEnvironment.allCases.map(\.rawValue) == ["Production", "Sandbox"])
+        #expect(StoreEnvironment.allCases.map(\.receiptType) == ["Production", "ProductionSandbox"])
+        for environment in StoreEnvironment.allCases {
+            #expect(StoreEnvironment(name: environment.name) == environment)
+            #expect(StoreEnvironment(name: environment.rawValue) == environment)
+        }
+        #expect(StoreEnvironment(name: "xcode") == nil)
+        #expect(StoreEnvironment(name: "") == nil)
+    }
+
+    @Test(arguments: [
+        "{}", "[]", "null", "", "{", #"{"state":"unheard"}"#, #"{"state":1}"#,
+        #"{"state":"purchased","transaction":{}}"#,
+        #"{"state":"purchased","transaction":{"transactionID":5}}"#,
+    ])
+    func damageIsRefusedNotGuessed(json: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(PurchaseResponse.self, from: Data(json.utf8)) }
+    }
+}

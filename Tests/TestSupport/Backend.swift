@@ -1,0 +1,92 @@
+import Database
+import Foundation
+import Logging
+
+/// The two database engines, for tests that must hold on both: `@Test(arguments: Backend.available)`.
+public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
+    case sqlite
+    case postgresql
+
+    /// The environment variable with the address of a server that tests may make schemas on.
+    public static let variable = "CORNERSTORE_TEST_POSTGRESQL"
+
+    /// The server's address, when there is one.
+    public static var address: String? { ProcessInfo.processInfo.environment[variable] }
+
+    /// The engines to test. PostgreSQL is left out when no server is named, except in CI, where that must be a failure.
+    public static var available: [Backend] {
+        let mustBeThere = ProcessInfo.processInfo.environment["CI"] == "true"
+        return address != nil || mustBeThere ? allCases : [.sqlite]
+    }
+
+    public var description: String { rawValue }
+
+    /// Opens a database of its own for one test, and removes it afterwards.
+    ///
+    /// - Parameters:
+    ///   - migrations: what it starts with.
+    ///   - connections: the size of PostgreSQL's pool.
+    ///   - body: the test; it may open the location again.
+    @discardableResult
+    public func withDatabase<T>(
+        migrations: [Migration] = [], connections: Int = 4,
+        _ body: (Database, DatabaseLocation) async throws -> T
+    ) async throws -> T {
+        try await withLocation(connections: connections) { location in
+            let database = try await Database.open(location, migrations: migrations, logger: .silent)
+            let result = await Result.catching { try await body(database, location) }
+            await database.close()
+            return try result.get()
+        }
+    }
+
+    /// Gives a place where no database is yet, and removes afterwards what the test made there.
+    @discardableResult
+    public func withLocation<T>(connections: Int = 4, _ body: (DatabaseLocation) async throws -> T) async throws -> T {
+        switch self {
+        case .sqlite:
+            return try await TemporaryDirectory.with { directory in
+                try await body(.sqlite(path: directory.path("store.sqlite")))
+            }
+        case .postgresql:
+            guard let address = Self.address else { throw MissingServer() }
+            let schema = "test_" + String(UInt64.random(in: .min ... .max), radix: 36)
+            let location = DatabaseLocation.postgresql(url: address, schema: schema, connections: connections)
+            let result = await Result.catching { try await body(location) }
+            try await Self.drop(schema, at: address)
+            return try result.get()
+        }
+    }
+
+    private static func drop(_ schema: String, at address: String) async throws {
+        let location = DatabaseLocation.postgresql(url: address, schema: "test_janitor", connections: 1)
+        let database = try await Database.open(location, migrations: [], logger: .silent)
+        let result = await Result.catching {
+            try await database.write { try $0.execute("DROP SCHEMA IF EXISTS \(schema) CASCADE") }
+        }
+        await database.close()
+        _ = try result.get()
+    }
+
+    /// CI runs without a server; run the tests through `scripts/with-postgresql`.
+    public struct MissingServer: Error, CustomStringConvertible {
+        public var description: String {
+            "\(Backend.variable) is not set: run the tests through scripts/with-postgresql"
+        }
+    }
+}
+
+extension Logger {
+    /// A logger for tests whose log nobody reads.
+    public static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension Result where Failure == any Error {
+    static func catching(_ body: () async throws -> Success) async -> Self {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
