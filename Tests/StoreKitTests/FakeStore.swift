@@ -39,6 +39,8 @@ final class FakeStore: StoreTransport {
         var declines = false
         var page = 2
         var vendors: Set<UUID> = []
+        /// Makes the app receipts; a line of text when there is nothing.
+        var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
 
     private let state = Mutex(State())
@@ -162,7 +164,9 @@ final class FakeStore: StoreTransport {
             if state.unfinished.removeValue(forKey: id) != nil { state.finished.append(id) }
             return StoreTransportResponse(status: 204, body: Data())
         case .appReceipt:
-            state.vendors.insert(try decoded(AppReceiptRequest.self).vendorIdentifier)
+            let asked = try decoded(AppReceiptRequest.self)
+            state.vendors.insert(asked.vendorIdentifier)
+            if let make = state.makeReceipt { return StoreTransportResponse(status: 200, body: make(asked)) }
             let all = state.purchases.values.compactMap { $0.response.transaction?.transactionID }.sorted()
             return StoreTransportResponse(status: 200, body: Data("receipt \(all)".utf8))
         case .transactionReceipt(let id):

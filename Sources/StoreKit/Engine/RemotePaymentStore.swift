@@ -46,7 +46,7 @@ struct RemotePaymentStore: PaymentStore {
         do {
             return try await session.asAccount(account, mayAsk: true) { token throws(StoreFailure) in
                 let receipts = try await transactionReceipts(entries, request, token: token)
-                try write(await session.client.appReceipt(request, token: token))
+                try await write(session.client.appReceipt(request, token: token))
                 return receipts
             }
         } catch {
@@ -99,8 +99,8 @@ struct RemotePaymentStore: PaymentStore {
         return receipts
     }
 
-    private func write(_ receipt: Data) throws(StoreFailure) {
-        if let reason = check.refusal(of: receipt) {
+    private func write(_ receipt: Data) async throws(StoreFailure) {
+        if let reason = await check.refusal(of: receipt) {
             diagnostics("the store's receipt is not taken: \(reason)")
             throw .unreachable
         }

@@ -98,20 +98,15 @@ final class StoreKitEngine: Sendable {
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession
     ) throws -> (any PaymentJournal, any PaymentStore) {
         let bundleFolder = try folder.bundleFolder(of: place.bundleID)
-        let roots = try configuration.roots.map { file in
-            guard let bytes = BoundedFile.read(file, limit: 1 << 16) else {
-                throw DeviceError(code: .folderUnusable, detail: "cannot read the root certificate \(file.path)")
-            }
-            return bytes
-        }
+        let check = try ReceiptCheck(
+            roots: configuration.roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,
+            vendorIdentifier: folder.vendorIdentifier, environment: configuration.environment)
         let journal = try SQLitePaymentJournal(
             folder: bundleFolder, name: "\(configuration.environment.name).journal",
             diagnostics: configuration.diagnostics)
         let store = RemotePaymentStore(
             session: session,
-            check: ReceiptCheck(
-                roots: roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,
-                vendorIdentifier: folder.vendorIdentifier, environment: configuration.environment),
+            check: check,
             receiptURL: DeviceFolder.receiptURL(
                 device: configuration.deviceFolder, bundleID: place.bundleID, environment: configuration.environment),
             bundleVersion: configuration.bundleVersion, vendorIdentifier: folder.vendorIdentifier,
