@@ -107,7 +107,7 @@ struct Demo: Sendable {
 }
 
 /// A store as one service of a group, so that it can be told to stop.
-private struct StoreService: Service {
+struct StoreService: Service {
     let application: StoreApplication
     let onReady: @Sendable (Addresses) async -> Void
 
