@@ -32,9 +32,16 @@ extension Request {
     /// The body as a JSON document of a type.
     /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong, 413, or 408.
     public func decodeJSON<Value: Decodable>(_ type: Value.Type, upTo limit: Int) async throws -> Value {
-        let body = try await boundedBody(upTo: limit)
+        try await boundedBody(upTo: limit).decodedJSON(type)
+    }
+}
+
+extension ByteBuffer {
+    /// The bytes as a JSON document of a type.
+    /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong.
+    public func decodedJSON<Value: Decodable>(_ type: Value.Type) throws -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
+            return try JSONDecoder().decode(type, from: Data(readableBytesView))
         } catch let error as DecodingError {
             throw HTTPProblem(.badRequest, code: "invalid_request", message: error.sentence)
         }

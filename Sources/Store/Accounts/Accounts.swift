@@ -124,10 +124,12 @@ public struct Accounts: Sendable {
 
     /// The account of an id.
     func account(_ accountID: AccountID) async throws -> Account? {
-        try await database.read { connection in
-            try connection.queryOne("SELECT \(Self.columns) FROM accounts WHERE account_id = $1", [accountID.rawValue])
-                .map(Self.account)
-        }
+        try await database.read { try Self.account(accountID, $0) }
+    }
+
+    /// The account of an id.
+    static func account(_ accountID: AccountID, _ connection: Connection) throws -> Account? {
+        try connection.queryOne("SELECT \(columns) FROM accounts WHERE account_id = $1", [accountID.rawValue]).map(account)
     }
 
     /// A page of accounts by e-mail address.

@@ -52,8 +52,12 @@ struct DeviceController: Sendable {
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         try fail(.purchases)
         let account = try await signedIn(request)
-        let body = try await request.decodeJSON(PurchaseRequest.self, upTo: 16 << 10)
-        return try .json(try await store.purchase(body, by: account))
+        let body = try await request.boundedBody(upTo: 16 << 10)
+        let purchase = try PurchaseRequest(usualJSON: body.readableBytesUInt8Span) ?? body.decodedJSON(PurchaseRequest.self)
+        let response = try await store.purchase(purchase, by: account)
+        guard let json = response.usualJSON else { return try .json(response) }
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 
     // MARK: Transactions
