@@ -7,9 +7,18 @@ extension Request {
     /// How long a body may take to arrive; a client that sends one byte at a time is cut off then.
     public static var bodyTimeout: Duration { .seconds(30) }
 
-    /// The whole body.
-    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer than ``bodyTimeout``.
+    /// The whole body, if it is there within ``bodyTimeout``.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes too long.
     public func boundedBody(upTo limit: Int) async throws -> ByteBuffer {
+        try await boundedBody(upTo: limit, within: Self.bodyTimeout)
+    }
+
+    /// The whole body.
+    /// - Parameters:
+    ///   - limit: in bytes.
+    ///   - timeout: from the first part on.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer.
+    public func boundedBody(upTo limit: Int, within timeout: Duration) async throws -> ByteBuffer {
         let tooLarge = HTTPProblem(.contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit { throw tooLarge }
         var whole = ByteBuffer()
@@ -23,7 +32,7 @@ extension Request {
                     throw HTTPProblem(.requestTimeout, code: "timeout", message: "The body took too long to arrive.")
                 }
             } else {
-                deadline = .now + Self.bodyTimeout
+                deadline = .now + timeout
             }
         }
         return whole

@@ -14,6 +14,9 @@ extension HTTPProblem {
             return HTTPProblem(
                 .serviceUnavailable, code: WireError.Code.unavailable.rawValue,
                 message: "The store's database does not answer. Nothing was recorded; try again.")
+        case let error as DatabaseError where error.code == .invalidValue:
+            return HTTPProblem(
+                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The request holds a text that cannot be kept, such as a NUL.")
         default:
             return nil
         }
@@ -37,7 +40,7 @@ extension DatabaseError {
     /// Whether the same request may succeed later.
     fileprivate var isTemporary: Bool {
         switch code {
-        case .unavailable, .busy, .full: true
+        case .unavailable, .busy, .full, .serialization, .closed: true
         default: false
         }
     }
