@@ -60,6 +60,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -104,7 +105,6 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
-                "Database",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
@@ -158,6 +158,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks",
+            exclude: ["Bench.storekit"],
             swiftSettings: strict
         ),
 
@@ -174,7 +175,14 @@ let package = Package(
         ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "StoreKitTests", dependencies: ["MonkeyCredits", "StoreKit", "StoreServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreKitTests",
+            dependencies: [
+                "MonkeyCredits", "StoreKit", "StoreServer", "TestSupport", "monkey-credits",
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "StoreServerTests",
             dependencies: [

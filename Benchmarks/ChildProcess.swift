@@ -22,6 +22,12 @@ final class ChildProcess: Sendable {
         // A child inherits the cores of the thread that starts it.
         try Processors.forServers?.claimCallingThread()
         defer { try? Processors.all.claimCallingThread() }
+        // It would inherit the blocked signals, too, and threads of a pool block nearly all: it could not be told to end.
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         started = .now
         try process.run()
     }
@@ -50,10 +56,13 @@ final class ChildProcess: Sendable {
         URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks it to end, waits until it has, and after ten seconds ends it.
     func stop() {
         try? input.fileHandleForWriting.close()
         if process.isRunning { process.terminate() }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while process.isRunning, ContinuousClock.now < deadline { usleep(2000) }
+        if process.isRunning { kill(identifier, SIGKILL) }
         process.waitUntilExit()
     }
 

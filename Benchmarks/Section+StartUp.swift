@@ -3,9 +3,7 @@ import Foundation
 extension Section {
     /// How long `serve` takes to answer: in an empty folder, where it makes its keys, and in one that is there.
     static let startUp = Section(name: "start-up") { setting in
-        guard let catalog = setting.catalog else {
-            throw BenchmarkError("no .storekit file given to serve\n\(Setting.usage)")
-        }
+        let catalog = try setting.catalog ?? StoreUnderLoad.catalog()
         var first: [Double] = []
         var later: [Double] = []
         var highest = 0

@@ -5,7 +5,7 @@ import NIOCore
 /// `cornerstore serve` of the same build, in a process of its own.
 struct StoreProcess: Sendable {
     let child: ChildProcess
-    /// Base URLs by their names in `addresses.json`: `control`, `sandbox`, `production`, `merchant`.
+    /// Base URLs by their names in `addresses.json`: `control`, `sandbox`, `production`.
     let addresses: [String: String]
     /// From its start to its first answer to a request.
     let secondsToAnswer: Double
@@ -32,7 +32,7 @@ struct StoreProcess: Sendable {
     }
 
     /// The flags that choose ports; 0 is any free one.
-    static let ports = ["--sandbox-port", "--production-port", "--control-port", "--merchant-port"]
+    static let ports = ["--sandbox-port", "--production-port", "--control-port"]
 
     /// Starts it and waits, at most 30 seconds, for its first answer.
     static func start(catalog: String, data: URL) async throws -> StoreProcess {

@@ -50,7 +50,7 @@ public final class MonkeyCreditsApp {
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.monkeys"
             try StoreKitConfiguration.use(configuration)
-            return await try MonkeyCreditsApp(options: options, folder: folder(environment)).run()
+            return try await MonkeyCreditsApp(options: options, folder: folder(environment)).run()
         } catch let misuse as MonkeyCreditsOptions.Misuse {
             complain(misuse.text)
             return 2
@@ -85,6 +85,7 @@ public final class MonkeyCreditsApp {
                 if handle(event) == .end { return 1 }
             case .typed(let line):
                 isPrompting = false
+                if line == nil { print() }
                 guard let line, handle(line) == .goOn else { return 0 }
             case .quiet(let count):
                 if count == eventCount, !store.isBusy { return hasFailed ? 1 : 0 }

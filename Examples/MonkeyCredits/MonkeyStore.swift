@@ -30,6 +30,8 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
     private let balance: CreditBalance
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
+    /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
+    private var ordersNotSeen = 0
 
     /// Called before a purchased transaction is granted; the demonstration of a crash uses it.
     public var beforeGrant: (() -> Void)?
@@ -54,7 +56,8 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
         queue.remove(self)
     }
 
-    public var isBusy: Bool { queue.transactions.contains { $0.transactionState != .deferred } }
+    /// Whether something is under way. What waits for approval may wait for days.
+    public var isBusy: Bool { ordersNotSeen > 0 || queue.transactions.contains { $0.transactionState != .deferred } }
 
     // MARK: Prices
 
@@ -96,6 +99,7 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
     public func buy(_ product: SKProduct, quantity: Int) {
         let payment = SKMutablePayment(product: product)
         payment.quantity = quantity
+        ordersNotSeen += 1
         queue.add(payment)
     }
 
@@ -103,7 +107,7 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
         for transaction in transactions {
             switch transaction.transactionState {
             case .purchasing:
-                break
+                ordersNotSeen = max(0, ordersNotSeen - 1)
             case .purchased, .restored:
                 grant(transaction)
             case .failed:

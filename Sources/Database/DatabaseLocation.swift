@@ -1,5 +1,7 @@
 /// Where a database is kept. Its description leaves out the address, which may hold a password.
-public enum DatabaseLocation: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public enum DatabaseLocation: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// A file, made with mode 0600 if it is not there; the folder must exist.
     case sqlite(path: String)
     /// A `postgres://` address, a schema (made if missing; small letters, digits and `_`), and how many connections to hold.

@@ -24,7 +24,8 @@ struct SQLArgument {
             try Self.check(length: text.utf8.count, position)
             // PostgreSQL refuses U+0000 and SQLite would cut the text there when it is read.
             if text.utf8.contains(0) {
-                throw DatabaseError(.invalidValue, "argument $\(position) is a text with U+0000 in it; it cannot be stored")
+                throw DatabaseError(
+                    .invalidValue, "argument $\(position) is a text with U+0000 in it; it cannot be stored")
             }
         }
     }

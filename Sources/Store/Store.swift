@@ -42,7 +42,7 @@ public final class Store: Sendable {
         faults = Faults()
     }
 
-    /// Opens a store over a database with ``StoreSchema``.
+    /// Opens one of the two stores.
     /// - Parameters:
     ///   - signer: signs this environment's receipts.
     ///   - verifier: knows the roots whose receipts `verifyReceipt` answers about.
@@ -51,9 +51,11 @@ public final class Store: Sendable {
     ///   - processor: nil for the sandbox's own, which approves or declines by rule.
     /// - Throws: ``DatabaseError``.
     public static func open(
-        _ environment: StoreEnvironment, database: Database, apps: AppRegistry, catalog: CurrentCatalog, signer: ReceiptSigner,
-        verifier: ReceiptVerifier, node: Int, realTime: @escaping @Sendable () -> Date, processor: (any PaymentProcessor)?
+        _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
+        signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int, realTime: @escaping @Sendable () -> Date,
+        processor: (any PaymentProcessor)?
     ) async throws -> Store {
+        let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
             (try ClockSettings.load(connection), try Transactions.highestID(connection))
         }

@@ -1,4 +1,3 @@
-import Database
 import HTTPSupport
 import HTTPTypes
 import Store
@@ -10,15 +9,8 @@ extension HTTPProblem {
         switch error {
         case let error as StoreError:
             return HTTPProblem(status(of: error.code), code: error.code.rawValue, message: error.detail)
-        case let error as DatabaseError where error.isTemporary:
-            return HTTPProblem(
-                .serviceUnavailable, code: WireError.Code.unavailable.rawValue,
-                message: "The store's database does not answer. Nothing was recorded; try again.")
-        case let error as DatabaseError where error.code == .invalidValue:
-            return HTTPProblem(
-                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The request holds a text that cannot be kept, such as a NUL.")
         default:
-            return nil
+            return StoreError(databaseError: error).flatMap(store)
         }
     }
 
@@ -32,16 +24,6 @@ extension HTTPProblem {
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError
         default: .badRequest
-        }
-    }
-}
-
-extension DatabaseError {
-    /// Whether the same request may succeed later.
-    fileprivate var isTemporary: Bool {
-        switch code {
-        case .unavailable, .busy, .full, .serialization, .closed: true
-        default: false
         }
     }
 }

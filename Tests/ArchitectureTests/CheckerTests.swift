@@ -8,7 +8,8 @@ struct CheckerTests {
         ("final class A: @unchecked Sendable {}", 1), ("// counts only\nfinal class A: @unchecked Sendable {}", 1),
         ("// Guarded by `lock`.\nfinal class A: @unchecked Sendable {}", 0),
         ("/// Guarded by the mutex.\n@frozen\nfinal class A: @unchecked Sendable {}", 0),
-        ("let x = a != b", 0), ("let x = !y", 0), ("if !a, !(b) {}", 0), ("// try! is not used", 0),
+        ("// @unchecked: all is constant.\nfinal class A: @unchecked Sendable {}", 0), ("let x = a != b", 0),
+        ("let x = !y", 0), ("if !a, !(b) {}", 0), ("// try! is not used", 0),
         ("let x = \"stop!\"", 0),
         ("let x = \"try! \\(y) fatalError(\"", 0), ("let x = \"\\(y!)\"", 1), ("let x = #\"a \"quoted\"! \\(y!)\"#", 0),
         ("/* try! /* as! */ fatalError( */ let x = 1", 0), ("let x = \"\"\"\n    a \"b\"!\n    \"\"\"", 0),
@@ -20,8 +21,8 @@ struct CheckerTests {
 
     @Test func preconditionIsForStoreKitWithAComment() {
         let bare = SwiftSource(path: "Sources/StoreKit/A.swift", text: "precondition(x)")
-        let explained = SwiftSource(path: "Sources/StoreKit/A.swift", text: "// As Apple's does.\nprecondition(x)")
-        let elsewhere = SwiftSource(path: "Sources/Store/A.swift", text: "// As Apple's does.\nprecondition(x)")
+        let explained = SwiftSource(path: "Sources/StoreKit/A.swift", text: "// It traps, as Apple's.\nprecondition(x)")
+        let elsewhere = SwiftSource(path: "Sources/Store/A.swift", text: "// It traps, as Apple's.\nprecondition(x)")
         #expect(CodeRules.traps(in: bare).count == 1)
         #expect(CodeRules.traps(in: explained).isEmpty)
         #expect(CodeRules.traps(in: elsewhere).count == 1)

@@ -30,15 +30,21 @@ enum CodeRules {
         }
     }
 
+    /// Whether one of the ten lines above speaks of the trap or of the programmer's error that it answers.
     private static func isDocumentedTrap(_ line: Int, in source: SwiftSource) -> Bool {
-        source.path.hasPrefix("Sources/StoreKit/") && !source.comment(above: line).isEmpty
+        guard source.path.hasPrefix("Sources/StoreKit/") else { return false }
+        return source.lines[max(0, line - 11)..<(line - 1)].contains { $0.contains(/\/\/.*\b(?:traps?|programmer)/) }
     }
 
+    /// The comment names the lock, or says after the word `@unchecked` why none is needed.
     static func uncheckedSendable(in source: SwiftSource) -> [String] {
         source.code.enumerated().compactMap { index, line in
             guard line.contains("@unchecked Sendable") else { return nil }
-            guard !source.comment(above: index + 1).lowercased().contains(/\b(?:lock|mutex)/) else { return nil }
-            return "\(source.path):\(index + 1): @unchecked Sendable without a comment above that names the lock"
+            guard !source.comment(above: index + 1).lowercased().contains(/\b(?:lock|mutex)|@unchecked/) else {
+                return nil
+            }
+            return
+                "\(source.path):\(index + 1): @unchecked Sendable without a comment above that names its lock"
         }
     }
 

@@ -33,7 +33,7 @@ struct ModuleTable {
         "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "Database": Row(["CPostgreSQL"], outside: ["Crypto", "GRDB", "Logging"]),
-        "HTTPSupport": Row([], outside: ["HTTPTypes", "Hummingbird", "Logging", "NIOCore"]),
+        "HTTPSupport": Row([], outside: ["HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore"]),
 
         // The app's column.
         "StoreKit": Row(
@@ -52,10 +52,8 @@ struct ModuleTable {
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(
-            ["Database", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
-            outside: [
-                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle", "UnixSignals",
-            ]
+            ["HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
+            outside: ["Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle", "UnixSignals"]
         ),
 
         // The merchant's column. It cannot see the store's.

@@ -8,9 +8,10 @@ import Testing
         let errors = Mutex<[DatabaseError.Code?]>([])
 
         func job(at enqueued: ContinuousClock.Instant) -> Job {
-            Job(access: .read, enqueued: enqueued, run: { _ in {} }) { error in
-                self.errors.withLock { $0.append((error as? DatabaseError)?.code) }
-            }
+            Job(
+                access: .read, enqueued: enqueued, run: { _ in {} },
+                fail: { error in self.errors.withLock { $0.append((error as? DatabaseError)?.code) } }
+            )
         }
 
         var all: [DatabaseError.Code?] { errors.withLock { $0 } }

@@ -1,11 +1,13 @@
 import Database
-import Testing
 import TestSupport
+import Testing
 
 private let first = Migration(1, "accounts", ["CREATE TABLE account (id TEXT NOT NULL PRIMARY KEY)"])
-private let second = Migration(2, "balances", [
-    "ALTER TABLE account ADD COLUMN balance BIGINT NOT NULL DEFAULT 0", "INSERT INTO account (id) VALUES ('house')",
-])
+private let second = Migration(
+    2, "balances",
+    [
+        "ALTER TABLE account ADD COLUMN balance BIGINT NOT NULL DEFAULT 0", "INSERT INTO account (id) VALUES ('house')",
+    ])
 
 private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async throws -> [String] {
     let database = try await Database.open(location, migrations: migrations, logger: .silent)
@@ -82,7 +84,9 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
-    @Test(arguments: [[2], [1, 1], [2, 1], [1, 3], [0, 1]]) func theListMustBeNumberedInOrder(numbers: [Int]) async throws {
+    @Test(arguments: [[2], [1, 1], [2, 1], [1, 3], [0, 1]]) func theListMustBeNumberedInOrder(numbers: [Int])
+        async throws
+    {
         try await Backend.sqlite.withLocation { location async throws in
             await expect(.invalidMigrations) { try await open(location, numbers.map { Migration($0, "step", []) }) }
         }

@@ -1,12 +1,15 @@
 import Foundation
-import Testing
 import TestSupport
+import Testing
 
 @testable import Database
 
-private let table = Migration(1, "counter", [
-    "CREATE TABLE counter (id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)", "INSERT INTO counter (id, value) VALUES (1, 0)",
-])
+private let table = Migration(
+    1, "counter",
+    [
+        "CREATE TABLE counter (id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)",
+        "INSERT INTO counter (id, value) VALUES (1, 0)",
+    ])
 
 private func increment(_ connection: Connection) throws {
     try connection.execute("UPDATE counter SET value = value + 1 WHERE id = $1", [1])
@@ -20,12 +23,14 @@ private func value(_ connection: Connection) throws -> Int {
     /// A database reached through a relay.
     private func withRelay(_ body: (Database, Relay) async throws -> Void) async throws {
         try await Backend.postgresql.withLocation { location async throws in
-            guard case .postgresql(let url, let schema, _) = location, var components = URLComponents(string: url) else { return }
+            guard case .postgresql(let url, let schema, _) = location, var components = URLComponents(string: url)
+            else { return }
             let relay = try Relay(to: UInt16(components.port ?? 5432))
             defer { relay.close() }
             components.port = Int(relay.port)
             let database = try await Database.open(
-                .postgresql(url: components.string ?? "", schema: schema, connections: 1), migrations: [table], logger: .silent
+                .postgresql(url: components.string ?? "", schema: schema, connections: 1), migrations: [table],
+                logger: .silent
             )
             let result = await Result.of { try await body(database, relay) }
             await database.close()
@@ -34,10 +39,13 @@ private func value(_ connection: Connection) throws -> Int {
     }
 
     @Test func aConnectionThatDiedWhileIdleIsReplaced() async throws {
-        try await Backend.postgresql.withDatabase(migrations: [table], connections: 1) { database, location async throws in
+        try await Backend.postgresql.withDatabase(migrations: [table], connections: 1) {
+            database, location async throws in
             let process = try await database.read { try $0.queryOne("SELECT pg_backend_pid()")?.int(0) ?? 0 }
             let other = try await Database.open(location, migrations: [table], logger: .silent)
-            _ = try await other.read { try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER), 10000)", [process]) }
+            _ = try await other.read {
+                try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER), 10000)", [process])
+            }
             await other.close()
             try await database.write(increment)
             #expect(try await database.read(value) == 1)
@@ -114,11 +122,15 @@ private func value(_ connection: Connection) throws -> Int {
         try await Backend.postgresql.withDatabase(connections: 1) { database, _ async throws in
             let sql = "SELECT current_setting($1)"
             let write = try await database.write { connection in
-                try ["transaction_isolation", "transaction_read_only", "synchronous_commit"].map { try connection.query(sql, [$0])[0].string(0) }
+                try ["transaction_isolation", "transaction_read_only", "synchronous_commit"].map {
+                    try connection.query(sql, [$0])[0].string(0)
+                }
             }
             #expect(write == ["serializable", "off", "on"])
             let read = try await database.read { connection in
-                try ["transaction_isolation", "transaction_read_only"].map { try connection.query(sql, [$0])[0].string(0) }
+                try ["transaction_isolation", "transaction_read_only"].map {
+                    try connection.query(sql, [$0])[0].string(0)
+                }
             }
             #expect(read == ["repeatable read", "on"])
         }
@@ -138,10 +150,12 @@ private func value(_ connection: Connection) throws -> Int {
 
     @Test func aSkewBetweenTwoWritersIsPrevented() async throws {
         // Each takes from its own row if the two together hold enough: only serializable transactions keep the sum.
-        let accounts = Migration(1, "accounts", [
-            "CREATE TABLE account (id BIGINT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL)",
-            "INSERT INTO account (id, balance) VALUES (1, 50), (2, 50)",
-        ])
+        let accounts = Migration(
+            1, "accounts",
+            [
+                "CREATE TABLE account (id BIGINT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL)",
+                "INSERT INTO account (id, balance) VALUES (1, 50), (2, 50)",
+            ])
         try await Backend.postgresql.withDatabase(migrations: [accounts], connections: 2) { database, _ async throws in
             try await withThrowingTaskGroup { group in
                 for id in [1, 2] {
@@ -166,7 +180,8 @@ private func value(_ connection: Connection) throws -> Int {
         components.password = "hunter2"
         let wrong = try #require(components.string)
         let error = await expect(.unavailable) {
-            try await Database.open(.postgresql(url: wrong, schema: "s", connections: 1), migrations: [], logger: .silent)
+            try await Database.open(
+                .postgresql(url: wrong, schema: "s", connections: 1), migrations: [], logger: .silent)
         }
         #expect(error?.detail.contains("password authentication failed") == true)
         #expect(error?.detail.contains("hunter2") == false)
@@ -175,8 +190,10 @@ private func value(_ connection: Connection) throws -> Int {
 
 @Suite struct PostgreSQLAddressTests {
     @Test(arguments: [
-        "", "mysql://u:hunter2@h/d", "host=h password=hunter2", "postgres://u:hunter2@x@h/d", "postgres://u:hun/ter2@h/d",
-        "postgres://u:hunter2@h:port/d", "postgres://u:hunter2@h/d?nonsense=1", "postgres://u:hunter2@h/d?sslmode", "postgres://u:%zzhunter2@h/d",
+        "", "mysql://u:hunter2@h/d", "host=h password=hunter2", "postgres://u:hunter2@x@h/d",
+        "postgres://u:hun/ter2@h/d",
+        "postgres://u:hunter2@h:port/d", "postgres://u:hunter2@h/d?nonsense=1", "postgres://u:hunter2@h/d?sslmode",
+        "postgres://u:%zzhunter2@h/d",
         "postgres://u:p@hunter2 x/d",
     ])
     func malformedAddressesAreRefusedWithoutShowingThem(url: String) async {
@@ -191,7 +208,8 @@ private func value(_ connection: Connection) throws -> Int {
 
     @Test func parametersAreReadAndCompleted() throws {
         let address = try PostgreSQLAddress(
-            url: "postgresql://u:p%40ss@127.0.0.1,[::1]:5433/d?connect_timeout=9&client_encoding=LATIN1", schema: "store_1"
+            url: "postgresql://u:p%40ss@127.0.0.1,[::1]:5433/d?connect_timeout=9&client_encoding=LATIN1",
+            schema: "store_1"
         )
         let parameters = Dictionary(address.parameters.map { ($0.keyword, $0.value) }) { $1 }
         #expect(parameters["user"] == "u")

@@ -98,7 +98,9 @@ final class Relay: @unchecked Sendable {
                 // The other direction ends both once the server has answered, which the client does not hear.
                 if isForwarded == true { return }
             } else {
-                guard !lock.withLock({ isCut }), send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+                guard !lock.withLock({ isCut }), send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else {
+                    break
+                }
             }
         }
         shutdown(source, Int32(SHUT_RDWR))

@@ -34,7 +34,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "BEGIN", "commit", "  -- a comment\n /* and another */ ROLLBACK", "SAVEPOINT x", "RELEASE one", "PRAGMA synchronous = OFF",
+        "BEGIN", "commit", "  -- a comment\n /* and another */ ROLLBACK", "SAVEPOINT x", "RELEASE one",
+        "PRAGMA synchronous = OFF",
         "ATTACH 'x' AS y", "SET statement_timeout = 0", "COPY t FROM '/etc/passwd'", "VACUUM", "", "'SELECT'", "12",
     ])
     func otherStatementsAreRefused(sql: String) {

@@ -1,15 +1,17 @@
 import Foundation
-import Testing
 import TestSupport
+import Testing
 
 @testable import Database
 
-private let table = Migration(1, "filler", [
-    "CREATE TABLE filler (id BIGINT NOT NULL PRIMARY KEY, content BYTEA NOT NULL)",
-    """
-    CREATE TABLE child (parent BIGINT NOT NULL REFERENCES filler (id) DEFERRABLE INITIALLY DEFERRED)
-    """,
-])
+private let table = Migration(
+    1, "filler",
+    [
+        "CREATE TABLE filler (id BIGINT NOT NULL PRIMARY KEY, content BYTEA NOT NULL)",
+        """
+        CREATE TABLE child (parent BIGINT NOT NULL REFERENCES filler (id) DEFERRABLE INITIALLY DEFERRED)
+        """,
+    ])
 
 @Suite struct SQLiteTests {
     private func withDatabase(
@@ -123,7 +125,8 @@ private let table = Migration(1, "filler", [
         // A frame that ends a commit holds the database's size in bytes 4 to 7 (https://www.sqlite.org/fileformat2.html#walformat).
         let path = try await database.read { try $0.query("SELECT file FROM pragma_database_list") }[0].string(0)
         let log = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path + "-wal")))
-        return stride(from: 32, to: log.count, by: 24 + 4_096).filter { log[($0 + 4)..<($0 + 8)].contains { $0 != 0 } }.count
+        return stride(from: 32, to: log.count, by: 24 + 4_096).filter { log[($0 + 4)..<($0 + 8)].contains { $0 != 0 } }
+            .count
     }
 
     @Test func filesAreTheirOwnersAlone() async throws {
@@ -139,7 +142,9 @@ private let table = Migration(1, "filler", [
     @Test func commitsAreFlushed() async throws {
         try await withDatabase { database, _ async throws in
             let settings = try await database.write { connection in
-                try ["synchronous", "foreign_keys"].map { try connection.queryOne("SELECT * FROM pragma_\($0)")?.int(0) }
+                try ["synchronous", "foreign_keys"].map {
+                    try connection.queryOne("SELECT * FROM pragma_\($0)")?.int(0)
+                }
             }
             #expect(settings == [2, 1])
             let mode = try await database.read { try $0.queryOne("SELECT * FROM pragma_journal_mode")?.string(0) }
@@ -153,9 +158,13 @@ private let table = Migration(1, "filler", [
             try Data(repeating: 0x41, count: 10_000).write(to: URL(fileURLWithPath: path))
             await expect(.corrupted) { try await Database.open(.sqlite(path: path), migrations: [], logger: .silent) }
             for path in [directory.path("missing/store.sqlite"), directory.url.path] {
-                await expect(.unavailable) { try await Database.open(.sqlite(path: path), migrations: [], logger: .silent) }
+                await expect(.unavailable) {
+                    try await Database.open(.sqlite(path: path), migrations: [], logger: .silent)
+                }
             }
-            await expect(.invalidLocation) { try await Database.open(.sqlite(path: ""), migrations: [], logger: .silent) }
+            await expect(.invalidLocation) {
+                try await Database.open(.sqlite(path: ""), migrations: [], logger: .silent)
+            }
         }
     }
 
@@ -165,7 +174,9 @@ private let table = Migration(1, "filler", [
             // What lies on disk while the program runs is what a crash would leave.
             try await TemporaryDirectory.with { directory in
                 let copy = directory.path("store.sqlite")
-                for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
+                for suffix in ["", "-wal"] {
+                    try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+                }
                 let found = try await Database.open(.sqlite(path: copy), migrations: [table], logger: .silent)
                 #expect(try await ids(found) == Array(1...20))
                 await found.close()

@@ -1,13 +1,15 @@
 import Database
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 
-private let tables = Migration(1, "tables", [
-    "CREATE TABLE counter (id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL CONSTRAINT counter_small CHECK (value < 1000000))",
-    "CREATE TABLE entry (name TEXT NOT NULL, counter BIGINT NOT NULL REFERENCES counter (id), CONSTRAINT entry_once UNIQUE (name))",
-    "INSERT INTO counter (id, value) VALUES (1, 0)",
-])
+private let tables = Migration(
+    1, "tables",
+    [
+        "CREATE TABLE counter (id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL CONSTRAINT counter_small CHECK (value < 1000000))",
+        "CREATE TABLE entry (name TEXT NOT NULL, counter BIGINT NOT NULL REFERENCES counter (id), CONSTRAINT entry_once UNIQUE (name))",
+        "INSERT INTO counter (id, value) VALUES (1, 0)",
+    ])
 
 private struct Refusal: Error, Equatable { var number = 0 }
 
@@ -35,22 +37,33 @@ private func value(_ database: Database) async throws -> Int {
     @Test(arguments: Backend.available) func violationsAreTold(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [tables]) { database, _ async throws in
             let cases: [(String, DatabaseError.Code, [Backend: String])] = [
-                ("INSERT INTO entry (name, counter) VALUES ('secret', 1), ('secret', 1)", .uniqueViolation,
-                    [.sqlite: "entry.name", .postgresql: "entry_once"]),
-                ("INSERT INTO counter (id, value) VALUES (1, 1)", .uniqueViolation,
-                    [.sqlite: "counter.id", .postgresql: "counter_pkey"]),
-                ("UPDATE counter SET value = 1000000", .checkViolation,
-                    [.sqlite: "counter_small", .postgresql: "counter_small"]),
-                ("INSERT INTO entry (name, counter) VALUES (NULL, 1)", .notNullViolation, [.sqlite: "entry.name", .postgresql: "name"]),
+                (
+                    "INSERT INTO entry (name, counter) VALUES ('secret', 1), ('secret', 1)", .uniqueViolation,
+                    [.sqlite: "entry.name", .postgresql: "entry_once"]
+                ),
+                (
+                    "INSERT INTO counter (id, value) VALUES (1, 1)", .uniqueViolation,
+                    [.sqlite: "counter.id", .postgresql: "counter_pkey"]
+                ),
+                (
+                    "UPDATE counter SET value = 1000000", .checkViolation,
+                    [.sqlite: "counter_small", .postgresql: "counter_small"]
+                ),
+                (
+                    "INSERT INTO entry (name, counter) VALUES (NULL, 1)", .notNullViolation,
+                    [.sqlite: "entry.name", .postgresql: "name"]
+                ),
                 ("INSERT INTO entry (name, counter) VALUES ('secret', 7)", .foreignKeyViolation, [:]),
-                ("SELECT nothing FROM nowhere", .invalidSQL, [.sqlite: "nowhere", .postgresql: "nowhere"]),
+                ("SELECT a FROM nowhere", .invalidSQL, [.sqlite: "nowhere", .postgresql: "nowhere"]),
                 ("SELEKT 1", .invalidSQL, [:]),
                 ("SELECT 1; DELETE FROM entry", .invalidSQL, [:]),
                 ("SELECT 1; COMMIT", .invalidSQL, [:]),
             ]
             for (sql, code, details) in cases {
                 let error = await expect(code) { try await database.write { try $0.execute(sql) } }
-                if let word = details[backend] { #expect(error?.detail.contains(word) == true, "\(error?.detail ?? "")") }
+                if let word = details[backend] {
+                    #expect(error?.detail.contains(word) == true, "\(error?.detail ?? "")")
+                }
                 #expect(error?.detail.contains("secret") == false)
             }
             #expect(try await database.read { try $0.queryOne("SELECT COUNT(*) FROM entry")?.int(0) } == 0)
@@ -108,7 +121,8 @@ private func value(_ database: Database) async throws -> Int {
                     group.addTask {
                         for _ in 0..<each {
                             try await database.write { connection in
-                                let old = try connection.queryOne("SELECT value FROM counter WHERE id = 1")?.int(0) ?? -1
+                                let old =
+                                    try connection.queryOne("SELECT value FROM counter WHERE id = 1")?.int(0) ?? -1
                                 try connection.execute("UPDATE counter SET value = $1 WHERE id = 1", [old + 1])
                             }
                         }
@@ -128,7 +142,8 @@ private func value(_ database: Database) async throws -> Int {
                         group.addTask {
                             try await database.write { connection in
                                 try connection.query(
-                                    "UPDATE counter SET value = $1 WHERE id = 1 AND value = $2 RETURNING id", [round, round - 1]
+                                    "UPDATE counter SET value = $1 WHERE id = 1 AND value = $2 RETURNING id",
+                                    [round, round - 1]
                                 ).count
                             }
                         }

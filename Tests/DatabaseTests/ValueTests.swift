@@ -1,10 +1,12 @@
 import Database
-import Testing
 import TestSupport
+import Testing
 
-private let table = Migration(1, "values", [
-    "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY, i BIGINT, t TEXT, y BYTEA, b BOOLEAN)"
-])
+private let table = Migration(
+    1, "values",
+    [
+        "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY, i BIGINT, t TEXT, y BYTEA, b BOOLEAN)"
+    ])
 
 private enum Colour: String, SQLConvertible { case red, green }
 
@@ -58,8 +60,10 @@ private enum Colour: String, SQLConvertible { case red, green }
             let sql = "SELECT CASE WHEN $1 IS NULL THEN 'none' ELSE 'some' END"
             let answers = try await database.read { connection in
                 try [
-                    connection.queryOne(sql, [Int64?.none])?.string(0), connection.queryOne(sql, [Int64?.some(1)])?.string(0),
-                    connection.queryOne(sql, [String?.none])?.string(0), connection.queryOne(sql, [Colour?.none])?.string(0),
+                    connection.queryOne(sql, [Int64?.none])?.string(0),
+                    connection.queryOne(sql, [Int64?.some(1)])?.string(0),
+                    connection.queryOne(sql, [String?.none])?.string(0),
+                    connection.queryOne(sql, [Colour?.none])?.string(0),
                     connection.queryOne(sql, [Colour.red])?.string(0),
                 ]
             }
@@ -78,7 +82,9 @@ private enum Colour: String, SQLConvertible { case red, green }
     @Test(arguments: Backend.available) func theNumberOfArgumentsMustFit(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [table]) { database, _ async throws in
             for arguments in [[], [1, 2]] {
-                await expect(.invalidSQL) { try await database.read { try $0.query("SELECT CAST($1 AS BIGINT)", arguments) } }
+                await expect(.invalidSQL) {
+                    try await database.read { try $0.query("SELECT CAST($1 AS BIGINT)", arguments) }
+                }
             }
         }
     }
@@ -86,7 +92,8 @@ private enum Colour: String, SQLConvertible { case red, green }
     @Test(arguments: Backend.available) func columnsAreReadAsWhatTheyAre(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [table]) { database, _ async throws in
             let rows = try await database.read { connection in
-                try connection.query("SELECT CAST($1 AS BIGINT), $2, $3, CAST(NULL AS TEXT)", [5, "five", [5] as [UInt8]])
+                try connection.query(
+                    "SELECT CAST($1 AS BIGINT), $2, $3, CAST(NULL AS TEXT)", [5, "five", [5] as [UInt8]])
             }
             let row = try #require(rows.first)
             #expect(try row.int(0) == 5)

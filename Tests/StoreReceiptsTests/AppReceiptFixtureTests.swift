@@ -69,7 +69,9 @@ struct AppReceiptFixtureTests {
     func doesNotTrustAReceiptUnderAnotherRoot(name: String) async throws {
         let other = try Fixtures.certificate("Apple_Root_CA_-_G3")
         let verifier = try ReceiptVerifier(roots: [other])
-        #expect(await verifier.verify(try Fixtures.receipt(name), expecting: ReceiptExpectation()).refusal == .unknownIssuer)
+        #expect(
+            await verifier.verify(try Fixtures.receipt(name), expecting: ReceiptExpectation()).refusal == .unknownIssuer
+        )
     }
 
     @Test(arguments: Fixtures.generatedReceipts)
@@ -81,6 +83,18 @@ struct AppReceiptFixtureTests {
         let own = try #require(try ReceiptContainer.parse(bytes).certificates.last)
         let lenient = try ReceiptVerifier(roots: [own])
         #expect(await lenient.verify(bytes, expecting: ReceiptExpectation()).refusal == .missingMarker)
+    }
+
+    /// These are signed over signed attributes, which must name the digest of the payload that stands there.
+    @Test(arguments: Fixtures.generatedReceipts)
+    func signedAttributesDoNotHideAnotherPayload(name: String) async throws {
+        var bytes = try Fixtures.receipt(name)
+        let own = try #require(try ReceiptContainer.parse(bytes).certificates.last)
+        let bundleID = Array("com.example.app".utf8)
+        let start = try #require(bytes.indices.first { bytes[$0...].starts(with: bundleID) })
+        bytes[start] = UInt8(ascii: "d")
+        let verifier = try ReceiptVerifier(roots: [own])
+        #expect(await verifier.verify(bytes, expecting: ReceiptExpectation()).refusal == .badSignature)
     }
 
     @Test(arguments: Fixtures.xcodeReceipts)
@@ -128,8 +142,12 @@ struct AppReceiptFixtureTests {
             #expect(String(serial.drop { $0 == "0" }) == fields["serial"] as? String)
             #expect((fields["not_after"] as? String)?.hasPrefix(isoDay(certificate.notValidAfter)) == true)
             let markers = try #require(fields["oids"] as? [String])
-            #expect(certificate.hasMarker(CertificateMarker.receiptSigning) == markers.contains("1.2.840.113635.100.6.11.1"))
-            #expect(certificate.hasMarker(CertificateMarker.developerRelations) == markers.contains("1.2.840.113635.100.6.2.1"))
+            #expect(
+                certificate.hasMarker(CertificateMarker.receiptSigning) == markers.contains("1.2.840.113635.100.6.11.1")
+            )
+            #expect(
+                certificate.hasMarker(CertificateMarker.developerRelations)
+                    == markers.contains("1.2.840.113635.100.6.2.1"))
         }
     }
 

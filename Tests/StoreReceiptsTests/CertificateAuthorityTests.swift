@@ -15,12 +15,17 @@ struct CertificateAuthorityTests {
         #expect(first.receiptRoot == again.receiptRoot)
         #expect(first.jwsRoot == again.jwsRoot)
         for environment in StoreEnvironment.allCases {
-            #expect(first.receiptSigner(for: environment).certificates == again.receiptSigner(for: environment).certificates)
-            #expect(first.jwsIdentity(for: environment).certificates == again.jwsIdentity(for: environment).certificates)
+            #expect(
+                first.receiptSigner(for: environment).certificates == again.receiptSigner(for: environment).certificates
+            )
+            #expect(
+                first.jwsIdentity(for: environment).certificates == again.jwsIdentity(for: environment).certificates)
         }
-        #expect(first.receiptSigner(for: .production).leafCertificate != first.receiptSigner(for: .sandbox).leafCertificate)
+        #expect(
+            first.receiptSigner(for: .production).leafCertificate != first.receiptSigner(for: .sandbox).leafCertificate)
         // Two authorities have nothing in common.
-        let other = try await CertificateAuthority.open(directory: directory.url.appendingPathComponent("other"), at: .sample)
+        let other = try await CertificateAuthority.open(
+            directory: directory.url.appendingPathComponent("other"), at: .sample)
         #expect(other.receiptRoot != first.receiptRoot)
         let receipt = try other.receiptSigner(for: .sandbox).sign(.sample()).bytes
         let verifier = try ReceiptVerifier(roots: [first.receiptRoot])
@@ -34,13 +39,16 @@ struct CertificateAuthorityTests {
 
     private func keysAreForTheOwnerOnly(_ place: URL) async throws {
         func mode(_ url: URL) throws -> Int {
-            try #require(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber).intValue
+            try #require(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)
+                .intValue
         }
         #expect(try mode(place) == 0o700)
         let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
         #expect(names.count == 8)
         for name in names { #expect(try mode(place.appendingPathComponent(name)) == 0o600) }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: place.deletingLastPathComponent().path) == ["authority"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: place.deletingLastPathComponent().path) == ["authority"]
+        )
     }
 
     private func receiptsVerifyOverTheWholeRange(_ authority: CertificateAuthority) async throws {
@@ -49,7 +57,8 @@ struct CertificateAuthorityTests {
         for date in [range.lowerBound, .sample, range.upperBound] {
             for environment in StoreEnvironment.allCases {
                 let receipt = try authority.receiptSigner(for: environment).sign(.sample(creationDate: date))
-                let answer = await verifier.verify(receipt.bytes, expecting: ReceiptExpectation(bundleID: "com.example.app"))
+                let answer = await verifier.verify(
+                    receipt.bytes, expecting: ReceiptExpectation(bundleID: "com.example.app"))
                 #expect(answer.refusal == nil, "\(date)")
             }
         }
@@ -61,7 +70,9 @@ struct CertificateAuthorityTests {
             #expect(chain[0].publicKey == Certificate.PublicKey(identity.privateKey.publicKey))
             #expect(chain[1].publicKey.isValidSignature(chain[0].signature, for: chain[0]))
             #expect(chain[2].publicKey.isValidSignature(chain[1].signature, for: chain[1]))
-            #expect(chain[0].hasMarker(CertificateMarker.receiptSigning) && chain[1].hasMarker(CertificateMarker.developerRelations))
+            #expect(
+                chain[0].hasMarker(CertificateMarker.receiptSigning)
+                    && chain[1].hasMarker(CertificateMarker.developerRelations))
         }
     }
 
@@ -97,9 +108,12 @@ struct CertificateAuthorityTests {
             }
         }
         let files = FileManager.default
-        func restrict(_ url: URL) throws { try files.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: url.path) }
+        func restrict(_ url: URL) throws {
+            try files.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: url.path)
+        }
         #expect(try await code { _ in } == nil)
-        #expect(try await code { try files.removeItem(at: $0.appendingPathComponent("receipt-root.pem")) } == .incomplete)
+        #expect(
+            try await code { try files.removeItem(at: $0.appendingPathComponent("receipt-root.pem")) } == .incomplete)
         #expect(
             try await code { directory in
                 for name in try files.contentsOfDirectory(atPath: directory.path) {

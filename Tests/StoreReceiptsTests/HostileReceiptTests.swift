@@ -27,7 +27,8 @@ struct HostileReceiptTests {
         }
     }
 
-    /// The one bit that a certificate's own signature does not cover: how many bits of that signature's last octet do not count.
+    /// The one bit that a certificate's own signature does not cover: how many bits of that signature's last octet do
+    /// not count.
     @Test func aCertificateHasOneEncoding() async throws {
         var made = chain
         // The last bit must be zero, or X.509 refuses to leave it out.
@@ -98,7 +99,8 @@ struct HostileReceiptTests {
 
     @Test func impossibleLengthsAreRefused() async throws {
         let heads: [[UInt8]] = [
-            [0x30, 0x84, 0xff, 0xff, 0xff, 0xff], [0x30, 0x88, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], [0x30, 0xff],
+            [0x30, 0x84, 0xff, 0xff, 0xff, 0xff], [0x30, 0x88, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+            [0x30, 0xff],
             [0x30, 0x81], [0x30], [], [0x1f, 0x81, 0x00], [0x00, 0x00], [0x04, 0x80, 0x00, 0x00],
         ]
         for head in heads {
@@ -117,18 +119,63 @@ struct HostileReceiptTests {
         let many = try chain.signer().sign(.sample(purchases: 2)).bytes
         #expect(await strict.verify(many, expecting: ReceiptExpectation()).refusal == .tooLarge)
         let nine = try ReceiptSigner(key: chain.leafKey, certificates: Array(repeating: chain.leaf, count: 9))
-        #expect(await verifier.verify(try nine.sign(.sample()).bytes, expecting: ReceiptExpectation()).refusal == .tooLarge)
+        #expect(
+            await verifier.verify(try nine.sign(.sample()).bytes, expecting: ReceiptExpectation()).refusal == .tooLarge)
+    }
+
+    /// Xcode's way of writing: indefinite lengths, and the payload in pieces or wrapped once more.
+    @Test func aReceiptInBERIsReadToo() async throws {
+        func indefinite(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag, 0x80] + content + [0, 0] }
+        let container = try ReceiptContainer.parse(bytes)
+        func octets(_ part: some Sequence<UInt8>) -> [UInt8] { DERWriter.element(BERTag.octetString, Array(part)) }
+        func message(_ content: [UInt8]) throws -> [UInt8] {
+            try bytes.withUnsafeBytes { raw in
+                var top = BERCursor(raw)
+                var info = try top.inside(try top.next())
+                let type = Array(raw[try info.next().whole])
+                var explicit = try info.inside(try info.next())
+                var body = try explicit.inside(try explicit.next())
+                var parts: [[UInt8]] = []
+                while !body.isAtEnd { parts.append(Array(raw[try body.next().whole])) }
+                let dataType = DERWriter.element(BERTag.objectIdentifier, ObjectIdentifier.data)
+                parts[2] = indefinite(BERTag.sequence, dataType + indefinite(BERTag.context0, content))
+                let signedData = indefinite(BERTag.sequence, parts.flatMap { $0 })
+                return indefinite(BERTag.sequence, type + indefinite(BERTag.context0, signedData))
+            }
+        }
+        let payload = container.payload
+        let pieces = octets(payload[..<100]) + indefinite(0x24, octets(payload[100..<101])) + octets(payload[101...])
+        for content in [octets(payload), indefinite(0x24, octets(payload)), indefinite(0x24, pieces)] {
+            let ber = try message(content)
+            let answer = await verifier.verify(ber, expecting: ReceiptExpectation())
+            #expect(answer.receipt == container.receipt)
+            for count in ber.indices {
+                let cut = await verifier.verify(Array(ber[..<count]), expecting: ReceiptExpectation())
+                #expect(cut.refusal != nil, "\(count) bytes")
+            }
+        }
+        let wrapped = try chain.signed(octets(payload))
+        #expect(await verifier.verify(wrapped, expecting: ReceiptExpectation()).receipt == container.receipt)
     }
 
     @Test func contradictoryPayloadsAreRefused() async throws {
         let receipt = AppReceipt.sample(purchases: 0)
-        let twice = AttributeSet.payload(try receipt.encodedPayload()) { $0.addText(2, BERTag.utf8String, "com.other.app".utf8) }
-        let badDate = AttributeSet.payload(try receipt.encodedPayload()) { $0.addText(21, BERTag.ia5String, "tomorrow".utf8) }
-        let badText = AttributeSet.payload(try receipt.encodedPayload()) { $0.addText(1_702, BERTag.utf8String, [0xff]) }
+        let twice = AttributeSet.payload(try receipt.encodedPayload()) {
+            $0.addText(2, BERTag.utf8String, "com.other.app".utf8)
+        }
+        let badDate = AttributeSet.payload(try receipt.encodedPayload()) {
+            $0.addText(21, BERTag.ia5String, "tomorrow".utf8)
+        }
+        let badText = AttributeSet.payload(try receipt.encodedPayload()) {
+            $0.addText(1_702, BERTag.utf8String, [0xff])
+        }
         let notText = AttributeSet.payload(try receipt.encodedPayload()) { $0.addInteger(21, 3) }
-        let halfPurchase = AttributeSet.payload(try receipt.encodedPayload()) { $0.addRaw(17, version: 1, [BERTag.set, 0]) }
+        let halfPurchase = AttributeSet.payload(try receipt.encodedPayload()) {
+            $0.addRaw(17, version: 1, [BERTag.set, 0])
+        }
         for (payload, isRefused) in [
-            (twice, true), (badDate, true), (badText, false), (notText, true), (halfPurchase, true), ([BERTag.set, 0], true),
+            (twice, true), (badDate, true), (badText, false), (notText, true), (halfPurchase, true),
+            ([BERTag.set, 0], true),
         ] {
             let refusal = await verifier.verify(try chain.signed(payload), expecting: ReceiptExpectation()).refusal
             #expect(refusal == (isRefused ? .malformed : nil))

@@ -53,7 +53,9 @@ struct ReceiptSignerTests {
         #expect(code { $0.ageRating = "４+" } == .unencodable)
         #expect(code { $0.otherAttributes.append(ReceiptAttribute(type: 2, version: 1, value: [])) } == .unencodable)
         #expect(code { $0.otherAttributes.append(ReceiptAttribute(type: 14, version: 1, value: [])) } == .unencodable)
-        #expect(code { $0.inApp[0].otherAttributes = [ReceiptAttribute(type: 1_702, version: 1, value: [])] } == .unencodable)
+        #expect(
+            code { $0.inApp[0].otherAttributes = [ReceiptAttribute(type: 1_702, version: 1, value: [])] }
+                == .unencodable)
     }
 
     @Test func aKeyMustBeTheLeafs() throws {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import StoreReceipts
 
-/// Times, printed: only for who asks for them, in a release build (`swift test -c release`), since a debug build says nothing.
+/// Times, printed: only for who asks for them, in a release build (`swift test -c release`), since a debug build says
+/// nothing.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["CORNERSTORE_TIMES"] != nil), .serialized)
 struct ReceiptSpeedTests {
     private func best(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
@@ -13,7 +14,10 @@ struct ReceiptSpeedTests {
         for _ in 0..<7 {
             let clock = ContinuousClock()
             let taken = try clock.measure { for _ in 0..<count { try body() } }
-            best = min(best, Double(taken.components.attoseconds) / 1e12 / Double(count) + Double(taken.components.seconds) * 1e6 / Double(count))
+            best = min(
+                best,
+                Double(taken.components.attoseconds) / 1e12 / Double(count) + Double(taken.components.seconds) * 1e6
+                    / Double(count))
         }
         return best
     }
@@ -36,7 +40,9 @@ struct ReceiptSpeedTests {
         let rawSigning = try best(60) { _ = try chain.leafKey.signature(for: digest, padding: .insecurePKCS1v1_5) }
         let encoding = try best(300) { _ = try receipt.encodedPayload() }
         let signing = try best(60) { _ = try signer.sign(receipt) }
-        print("TIMES payload \(container.payload.count) B; rsa \(raw) sha \(hashing) parse \(parsing) verify \(verifying) = \(verifying / raw)x")
+        print(
+            "TIMES \(container.payload.count) B; rsa \(raw) sha \(hashing) parse \(parsing) all \(verifying) = \(verifying / raw)x"
+        )
         print("TIMES rsa sign \(rawSigning) encode \(encoding) sign \(signing) = \(signing / rawSigning)x µs")
 
         let directory = try TemporaryDirectory()

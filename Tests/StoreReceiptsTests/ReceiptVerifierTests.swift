@@ -74,7 +74,8 @@ struct ReceiptVerifierTests {
     @Test func aCertificateOutsideTheChainIsRefused() async throws {
         let chain = try TestChain().make()
         let stray = try TestChain(rootMarker: "Stray").make().root
-        let signer = try ReceiptSigner(key: chain.leafKey, certificates: [chain.leaf, chain.intermediate, chain.root, stray])
+        let signer = try ReceiptSigner(
+            key: chain.leafKey, certificates: [chain.leaf, chain.intermediate, chain.root, stray])
         let verifier = try ReceiptVerifier(roots: [chain.root])
         let bytes = try signer.sign(.sample()).bytes
         #expect(await verifier.verify(bytes, expecting: ReceiptExpectation()).refusal == .wrongChain)
@@ -122,7 +123,8 @@ struct ReceiptVerifierTests {
         func code(
             _ verifier: ReceiptVerifier, _ signed: [UInt8], _ leaf: [UInt8], _ date: Date = .sample
         ) async -> ReceiptRejection.Code? {
-            let answer = await verifier.verifyTransactionSignature(signed: signed, signature: signature, leaf: leaf, at: date)
+            let answer = await verifier.verifyTransactionSignature(
+                signed: signed, signature: signature, leaf: leaf, at: date)
             switch answer {
             case .success(let fingerprint):
                 #expect(fingerprint == Array(SHA256.hash(data: chain.root)))

@@ -13,11 +13,14 @@ extension AppReceipt {
             deviceHash: AppReceipt.deviceHash(
                 deviceIdentifier: Array(1...16), opaqueValue: opaqueValue, bundleIDValue: bundleIDValue
             ),
-            downloadDate: nil, fulfillmentToolVersion: 1_345_531_957, ageRating: "4+", developerID: 0, creationDate: creationDate,
+            downloadDate: nil, fulfillmentToolVersion: 1_345_531_957, ageRating: "4+", developerID: 0,
+            creationDate: creationDate,
             systemVersion: 180_602, downloadID: 0, versionExternalIdentifier: 0,
             inApp: (0..<purchases).map { InAppPurchase.sample($0) },
-            originalPurchaseDate: Date(timeIntervalSince1970: 1_375_340_400), originalApplicationVersion: "1.0", expirationDate: nil,
-            otherAttributes: AppReceipt.serverAttributes(attribute6: Array(repeating: 6, count: 60), attribute7: [7, 7, 7])
+            originalPurchaseDate: Date(timeIntervalSince1970: 1_375_340_400), originalApplicationVersion: "1.0",
+            expirationDate: nil,
+            otherAttributes: AppReceipt.serverAttributes(
+                attribute6: Array(repeating: 6, count: 60), attribute7: [7, 7, 7])
         )
     }
 
@@ -29,7 +32,9 @@ extension AppReceipt {
         )
         for type in Int64(26)..<40 where Bool.random(using: &generator) {
             others.append(
-                ReceiptAttribute(type: type * 1_000_003, version: .random(in: -3...300, using: &generator), value: .random(&generator, upTo: 300))
+                ReceiptAttribute(
+                    type: type * 1_000_003, version: .random(in: -3...300, using: &generator),
+                    value: .random(&generator, upTo: 300))
             )
         }
         return AppReceipt(
@@ -38,7 +43,8 @@ extension AppReceipt {
             opaqueValue: .random(&generator, upTo: 40), deviceHash: .random(&generator, upTo: 20),
             downloadDate: .random(&generator), fulfillmentToolVersion: .maybe(&generator),
             ageRating: Bool.random(using: &generator) ? "17+" : nil, developerID: .maybe(&generator),
-            creationDate: Date.random(&generator) ?? .sample, systemVersion: .maybe(&generator), downloadID: .spread(&generator),
+            creationDate: Date.random(&generator) ?? .sample, systemVersion: .maybe(&generator),
+            downloadID: .spread(&generator),
             versionExternalIdentifier: .spread(&generator),
             inApp: (0..<Int.random(in: 0...12, using: &generator)).map { _ in InAppPurchase.random(&generator) },
             originalPurchaseDate: .random(&generator),
@@ -73,7 +79,8 @@ extension InAppPurchase {
     static func sample(_ number: Int) -> InAppPurchase {
         InAppPurchase(
             quantity: 1, productID: "com.example.app.feature.\(number)", transactionID: "200000010000000\(number)",
-            purchaseDate: .sample, originalTransactionID: "200000010000000\(number)", originalPurchaseDate: .sample, productType: 0,
+            purchaseDate: .sample, originalTransactionID: "200000010000000\(number)", originalPurchaseDate: .sample,
+            productType: 0,
             expiresDate: nil, itemID: 0, webOrderLineItemID: 0, cancellationDate: nil, isTrialPeriod: false,
             isInIntroOfferPeriod: false, promotionalOfferID: nil, otherAttributes: InAppPurchase.serverAttributes
         )
@@ -84,7 +91,8 @@ extension InAppPurchase {
             quantity: .spread(&generator), productID: .random(&generator), transactionID: .random(&generator),
             purchaseDate: Date.random(&generator) ?? .sample,
             originalTransactionID: Bool.random(using: &generator) ? .random(&generator) : nil,
-            originalPurchaseDate: .random(&generator), productType: .maybe(&generator), expiresDate: .random(&generator),
+            originalPurchaseDate: .random(&generator), productType: .maybe(&generator),
+            expiresDate: .random(&generator),
             itemID: .maybe(&generator), webOrderLineItemID: .maybe(&generator), cancellationDate: .random(&generator),
             isTrialPeriod: [true, false, nil].randomElement(using: &generator) ?? nil,
             isInIntroOfferPeriod: [true, false, nil].randomElement(using: &generator) ?? nil,
@@ -122,7 +130,7 @@ extension Int64 {
     }
 }
 
-extension Optional<Int64> {
+extension Int64? {
     static func maybe(_ generator: inout SeededGenerator) -> Int64? {
         Bool.random(using: &generator) ? .spread(&generator) : nil
     }

@@ -23,7 +23,9 @@ struct TestChain {
     var rootMarker = "Root"
 
     /// Making RSA keys takes long; these are made once.
-    static let keys: [_RSA.Signing.PrivateKey] = (0..<4).compactMap { _ in try? _RSA.Signing.PrivateKey(keySize: .bits2048) }
+    static let keys: [_RSA.Signing.PrivateKey] = (0..<4).compactMap { _ in
+        try? _RSA.Signing.PrivateKey(keySize: .bits2048)
+    }
 
     struct Made {
         let leaf: [UInt8]
@@ -31,7 +33,9 @@ struct TestChain {
         let root: [UInt8]
         let leafKey: _RSA.Signing.PrivateKey
 
-        func signer() throws -> ReceiptSigner { try ReceiptSigner(key: leafKey, certificates: [leaf, intermediate, root]) }
+        func signer() throws -> ReceiptSigner {
+            try ReceiptSigner(key: leafKey, certificates: [leaf, intermediate, root])
+        }
     }
 
     func make() throws -> Made {
@@ -46,14 +50,16 @@ struct TestChain {
         let intermediate = try certificate(
             keys[1], intermediateName, rootName, keys[0], intermediateValidity,
             [
-                .basicConstraints(intermediateIsAuthority ? .isCertificateAuthority(maxPathLength: 0) : .notCertificateAuthority),
+                .basicConstraints(
+                    intermediateIsAuthority ? .isCertificateAuthority(maxPathLength: 0) : .notCertificateAuthority),
                 .keyUsage(intermediateUsage),
             ] + (intermediateMarker ? [.marker(CertificateMarker.developerRelations)] : [])
         )
         let leaf = try certificate(
             keys[2], leafName, intermediateName, forgedLeaf ? keys[3] : keys[1], leafValidity,
             [
-                .basicConstraints(leafIsAuthority ? .isCertificateAuthority(maxPathLength: nil) : .notCertificateAuthority),
+                .basicConstraints(
+                    leafIsAuthority ? .isCertificateAuthority(maxPathLength: nil) : .notCertificateAuthority),
                 .keyUsage(leafUsage),
             ] + (leafMarker ? [.marker(CertificateMarker.receiptSigning)] : []),
             algorithm: leafAlgorithm
@@ -77,11 +83,13 @@ struct TestChain {
             switch part {
             case .basicConstraints(let value): try extensions.append(Certificate.Extension(value, critical: true))
             case .keyUsage(let value): try extensions.append(Certificate.Extension(value, critical: true))
-            case .marker(let value): try extensions.append(Certificate.Extension(oid: value, critical: false, value: [5, 0]))
+            case .marker(let value):
+                try extensions.append(Certificate.Extension(oid: value, critical: false, value: [5, 0]))
             }
         }
         let certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey, notValidBefore: validity.lowerBound,
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
+            notValidBefore: validity.lowerBound,
             notValidAfter: validity.upperBound, issuer: issuer, subject: subject, signatureAlgorithm: algorithm,
             extensions: extensions, issuerPrivateKey: issuerKey
         )

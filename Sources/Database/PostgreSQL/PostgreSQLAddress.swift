@@ -20,7 +20,8 @@ struct PostgreSQLAddress: Sendable {
         }
         guard Self.isName(schema) else {
             throw DatabaseError(
-                .invalidLocation, "a schema is named with 1 to 63 small letters, digits and _, not beginning with a digit"
+                .invalidLocation,
+                "a schema is named with 1 to 63 small letters, digits and _, not beginning with a digit"
             )
         }
         var given = try Self.parse(url)
@@ -44,7 +45,8 @@ struct PostgreSQLAddress: Sendable {
     /// A message of `libpq` without the password.
     func withoutSecrets(_ message: String) -> String {
         secrets.reduce(message) { text, secret in
-            secret.isEmpty ? text : text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
+            secret.isEmpty
+                ? text : text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
         }
     }
 
@@ -71,7 +73,8 @@ struct PostgreSQLAddress: Sendable {
         for (keyword, value) in given where keyword == "host" || keyword == "port" || keyword == "hostaddr" {
             let isFine = value.unicodeScalars.allSatisfy { scalar in
                 let isDigit = ("0"..."9").contains(scalar) || scalar == ","
-                return keyword == "port" ? isDigit : scalar.properties.isAlphabetic || isDigit || "-._:/[]".unicodeScalars.contains(scalar)
+                return keyword == "port"
+                    ? isDigit : scalar.properties.isAlphabetic || isDigit || "-._:/[]".unicodeScalars.contains(scalar)
             }
             guard isFine else { throw malformed }
         }

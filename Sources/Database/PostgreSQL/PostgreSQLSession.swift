@@ -29,7 +29,8 @@ final class PostgreSQLSession: StatementSession {
         self.texts = texts
         guard PQstatus(connection) == CONNECTION_OK else {
             let message = String(cString: PQerrorMessage(connection))
-            throw DatabaseError(.unavailable, address.withoutSecrets(message.trimmingCharacters(in: .whitespacesAndNewlines)))
+            throw DatabaseError(
+                .unavailable, address.withoutSecrets(message.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         _ = try command(

@@ -73,12 +73,12 @@ final class SQLiteEngine: Engine {
         // A transaction that SQLite could not roll back must be an error here, not the end of the process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096")
+            try database.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -\(settings.readerCache)")
         }
         let pool = try DatabasePool(path: file, configuration: configuration)
         try pool.writeWithoutTransaction { database in
             // GRDB sets NORMAL, which may lose the last transactions with the power.
-            try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -24576")
+            try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -\(settings.writerCache)")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(settings.checkpointPages)")
             if let pages = settings.maximumPages {
                 try database.execute(sql: "PRAGMA max_page_count = \(pages)")

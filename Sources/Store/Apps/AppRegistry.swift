@@ -14,10 +14,11 @@ public final class AppRegistry: Sendable {
         self.records = Mutex(records)
     }
 
-    /// Reads the apps from a database with ``AppSchema``.
+    /// Reads the apps.
     /// - Throws: ``DatabaseError``.
-    public static func open(_ database: Database) async throws -> AppRegistry {
-        AppRegistry(database: database, records: try await database.read { try load($0) })
+    public static func open(_ databases: StoreDatabases) async throws -> AppRegistry {
+        let database = databases.apps
+        return AppRegistry(database: database, records: try await database.read { try load($0) })
     }
 
     /// The app, if it is known.

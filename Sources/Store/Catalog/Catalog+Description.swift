@@ -3,9 +3,9 @@ import StoreWire
 extension CatalogApp {
     /// What a device is told of a product; nil when it is not sold in the storefront.
     ///
-    /// The texts come from the first language for which there is a localization, else from the file's own locale, the storefront's language,
-    /// English, or whatever stands first; without any localization the reference name or the product id is the name.
-    /// `languages` are BCP 47 or POSIX names, best first.
+    /// The texts come from the first language for which there is a localization, else from the file's own locale, the
+    /// storefront's language, English, or whatever stands first; without any localization the reference name or the
+    /// product id is the name. `languages` are BCP 47 or POSIX names, best first.
     public func description(
         of product: CatalogProduct, languages: [String], storefront: Storefront
     ) -> ProductDescription? {
@@ -41,11 +41,14 @@ extension CatalogApp {
         (languages.prefix(10) + [settings.locale ?? "", storefront.language, "en"]).compactMap { LanguageTag($0) }
     }
 
-    private static func best(_ localizations: [CatalogLocalization], for wanted: [LanguageTag]) -> CatalogLocalization? {
+    private static func best(_ localizations: [CatalogLocalization], for wanted: [LanguageTag]) -> CatalogLocalization?
+    {
         for tag in wanted {
             var best: (CatalogLocalization, Int)?
             for localization in localizations {
-                guard let rank = LanguageTag(localization.locale)?.suitability(for: tag), rank > best?.1 ?? 0 else { continue }
+                guard let rank = LanguageTag(localization.locale)?.suitability(for: tag), rank > best?.1 ?? 0 else {
+                    continue
+                }
                 best = (localization, rank)
             }
             if let best { return best.0 }
@@ -53,8 +56,8 @@ extension CatalogApp {
         return localizations.first
     }
 
-    /// A locale that formats prices as someone reads them who shops there in the device's first language: `en_US@currency=USD`,
-    /// `zh_Hans_CN@currency=CNY`.
+    /// A locale that formats prices as someone reads them who shops there in the device's first language:
+    /// `en_US@currency=USD`, `zh_Hans_CN@currency=CNY`.
     static func priceLocale(languages: [String], storefront: Storefront) -> String {
         let tag = languages.prefix(10).lazy.compactMap { LanguageTag($0) }.first
         var language = storefront.language

@@ -31,7 +31,8 @@ public struct CatalogFile: Sendable, Hashable {
         return try CornerstoreCatalogFile.read(bytes, file: path)
     }
 
-    /// The content, one byte more than a catalog may have at most, so that a larger file is refused and never read whole.
+    /// The content, one byte more than a catalog may have at most, so that a larger file is refused and never read
+    /// whole.
     private func bytes() throws(CatalogError) -> [UInt8] {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -59,7 +60,8 @@ public struct CatalogFile: Sendable, Hashable {
 extension Catalog {
     /// Loads files and takes their apps together.
     ///
-    /// - Returns: the catalog, and notes for whoever started the store: which bundle ids were found how, and what is likely not meant.
+    /// - Returns: the catalog, and notes for whoever started the store: which bundle ids were found how, and what is
+    ///   likely not meant.
     /// - Throws: ``CatalogError`` with the problems of all files, under the code of the first bad one.
     public static func load(files: [CatalogFile]) throws(CatalogError) -> (catalog: Catalog, notes: [String]) {
         var (apps, notes, problems) = ([CatalogApp](), [String](), [CatalogProblem]())
@@ -86,7 +88,8 @@ extension Catalog {
     }
 
     private static func duplicate(_ bundleID: BundleID, _ file: CatalogFile, _ other: String) -> CatalogProblem {
-        let message = "describes the app \(bundleID), which \(other) describes already; give one of them another bundle id"
+        let message =
+            "describes the app \(bundleID), which \(other) describes already; give one of them another bundle id"
         return CatalogProblem(file: file.path, line: nil, column: nil, keyPath: "", message: message)
     }
 }

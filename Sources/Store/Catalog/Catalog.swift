@@ -4,14 +4,17 @@ import StoreWire
 public struct Catalog: Sendable, Equatable {
     private let byBundleID: [BundleID: CatalogApp]
 
-    /// Takes the apps together. Where the made numbers of two apps or of two apps' products meet, the later by bundle id gets another.
+    /// Takes the apps together. Where the made numbers of two apps or of two apps' products meet, the later by bundle
+    /// id gets another.
     ///
     /// - Throws: ``CatalogError/Code/duplicateApp`` when a bundle id appears twice.
     public init(apps: [CatalogApp]) throws(CatalogError) {
         var byBundleID: [BundleID: CatalogApp] = [:]
         var taken: Set<Int64> = []
         let sorted = apps.sorted { $0.bundleID < $1.bundleID }
-        for app in sorted { taken.formUnion(app.settings.applicationInternalID.flatMap { CatalogItemID.number($0) }.map { [$0] } ?? []) }
+        for app in sorted {
+            taken.formUnion(app.settings.applicationInternalID.flatMap { CatalogItemID.number($0) }.map { [$0] } ?? [])
+        }
         for var app in sorted {
             guard byBundleID[app.bundleID] == nil else { throw Self.duplicate(app.bundleID) }
             Self.makeUnique(&app, &taken)
@@ -47,7 +50,8 @@ public struct Catalog: Sendable, Equatable {
     private static func duplicate(_ bundleID: BundleID) -> CatalogError {
         let message = "the app \(bundleID) is described twice; keep one of the two, or give one another bundle id"
         return CatalogError(
-            code: .duplicateApp, problems: [CatalogProblem(file: "catalog", line: nil, column: nil, keyPath: "", message: message)]
+            code: .duplicateApp,
+            problems: [CatalogProblem(file: "catalog", line: nil, column: nil, keyPath: "", message: message)]
         )
     }
 }

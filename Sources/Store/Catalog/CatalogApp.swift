@@ -7,20 +7,20 @@ public struct CatalogApp: Sendable, Equatable {
     public let bundleID: BundleID
     /// The app's name as customers see it; `.storekit` files have none.
     public var name: String?
-    /// Consumables and non-consumables first, then non-renewing and free subscriptions, then the groups' subscriptions, group by
-    /// group, each in the file's order.
+    /// Consumables and non-consumables first, then non-renewing and free subscriptions, then the groups' subscriptions,
+    /// group by group, each in the file's order.
     public private(set) var products: [CatalogProduct]
     public private(set) var groups: [CatalogSubscriptionGroup]
     public var settings: CatalogSettings
-    /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from the bundle id.
-    /// Unique in a ``Catalog``.
+    /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from
+    /// the bundle id. Unique in a ``Catalog``.
     public internal(set) var itemID: Int64
     /// Top-level keys that this program does not use: `appPolicies`, `subscriptionOffersKeyPair` and unknown ones.
     public var unknown: [String: JSONValue]
     private var indices: [ProductID: Int]
 
-    /// Puts products in order and numbers them. Of products with the same identifier the first is found by ``product(_:)``; the readers
-    /// refuse such files.
+    /// Puts products in order and numbers them. Of products with the same identifier the first is found by
+    /// ``product(_:)``; the readers refuse such files.
     public init(
         bundleID: BundleID, name: String?, products: [CatalogProduct], groups: [CatalogSubscriptionGroup],
         settings: CatalogSettings, unknown: [String: JSONValue]
@@ -37,7 +37,8 @@ public struct CatalogApp: Sendable, Equatable {
             return (first, left.offset) < (second, right.offset)
         }
         self.products = CatalogItemID.numbered(sorted.map(\.element), of: bundleID)
-        indices = Dictionary(self.products.enumerated().map { ($1.productID, $0) }, uniquingKeysWith: { first, _ in first })
+        indices = Dictionary(
+            self.products.enumerated().map { ($1.productID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The product with this identifier.
@@ -78,7 +79,8 @@ public struct CatalogSettings: Sendable, Hashable {
     public var unknown: [String: JSONValue]
 
     public init(
-        identifier: String?, version: StoreKitFileVersion, storefront: String?, locale: String?, applicationInternalID: String?,
+        identifier: String?, version: StoreKitFileVersion, storefront: String?, locale: String?,
+        applicationInternalID: String?,
         unknown: [String: JSONValue]
     ) {
         self.identifier = identifier

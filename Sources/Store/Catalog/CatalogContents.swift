@@ -21,8 +21,8 @@ public enum BundleIDOrigin: Sendable, Equatable {
     /// Made from the file's name, because the product ids have no such prefix.
     case fileName
 
-    /// Chooses the bundle id: the one given, else the prefix of at least two components that all product ids share (a single product's id
-    /// without its last component), else `com.example.` and the file's name.
+    /// Chooses the bundle id: the one given, else the prefix of at least two components that all product ids share (a
+    /// single product's id without its last component), else `com.example.` and the file's name.
     public static func bundleID(
         given: BundleID?, productIDs: [ProductID], file: String
     ) -> (bundleID: BundleID, origin: BundleIDOrigin) {
@@ -31,8 +31,8 @@ public enum BundleIDOrigin: Sendable, Equatable {
         return (BundleID("com.example." + component(of: file)), .fileName)
     }
 
-    /// Whether this can be a bundle id: 1 to 155 letters, digits, points, hyphens and underscores (which product ids bring along), and
-    /// no empty component.
+    /// Whether this can be a bundle id: 1 to 155 letters, digits, points, hyphens and underscores (which product ids
+    /// bring along), and no empty component.
     static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count) && text.utf8.allSatisfy(isBundleByte) && !text.hasPrefix(".")
             && !text.hasSuffix(".") && !text.contains("..")

@@ -24,7 +24,8 @@ public struct CatalogOffer: Sendable, Hashable {
 
     public init(
         offerID: String?, referenceName: String?, internalID: String?, paymentMode: OfferDescription.PaymentMode,
-        prices: CatalogPrices?, period: SubscriptionPeriod, numberOfPeriods: Int?, eligibility: [String]?, isStackable: Bool?,
+        prices: CatalogPrices?, period: SubscriptionPeriod, numberOfPeriods: Int?, eligibility: [String]?,
+        isStackable: Bool?,
         billingPlanType: String?, unknown: [String: JSONValue]
     ) {
         self.offerID = offerID
@@ -64,7 +65,8 @@ public struct CatalogBillingPlan: Sendable, Hashable {
     public var unknown: [String: JSONValue]
 
     public init(
-        type: String, amount: Int64?, commitmentAmount: Int64?, internalID: String?, isEnabled: Bool?, unknown: [String: JSONValue]
+        type: String, amount: Int64?, commitmentAmount: Int64?, internalID: String?, isEnabled: Bool?,
+        unknown: [String: JSONValue]
     ) {
         self.type = type
         self.amount = amount

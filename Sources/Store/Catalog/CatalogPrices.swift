@@ -2,8 +2,8 @@ import StoreWire
 
 /// The price of a product or an offer: one amount, and what differs from it by storefront or by currency.
 public struct CatalogPrices: Sendable, Hashable {
-    /// Thousandths of the currency's unit, in the currency of whichever storefront is asked for: Xcode shows the number of a
-    /// `.storekit` file in every storefront's own currency, and so does this store.
+    /// Thousandths of the currency's unit, in the currency of whichever storefront is asked for: Xcode shows the number
+    /// of a `.storekit` file in every storefront's own currency, and so does this store.
     public var amount: Int64
     /// By country code; goes before everything else.
     public var byStorefront: [String: Int64]

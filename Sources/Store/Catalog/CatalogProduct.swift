@@ -20,13 +20,14 @@ public struct CatalogProduct: Sendable, Hashable {
     public var subscription: CatalogSubscription?
     /// Keys that this program does not know.
     public var unknown: [String: JSONValue]
-    /// The product's number (`item_id` of a receipt): ``internalID`` where that is App Store Connect's number, else ten digits made
-    /// from the bundle id and the product id. Given by ``CatalogApp`` and unique in a ``Catalog``.
+    /// The product's number (`item_id` of a receipt): ``internalID`` where that is App Store Connect's number, else ten
+    /// digits made from the bundle id and the product id. Given by ``CatalogApp`` and unique in a ``Catalog``.
     public internal(set) var itemID: Int64 = 0
 
     public init(
         productID: ProductID, kind: ProductKind, referenceName: String?, internalID: String?, prices: CatalogPrices,
-        availability: CatalogAvailability, isFamilyShareable: Bool, isHosted: Bool, localizations: [CatalogLocalization],
+        availability: CatalogAvailability, isFamilyShareable: Bool, isHosted: Bool,
+        localizations: [CatalogLocalization],
         subscription: CatalogSubscription?, unknown: [String: JSONValue]
     ) {
         self.productID = productID

@@ -44,7 +44,9 @@ struct CatalogReader {
         mutating func check(_ productID: ProductID?, _ reader: ObjectReader) {
             guard let productID else { return }
             if let line = lines[productID] {
-                reader.problem("productID", "\(productID) is already the id of the product on line \(line); each product needs its own")
+                reader.problem(
+                    "productID",
+                    "\(productID) is already the id of the product on line \(line); each product needs its own")
             } else {
                 lines[productID] = reader.node.line
             }
@@ -58,14 +60,19 @@ struct CatalogReader {
         return product
     }
 
-    /// What all types have in common. Every key is asked for before anything is given up, so that all problems are told.
-    private func product(_ reader: ObjectReader, kind: ProductKind?, subscription: CatalogSubscription?) -> CatalogProduct? {
+    /// What all types have in common. Every key is asked for before anything is given up, so that all problems are
+    /// told.
+    private func product(_ reader: ObjectReader, kind: ProductKind?, subscription: CatalogSubscription?)
+        -> CatalogProduct?
+    {
         let productID = reader.productID()
         let referenceName = reader.string("referenceName")
         let internalID = reader.string("internalID")
         var prices = reader.prices()
         if kind == .freeSubscription {
-            if let given = prices, given != .free { reader.problem("displayPrice", "a free subscription has no price; take it out") }
+            if let given = prices, given != .free {
+                reader.problem("displayPrice", "a free subscription has no price; take it out")
+            }
             prices = .free
         } else if prices == nil, reader.member("displayPrice") == nil {
             reader.missing("displayPrice", "write a decimal such as 0.99")
@@ -101,7 +108,8 @@ struct CatalogReader {
         }
         let unknown = reader.unknown()
         guard let id else { return nil }
-        let group = CatalogSubscriptionGroup(id: id, name: name ?? id.rawValue, localizations: localizations, unknown: unknown)
+        let group = CatalogSubscriptionGroup(
+            id: id, name: name ?? id.rawValue, localizations: localizations, unknown: unknown)
         return (group, subscriptions)
     }
 
@@ -109,7 +117,8 @@ struct CatalogReader {
         if !isCornerstore {
             _ = reader.kind(CatalogKinds.subscriptions)
             if let named = reader.string("subscriptionGroupID"), let groupID, named != groupID.rawValue {
-                reader.problem("subscriptionGroupID", "is not \(groupID), the id of the group in which the subscription stands")
+                reader.problem(
+                    "subscriptionGroupID", "is not \(groupID), the id of the group in which the subscription stands")
             }
         }
         let level = reader.int("groupNumber", in: 1...1_000)
@@ -149,7 +158,8 @@ struct CatalogReader {
             internalID: reader.string("internalID"), paymentMode: paymentMode ?? .free, prices: prices,
             period: period ?? SubscriptionPeriod(unit: .month, count: 1),
             numberOfPeriods: reader.int("numberOfPeriods", in: 1...1_000), eligibility: reader.strings("eligibility"),
-            isStackable: reader.bool("isStackable"), billingPlanType: reader.string("billingPlanType"), unknown: reader.unknown()
+            isStackable: reader.bool("isStackable"), billingPlanType: reader.string("billingPlanType"),
+            unknown: reader.unknown()
         )
         return paymentMode == nil || period == nil ? nil : offer
     }
@@ -157,7 +167,8 @@ struct CatalogReader {
     private func billingPlan(_ reader: ObjectReader) -> CatalogBillingPlan? {
         let type = reader.identifier("billingPlanType", "it is BILLED_UPFRONT or MONTHLY")
         let plan = CatalogBillingPlan(
-            type: type ?? "", amount: reader.amount("displayPrice"), commitmentAmount: reader.amount("commitmentDisplayPrice"),
+            type: type ?? "", amount: reader.amount("displayPrice"),
+            commitmentAmount: reader.amount("commitmentDisplayPrice"),
             internalID: reader.string("internalID"), isEnabled: reader.bool("isEnabled"), unknown: reader.unknown()
         )
         return type == nil ? nil : plan

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Tells whether catalog files changed since they were last looked at: by modification time, size and file number, without reading them and
-/// without a timer of its own. A value; its owner asks as often as it likes.
+/// Tells whether catalog files changed since they were last looked at: by modification time, size and file number,
+/// without reading them and without a timer of its own. A value; its owner asks as often as it likes.
 public struct CatalogWatcher: Sendable {
     private struct Stamp: Sendable, Equatable {
         var modified: Date?
@@ -12,7 +12,8 @@ public struct CatalogWatcher: Sendable {
     public let files: [CatalogFile]
     private var stamps: [Stamp?]
 
-    /// Takes the files' state now as the one that is known. Make the watcher before loading the files, so that a change in between is seen.
+    /// Takes the files' state now as the one that is known. Make the watcher before loading the files, so that a change
+    /// in between is seen.
     public init(files: [CatalogFile]) {
         self.files = files
         stamps = files.map(Self.stamp)
@@ -30,7 +31,8 @@ public struct CatalogWatcher: Sendable {
         case unchanged
         /// The files are good: this catalog takes the old one's place.
         case loaded(Catalog, notes: [String])
-        /// A file is bad: the old catalog stays, and this is to be told. It is not tried again until a file changes once more.
+        /// A file is bad: the old catalog stays, and this is to be told. It is not tried again until a file changes
+        /// once more.
         case failed(CatalogError)
     }
 

@@ -30,7 +30,10 @@ struct CatalogWriter {
         list(
             localizations.map {
                 object(
-                    ["locale": .string($0.locale), "displayName": .string($0.displayName), "description": string($0.description)],
+                    [
+                        "locale": .string($0.locale), "displayName": .string($0.displayName),
+                        "description": string($0.description),
+                    ],
                     $0.unknown
                 )
             }
@@ -53,7 +56,8 @@ struct CatalogWriter {
 
     func offer(_ offer: CatalogOffer, internalID: String?) -> JSONValue {
         var members: [String: JSONValue?] = [
-            "offerID": string(offer.offerID), "referenceName": string(offer.referenceName), "internalID": string(internalID),
+            "offerID": string(offer.offerID), "referenceName": string(offer.referenceName),
+            "internalID": string(internalID),
             "paymentMode": .string(offer.paymentMode.rawValue), "subscriptionPeriod": .string(offer.period.description),
             "numberOfPeriods": offer.numberOfPeriods.map { .number(String($0)) },
             "eligibility": offer.eligibility.map { .array($0.map { .string($0) }) },

@@ -1,7 +1,7 @@
 import StoreWire
 
-/// Our own catalog file: YAML, several apps, and what a `.storekit` file cannot say. Its keys are those of the `.storekit` file where that
-/// has them; `Documentation/catalog.schema.json` describes it.
+/// Our own catalog file: YAML, several apps, and what a `.storekit` file cannot say. Its keys are those of the
+/// `.storekit` file where that has them; `Documentation/catalog.schema.json` describes it.
 public enum CornerstoreCatalogFile {
     /// The version of the format.
     public static let version = 1
@@ -38,7 +38,7 @@ public enum CornerstoreCatalogFile {
         }
         if reader.member("apps") == nil { reader.missing("apps", "it is the list of apps") }
         let apps = reader.objects("apps", kind: "app", limit: CatalogLimits.apps).compactMap { app($0, reading) }
-        _ = reader.unknown()
+        reader.refuseUnread()
         var seen: Set<BundleID> = []
         for app in apps where !seen.insert(app.bundleID).inserted {
             reader.problem("apps", "the app \(app.bundleID) is described twice; keep one")
@@ -54,14 +54,17 @@ public enum CornerstoreCatalogFile {
         let name = reader.string("name")
         let (products, groups) = CatalogReader(reading: reading).contents(of: reader)
         let settings = CatalogSettings(
-            identifier: reader.string("identifier"), version: version(reader), storefront: reader.storefront("storefront"),
+            identifier: reader.string("identifier"), version: version(reader),
+            storefront: reader.storefront("storefront"),
             locale: reader.locale("locale"), applicationInternalID: reader.string("applicationInternalID"),
-            unknown: Dictionary(reader.entries("xcodeSettings").map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
+            unknown: Dictionary(
+                reader.entries("xcodeSettings").map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
         )
         let unknown = reader.unknown()
         guard let bundleID else { return nil }
         return CatalogApp(
-            bundleID: BundleID(bundleID), name: name, products: products, groups: groups, settings: settings, unknown: unknown
+            bundleID: BundleID(bundleID), name: name, products: products, groups: groups, settings: settings,
+            unknown: unknown
         )
     }
 
@@ -69,7 +72,8 @@ public enum CornerstoreCatalogFile {
     private static func version(_ reader: ObjectReader) -> StoreKitFileVersion {
         guard let text = reader.string("storekitVersion") else { return .usual }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ (1...3).contains($0.utf8.count) }), let major = Int(parts[0]), let minor = Int(parts[1]),
+        guard parts.count == 2, parts.allSatisfy({ (1...3).contains($0.utf8.count) }), let major = Int(parts[0]),
+            let minor = Int(parts[1]),
             StoreKitFileVersion.majors.contains(major), minor >= 0
         else {
             reader.problem("storekitVersion", "is not the version of a .storekit file; write one from 1.0 to 5.0")
@@ -89,12 +93,16 @@ public enum CornerstoreCatalogFile {
 
     /// The keys in the order in which people read them.
     private static let order = [
-        "cornerstore-catalog", "apps", "bundleID", "productID", "id", "offerID", "type", "locale", "name", "referenceName",
-        "displayName", "description", "billingPlanType", "paymentMode", "displayPrice", "commitmentDisplayPrice", "prices",
+        "cornerstore-catalog", "apps", "bundleID", "productID", "id", "offerID", "type", "locale", "name",
+        "referenceName",
+        "displayName", "description", "billingPlanType", "paymentMode", "displayPrice", "commitmentDisplayPrice",
+        "prices",
         "pricesByCurrency", "availability", "only", "except", "groupNumber", "recurringSubscriptionPeriod",
         "subscriptionPeriod", "numberOfPeriods", "hosted", "familyShareable", "eligibility", "isStackable", "isEnabled",
-        "localizations", "introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers", "billingPlans", "internalID",
-        "storefront", "identifier", "storekitVersion", "applicationInternalID", "products", "subscriptionGroups", "subscriptions",
+        "localizations", "introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers", "billingPlans",
+        "internalID",
+        "storefront", "identifier", "storekitVersion", "applicationInternalID", "products", "subscriptionGroups",
+        "subscriptions",
         "xcodeSettings", "xcode",
     ]
 }
@@ -127,7 +135,8 @@ private struct CornerstoreAppWriter {
     private func members(of product: CatalogProduct) -> [String: JSONValue?] {
         var members: [String: JSONValue?] = [
             "productID": .string(product.productID.rawValue), "referenceName": writer.string(product.referenceName),
-            "internalID": writer.string(product.internalID), "familyShareable": product.isFamilyShareable ? .bool(true) : nil,
+            "internalID": writer.string(product.internalID),
+            "familyShareable": product.isFamilyShareable ? .bool(true) : nil,
             "hosted": product.isHosted ? .bool(true) : nil, "availability": availability(product.availability),
             "localizations": writer.localizations(product.localizations),
         ]

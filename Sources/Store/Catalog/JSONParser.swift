@@ -1,4 +1,5 @@
-/// Reads JSON (RFC 8259) and remembers where each value stands. Bounded in size, depth and number of values; refuses keys that appear twice.
+/// Reads JSON (RFC 8259) and remembers where each value stands. Bounded in size, depth and number of values; refuses
+/// keys that appear twice.
 struct JSONParser {
     private let bytes: [UInt8]
     private let file: String
@@ -11,7 +12,10 @@ struct JSONParser {
     /// Parses one document of UTF-8, with or without a byte order mark.
     static func parse(_ bytes: [UInt8], file: String) throws(CatalogError) -> SourceNode {
         var parser = JSONParser(bytes: bytes, file: file)
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3; parser.counted.index = 3 }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            parser.index = 3
+            parser.counted.index = 3
+        }
         let root = try parser.value(depth: 0)
         parser.skipSpace()
         guard parser.index == bytes.count else { throw parser.error("there is more after the end of the document") }
@@ -30,7 +34,8 @@ struct JSONParser {
 
     private func error(_ message: String, code: CatalogError.Code = .syntax) -> CatalogError {
         CatalogError(
-            code: code, problems: [CatalogProblem(file: file, line: line, column: column, keyPath: "", message: message)]
+            code: code,
+            problems: [CatalogProblem(file: file, line: line, column: column, keyPath: "", message: message)]
         )
     }
 
@@ -66,9 +71,15 @@ struct JSONParser {
         case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
         case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): try word("true"); return .bool(true)
-        case UInt8(ascii: "f"): try word("false"); return .bool(false)
-        case UInt8(ascii: "n"): try word("null"); return .null
+        case UInt8(ascii: "t"):
+            try word("true")
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try word("false")
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try word("null")
+            return .null
         case let byte? where JSONNumber.characters.contains(byte): return .number(try number())
         default: throw unexpected("a value")
         }
@@ -116,7 +127,9 @@ struct JSONParser {
             guard next == UInt8(ascii: "\"") else { throw unexpected("a key in quotes") }
             let keyLine = line
             let key = try string()
-            guard keys.insert(key).inserted else { throw error("the key \"\(key.prefix(40))\" appears twice in one object") }
+            guard keys.insert(key).inserted else {
+                throw error("the key \"\(key.prefix(40))\" appears twice in one object")
+            }
             skipSpace()
             guard next == UInt8(ascii: ":") else { throw unexpected("\":\"") }
             index += 1
@@ -151,7 +164,9 @@ struct JSONParser {
             switch byte {
             case UInt8(ascii: "\""):
                 index += 1
-                guard let string = String(validating: characters, as: UTF8.self) else { throw error("the string before this is not UTF-8") }
+                guard let string = String(validating: characters, as: UTF8.self) else {
+                    throw error("the string before this is not UTF-8")
+                }
                 return string
             case UInt8(ascii: "\\"):
                 characters.append(contentsOf: String(try escape()).utf8)
@@ -194,14 +209,17 @@ struct JSONParser {
         }
         index += 2
         let second = try hexadecimal()
-        guard second & 0xFC00 == 0xDC00, let scalar = Unicode.Scalar(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF)) else {
+        guard second & 0xFC00 == 0xDC00,
+            let scalar = Unicode.Scalar(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF))
+        else {
             throw error("\\u escapes of NUL or of half a character are not taken")
         }
         return scalar
     }
 
     private mutating func hexadecimal() throws(CatalogError) -> UInt32 {
-        guard index + 4 <= bytes.count, bytes[index..<index + 4].allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+        guard index + 4 <= bytes.count,
+            bytes[index..<index + 4].allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
             let value = UInt32(String(decoding: bytes[index..<index + 4], as: UTF8.self), radix: 16)
         else { throw error("four hexadecimal digits should follow \\u") }
         index += 4

@@ -1,5 +1,5 @@
-/// A JSON value that this program carries without understanding it. A number keeps its digits as they stand in the file, so that
-/// nothing is lost on the way back.
+/// A JSON value that this program carries without understanding it. A number keeps its digits as they stand in the
+/// file, so that nothing is lost on the way back.
 public indirect enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -9,7 +9,8 @@ public indirect enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The text as Xcode writes `.storekit` files: keys sorted, two spaces a level, `"key" : value`, a blank line in what is empty.
+    /// The text as Xcode writes `.storekit` files: keys sorted without regard to case, two
+    /// spaces a level, `"key" : value`, a blank line in what is empty.
     public var xcodeText: String {
         var text = ""
         write(into: &text, indentation: "")
@@ -27,7 +28,7 @@ public indirect enum JSONValue: Sendable, Hashable {
                 element.write(into: &text, indentation: inner)
             }
         case .object(let members):
-            let sorted = members.sorted { $0.key < $1.key }
+            let sorted = members.sorted { ($0.key.lowercased(), $0.key) < ($1.key.lowercased(), $1.key) }
             Self.writeBlock(into: &text, "{", "}", sorted, indentation) { member, text, inner in
                 text += Self.quoted(member.key) + " : "
                 member.value.write(into: &text, indentation: inner)

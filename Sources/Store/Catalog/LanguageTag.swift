@@ -12,11 +12,15 @@ struct LanguageTag: Hashable {
         guard text.utf8.count <= 64 else { return nil }
         let bare = text.prefix { $0 != "." && $0 != "@" }
         let parts = bare.split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }
-        guard let first = parts.first, (2...3).contains(first.utf8.count), first.utf8.allSatisfy(Self.isLetter) else { return nil }
+        guard let first = parts.first, (2...3).contains(first.utf8.count), first.utf8.allSatisfy(Self.isLetter) else {
+            return nil
+        }
         let lower = first.lowercased()
         language = Self.modern[lower] ?? lower
         for part in parts.dropFirst() {
-            guard (1...8).contains(part.utf8.count), part.utf8.allSatisfy({ Self.isLetter($0) || (0x30...0x39).contains($0) }) else {
+            guard (1...8).contains(part.utf8.count),
+                part.utf8.allSatisfy({ Self.isLetter($0) || (0x30...0x39).contains($0) })
+            else {
                 return nil
             }
             let letters = part.utf8.allSatisfy(Self.isLetter)
@@ -31,9 +35,12 @@ struct LanguageTag: Hashable {
         }
     }
 
-    /// How well this suits a reader of `wanted`: 3 the same region, 2 no region said here, 1 another region, nil another language or script.
+    /// How well this suits a reader of `wanted`: 3 the same region, 2 no region said here, 1 another region, nil
+    /// another language or script.
     func suitability(for wanted: LanguageTag) -> Int? {
-        guard language == wanted.language, script == wanted.script || script == nil || wanted.script == nil else { return nil }
+        guard language == wanted.language, script == wanted.script || script == nil || wanted.script == nil else {
+            return nil
+        }
         if region == wanted.region { return 3 }
         return region == nil ? 2 : 1
     }

@@ -4,7 +4,9 @@ import StoreWire
 extension ObjectReader {
     /// The text shortened and made safe for a message.
     private static func shown(_ text: String) -> String {
-        let printable = text.unicodeScalars.prefix(60).map { $0.properties.generalCategory == .control ? " " : String($0) }
+        let printable = text.unicodeScalars.prefix(60).map {
+            $0.properties.generalCategory == .control ? " " : String($0)
+        }
         return "\"\(printable.joined())\(text.unicodeScalars.count > 60 ? "…" : "")\""
     }
 
@@ -49,14 +51,15 @@ extension ObjectReader {
             let largest = Money(milliunits: Money.largest, currency: "USD").decimal
             problem(
                 key,
-                "\(Self.shown(text)) is not a price; write a decimal such as 0.99, at most three digits after the point, up to \(largest)"
+                "\(Self.shown(text)) is not a price; write a decimal such as 0.99, with at most three decimals, up to \(largest)"
             )
             return nil
         }
         return money.milliunits
     }
 
-    /// `displayPrice`, and in our own files `prices` and `pricesByCurrency`. Nil when there is no `displayPrice` or a bad one.
+    /// `displayPrice`, and in our own files `prices` and `pricesByCurrency`. Nil when there is no `displayPrice` or a
+    /// bad one.
     func prices() -> CatalogPrices? {
         let amount = amount("displayPrice")
         guard reading.dialect == .cornerstore else {
@@ -75,15 +78,20 @@ extension ObjectReader {
         for entry in entries(key) {
             let path = "\(path(key)).\(entry.key.prefix(40))"
             guard isKnown(entry.key) else {
-                let advice = key == "prices" ? "a storefront's country code, such as USA" : "a currency of the App Store, such as EUR"
+                let advice =
+                    key == "prices"
+                    ? "a storefront's country code, such as USA" : "a currency of the App Store, such as EUR"
                 reading.problem(entry.value, path, "\(Self.shown(entry.key)) is not \(advice)")
                 continue
             }
             switch entry.value.content {
-            case .number(let text), .string(let text): amounts[entry.key] = Money(decimal: text, currency: "USD")?.milliunits
+            case .number(let text), .string(let text):
+                amounts[entry.key] = Money(decimal: text, currency: "USD")?.milliunits
             default: break
             }
-            if amounts[entry.key] == nil { reading.problem(entry.value, path, "is not a price; write a decimal such as 0.99") }
+            if amounts[entry.key] == nil {
+                reading.problem(entry.value, path, "is not a price; write a decimal such as 0.99")
+            }
         }
         return amounts
     }
@@ -91,7 +99,7 @@ extension ObjectReader {
     func availability() -> CatalogAvailability {
         guard let reader = object("availability", kind: "availability") else { return .everywhere }
         let (only, except) = (reader.countries("only"), reader.countries("except"))
-        _ = reader.unknown()
+        reader.refuseUnread()
         switch (only, except) {
         case (let only?, nil): return .only(only)
         case (nil, let except?): return .except(except)
@@ -137,16 +145,23 @@ extension ObjectReader {
     func storefront(_ key: String) -> String? {
         guard let text = string(key) else { return nil }
         guard Storefront.named(text) != nil else {
-            problem(key, "\(Self.shown(text)) is not a storefront; write an ISO 3166-1 alpha-3 country code of the App Store, such as USA")
+            problem(
+                key,
+                "\(Self.shown(text)) is not a storefront; write an alpha-3 country code of the App Store, such as USA"
+            )
             return nil
         }
         return text
     }
 
     func kind(_ kinds: [String: ProductKind]) -> ProductKind? {
-        guard let text = requiredString("type", "it is one of \(kinds.keys.sorted().joined(separator: ", "))") else { return nil }
+        guard let text = requiredString("type", "it is one of \(kinds.keys.sorted().joined(separator: ", "))") else {
+            return nil
+        }
         guard let kind = kinds[text] else {
-            problem("type", "\(Self.shown(text)) is no type here; it is one of \(kinds.keys.sorted().joined(separator: ", "))")
+            problem(
+                "type",
+                "\(Self.shown(text)) is no type here; it is one of \(kinds.keys.sorted().joined(separator: ", "))")
             return nil
         }
         return kind
@@ -175,8 +190,11 @@ extension ObjectReader {
             if locale == nil, reader.member("locale") == nil { reader.missing("locale", "write one such as en_US") }
             let unknown = reader.unknown()
             guard let locale else { return nil }
-            if !locales.insert(locale).inserted { reader.problem("locale", "\(locale) appears twice; keep one localization of it") }
-            return CatalogLocalization(locale: locale, displayName: displayName ?? "", description: description, unknown: unknown)
+            if !locales.insert(locale).inserted {
+                reader.problem("locale", "\(locale) appears twice; keep one localization of it")
+            }
+            return CatalogLocalization(
+                locale: locale, displayName: displayName ?? "", description: description, unknown: unknown)
         }
     }
 }

@@ -52,8 +52,8 @@ final class CatalogReading {
     }
 }
 
-/// Reads the members of one object of a catalog file. Each accessor notes a problem and gives nil when the member is not what it should be;
-/// null counts as absent.
+/// Reads the members of one object of a catalog file. Each accessor notes a problem and gives nil when the member is
+/// not what it should be; null counts as absent.
 final class ObjectReader {
     let node: SourceNode
     let path: String
@@ -175,17 +175,25 @@ final class ObjectReader {
     /// Whether the member is there, be it null.
     func has(_ key: String) -> Bool { members[key] != nil }
 
-    /// To be asked last: what is left over. In our own files that is what stands under `xcode`, and anything else is a problem.
+    /// To be asked last: what is left over. In our own files that is what stands under `xcode`, and anything else is a
+    /// problem.
     func unknown() -> [String: JSONValue] {
         guard reading.dialect == .cornerstore else {
-            return Dictionary(unread.compactMap { key in members[key].map { (key, $0.value.value) } }, uniquingKeysWith: { $1 })
+            return Dictionary(
+                unread.compactMap { key in members[key].map { (key, $0.value.value) } }, uniquingKeysWith: { $1 })
         }
         let kept = entries("xcode")
+        refuseUnread()
+        return Dictionary(kept.map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
+    }
+
+    /// A problem for each key that was not asked for.
+    func refuseUnread() {
         for key in unread.sorted(by: { (members[$0]?.line ?? 0, $0) < (members[$1]?.line ?? 0, $1) }) {
             guard let member = members[key] else { continue }
             let place = SourceNode(content: .null, line: member.line, column: 1)
-            reading.problem(place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or take it out")
+            reading.problem(
+                place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or take it out")
         }
-        return Dictionary(kept.map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
     }
 }

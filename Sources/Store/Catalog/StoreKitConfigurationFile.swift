@@ -1,11 +1,14 @@
 import StoreWire
 
-/// Xcode's StoreKit configuration file, versions 1 to 5: JSON, one app, prices in the currency of the file's storefront.
+/// Xcode's StoreKit configuration file, versions 1 to 5: JSON, one app, prices in the currency of the file's
+/// storefront.
 public enum StoreKitConfigurationFile {
-    /// Reads a file whole. `file` is its name for messages, `bundleID` the app's where it is known (the file does not say).
+    /// Reads a file whole. `file` is its name for messages, `bundleID` the app's where it is known (the file does not
+    /// say).
     ///
     /// - Throws: ``CatalogError`` with all problems that were found.
-    public static func read(_ bytes: [UInt8], file: String, bundleID: BundleID?) throws(CatalogError) -> CatalogContents {
+    public static func read(_ bytes: [UInt8], file: String, bundleID: BundleID?) throws(CatalogError) -> CatalogContents
+    {
         try checkSize(bytes, CatalogLimits.storeKitFile, file)
         let root = try JSONParser.parse(bytes, file: file)
         let reading = CatalogReading(file: file, dialect: .storeKit)
@@ -26,7 +29,8 @@ public enum StoreKitConfigurationFile {
         guard bytes.count > limit else { return }
         let message = "has \(bytes.count) bytes; at most \(limit) are read"
         throw CatalogError(
-            code: .tooLarge, problems: [CatalogProblem(file: file, line: nil, column: nil, keyPath: "", message: message)]
+            code: .tooLarge,
+            problems: [CatalogProblem(file: file, line: nil, column: nil, keyPath: "", message: message)]
         )
     }
 
@@ -36,19 +40,23 @@ public enum StoreKitConfigurationFile {
         let identifier = reader.string("identifier")
         let (products, groups) = CatalogReader(reading: reading).contents(of: reader)
         let settings = settings(reader, identifier, version)
-        let (bundleID, origin) = BundleIDOrigin.bundleID(given: given, productIDs: products.map(\.productID), file: reading.file)
+        let (bundleID, origin) = BundleIDOrigin.bundleID(
+            given: given, productIDs: products.map(\.productID), file: reading.file)
         if let given, !BundleIDOrigin.isBundleID(given.rawValue) {
             reading.problem(nil, "", "the bundle id given for it is not one; write it as com.example.app")
         }
         noteOrigin(origin, bundleID, reading)
         return CatalogApp(
-            bundleID: bundleID, name: nil, products: products, groups: groups, settings: settings, unknown: reader.unknown()
+            bundleID: bundleID, name: nil, products: products, groups: groups, settings: settings,
+            unknown: reader.unknown()
         )
     }
 
     private static func version(_ reader: ObjectReader) -> StoreKitFileVersion? {
         guard let version = reader.object("version", kind: "version") else {
-            if reader.member("version") == nil { reader.missing("version", "is this a StoreKit configuration file of Xcode?") }
+            if reader.member("version") == nil {
+                reader.missing("version", "is this a StoreKit configuration file of Xcode?")
+            }
             return nil
         }
         guard let major = version.int("major", in: 0...1_000_000) else {
@@ -56,7 +64,10 @@ public enum StoreKitConfigurationFile {
             return nil
         }
         guard StoreKitFileVersion.majors.contains(major) else {
-            version.problem("major", "version \(major) is not known here; save the file with an Xcode that writes version 5 or an earlier one")
+            version.problem(
+                "major",
+                "version \(major) is not known here; save the file with an Xcode that writes version 5 or lower"
+            )
             return nil
         }
         return StoreKitFileVersion(major: major, minor: version.int("minor", in: 0...1_000_000) ?? 0)
@@ -66,7 +77,8 @@ public enum StoreKitConfigurationFile {
         _ reader: ObjectReader, _ identifier: String?, _ version: StoreKitFileVersion
     ) -> CatalogSettings {
         var settings = CatalogSettings(
-            identifier: identifier, version: version, storefront: nil, locale: nil, applicationInternalID: nil, unknown: [:]
+            identifier: identifier, version: version, storefront: nil, locale: nil, applicationInternalID: nil,
+            unknown: [:]
         )
         guard let object = reader.object("settings", kind: "settings") else { return settings }
         settings.storefront = object.storefront("_storefront")
@@ -83,9 +95,12 @@ public enum StoreKitConfigurationFile {
         switch origin {
         case .given: break
         case .productIDs:
-            reading.note(nil, "", "takes \(bundleID), which its product ids begin with, for the bundle id; give another if that is wrong")
+            reading.note(
+                nil, "",
+                "takes \(bundleID), which its product ids begin with, for the bundle id; give another if that is wrong")
         case .fileName:
-            let message = "its product ids have no common beginning such as com.example.app, so the bundle id is \(bundleID), made from "
+            let message =
+                "its product ids do not begin alike (com.example.app), so the bundle id is \(bundleID), made from "
             reading.note(nil, "", message + "the file's name; give the app's own")
         }
     }

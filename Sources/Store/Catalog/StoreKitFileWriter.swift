@@ -18,7 +18,8 @@ struct StoreKitFileWriter {
         let needsFive = app.products.compactMap(\.subscription).contains {
             $0.introductoryOffers.count > 1 || !$0.billingPlans.isEmpty
         }
-        return needsFive && app.settings.version.major < 5 ? StoreKitFileVersion(major: 5, minor: 0) : app.settings.version
+        return needsFive && app.settings.version.major < 5
+            ? StoreKitFileVersion(major: 5, minor: 0) : app.settings.version
     }
 
     func document() -> JSONValue {
@@ -53,7 +54,9 @@ struct StoreKitFileWriter {
         )
     }
 
-    private func product(_ product: CatalogProduct) -> JSONValue { writer.object(members(of: product), product.unknown) }
+    private func product(_ product: CatalogProduct) -> JSONValue {
+        writer.object(members(of: product), product.unknown)
+    }
 
     private func members(of product: CatalogProduct) -> [String: JSONValue?] {
         var members: [String: JSONValue?] = [
@@ -123,7 +126,9 @@ struct StoreKitFileWriter {
         if let name = app.name { lines.append("the app's name, \(name)") }
         for product in app.products {
             let id = product.productID
-            if product.kind == .freeSubscription { lines.append("\(id): free subscriptions; the product is not in the file") }
+            if product.kind == .freeSubscription {
+                lines.append("\(id): free subscriptions; the product is not in the file")
+            }
             if !product.prices.byStorefront.isEmpty { lines.append("\(id): prices by storefront") }
             if !product.prices.byCurrency.isEmpty { lines.append("\(id): prices by currency") }
             if product.availability != .everywhere { lines.append("\(id): availability by storefront") }
@@ -133,7 +138,8 @@ struct StoreKitFileWriter {
                 subscription.introductoryOffers, subscription.promotionalOffers, subscription.codeOffers,
                 subscription.winBackOffers,
             ].joined()
-            if offers.contains(where: { $0.prices.map { !$0.byStorefront.isEmpty || !$0.byCurrency.isEmpty } ?? false }) {
+            if offers.contains(where: { $0.prices.map { !$0.byStorefront.isEmpty || !$0.byCurrency.isEmpty } ?? false })
+            {
                 lines.append("\(id): prices of offers by storefront or currency")
             }
         }

@@ -38,14 +38,16 @@ public struct Storefront: Sendable, Hashable {
             let cells = row.split(separator: " ").map(String.init)
             guard cells.count == 5 else { continue }
             table[cells[0]] = Storefront(
-                countryCode: cells[0], regionCode: cells[1], identifier: "143" + cells[2], currency: cells[3], language: cells[4]
+                countryCode: cells[0], regionCode: cells[1], identifier: "143" + cells[2], currency: cells[3],
+                language: cells[4]
             )
         }
         return table
     }()
 
-    /// Alpha-3, alpha-2, the last three digits of Apple's number, currency, language. App Store territories and currencies as of
-    /// January 2026 (euro in Bulgaria, and in Bosnia, Kosovo, Montenegro and Serbia, where Apple charges in it).
+    /// Alpha-3, alpha-2, the last three digits of Apple's number, currency, language. App Store territories and
+    /// currencies as of January 2026 (euro in Bulgaria, and in Bosnia, Kosovo, Montenegro and Serbia, where Apple
+    /// charges in it).
     private static let rows = """
         AFG AF 610 USD fa
         AGO AO 564 USD pt

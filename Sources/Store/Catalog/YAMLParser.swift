@@ -1,12 +1,13 @@
 import Yams
 
-/// Reads YAML through Yams into the same nodes as JSON. Of YAML only what JSON can say is taken: no anchors, aliases, tags or several
-/// documents. Scalars without quotes follow the core schema as JSON spells it: `true`, `false`, `null`, numbers; everything else is text.
+/// Reads YAML through Yams into the same nodes as JSON. Of YAML only what JSON can say is taken: no anchors, aliases,
+/// tags or several documents. Scalars without quotes follow the core schema as JSON spells it: `true`, `false`, `null`,
+/// numbers; everything else is text.
 enum YAMLParser {
     static func parse(_ bytes: [UInt8], file: String) throws(CatalogError) -> SourceNode {
         let text = String(validating: bytes, as: UTF8.self)
         guard let text else { throw error(file, nil, "is not UTF-8") }
-        if let line = YAMLReferences.suspectedBomb(bytes) { throw error(file, Place(line: line, column: 1), references) }
+        if let (line, message) = YAMLHazards.find(bytes) { throw error(file, Place(line: line, column: 1), message) }
         let parser: Parser
         let root: Node?
         do {
@@ -24,8 +25,6 @@ enum YAMLParser {
             return try converter.convert(root, depth: 0)
         }
     }
-
-    private static let references = "anchors (&) and aliases (*) are not taken; write the value out, or put the text in quotes"
 
     /// Counted from 1, as Yams does.
     private struct Place {
@@ -45,13 +44,16 @@ enum YAMLParser {
     ) -> CatalogError {
         CatalogError(
             code: code,
-            problems: [CatalogProblem(file: file, line: mark?.line, column: mark?.column, keyPath: "", message: message)]
+            problems: [
+                CatalogProblem(file: file, line: mark?.line, column: mark?.column, keyPath: "", message: message)
+            ]
         )
     }
 
     private static func described(_ problem: YamlError, _ file: String) -> CatalogError {
         switch problem {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _), .composer(_, let problem, let mark, _):
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
             return error(file, Place(mark), "is not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
             let keys = duplicates.map { "\"\($0.prefix(40))\"" }.prefix(5).joined(separator: ", ")
@@ -79,21 +81,23 @@ enum YAMLParser {
             return SourceNode(content: try content(node, mark, depth), line: mark.line, column: mark.column)
         }
 
-        private mutating func content(_ node: Node, _ mark: Place, _ depth: Int) throws(CatalogError) -> SourceNode.Content {
+        private mutating func content(_ node: Node, _ mark: Place, _ depth: Int) throws(CatalogError)
+            -> SourceNode.Content
+        {
             switch node {
             case .scalar(let scalar):
-                guard scalar.anchor == nil else { throw error(file, mark, references) }
+                guard scalar.anchor == nil else { throw error(file, mark, YAMLHazards.references) }
                 return YAMLParser.content(of: scalar)
             case .sequence(let sequence):
-                guard sequence.anchor == nil else { throw error(file, mark, references) }
+                guard sequence.anchor == nil else { throw error(file, mark, YAMLHazards.references) }
                 var elements: [SourceNode] = []
                 for element in sequence { elements.append(try convert(element, depth: depth + 1)) }
                 return .array(elements)
             case .mapping(let mapping):
-                guard mapping.anchor == nil else { throw error(file, mark, references) }
+                guard mapping.anchor == nil else { throw error(file, mark, YAMLHazards.references) }
                 return .object(try members(mapping, depth: depth + 1))
             case .alias:
-                throw error(file, mark, references)
+                throw error(file, mark, YAMLHazards.references)
             }
         }
 
@@ -103,7 +107,7 @@ enum YAMLParser {
             for (key, value) in mapping {
                 let mark = Place(key.mark)
                 guard case .scalar(let scalar) = key, scalar.anchor == nil else {
-                    throw error(file, mark, "a key should be plain text")
+                    throw error(file, mark, YAMLHazards.keys)
                 }
                 guard keys.insert(scalar.string).inserted else {
                     throw error(file, mark, "\"\(scalar.string.prefix(40))\" appears twice in one object")
@@ -124,39 +128,4 @@ enum YAMLParser {
         case let text: return JSONNumber.isLiteral(text) ? .number(text) : .string(text)
         }
     }
-}
-
-/// Looks for anchors and aliases before YAML is composed: composing compares keys, and the work in a key made of nested aliases doubles
-/// with each level. A few are let through, to be refused exactly afterwards.
-enum YAMLReferences {
-    /// The line of the reference with which a file could take unbounded time; nil when there are too few. Text in quotes or blocks may be
-    /// taken for a reference, which matters only in a file that has many.
-    static func suspectedBomb(_ bytes: [UInt8]) -> Int? {
-        var (anchors, aliases, line) = (0, 0, 1)
-        var lineStart = 0
-        for (index, byte) in bytes.enumerated() {
-            switch byte {
-            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
-                line += byte == UInt8(ascii: "\n") ? 1 : 0
-                lineStart = index + 1
-            case UInt8(ascii: "&") where startsNode(bytes, index, lineStart): anchors += 1
-            case UInt8(ascii: "*") where startsNode(bytes, index, lineStart): aliases += 1
-            default: continue
-            }
-            if anchors > 0, aliases > 12 { return line }
-        }
-        return nil
-    }
-
-    /// Whether a node could start here: after nothing, an indicator, or a tag or anchor on the same line; and a name follows.
-    private static func startsNode(_ bytes: [UInt8], _ index: Int, _ lineStart: Int) -> Bool {
-        guard index + 1 < bytes.count, !isSpace(bytes[index + 1]) else { return false }
-        let before = bytes[lineStart..<index]
-        guard let last = before.lastIndex(where: { !isSpace($0) }) else { return true }
-        if Set("-:?,[{".utf8).contains(bytes[last]) { return true }
-        let word = before[...last].suffix(128).split(whereSeparator: isSpace).last
-        return word?.first == UInt8(ascii: "!") || word?.first == UInt8(ascii: "&")
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 }

@@ -24,7 +24,9 @@ enum YAMLText {
             if prefix.hasSuffix(":") { lines.append(prefix) }
             var lead = prefix.hasSuffix(":") ? indentation : prefix
             let last = ranks.count
-            for (key, member) in members.sorted(by: { (ranks[$0.key] ?? last, $0.key) < (ranks[$1.key] ?? last, $1.key) }) {
+            for (key, member) in members.sorted(by: {
+                (ranks[$0.key] ?? last, $0.key) < (ranks[$1.key] ?? last, $1.key)
+            }) {
                 write(member, prefix: lead + scalar(key) + ":", indentation: indentation + "  ", ranks, &lines)
                 lead = indentation
             }
@@ -50,11 +52,13 @@ enum YAMLText {
     /// Words that readers of YAML 1.1 take for booleans or null.
     private static let reserved: Set<String> = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
 
+    private static let marks = Set(" ._-".utf8)
+
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.utf8.first, text.utf8.count <= 80, text.utf8.last != 0x20, isLetter(first),
             !reserved.contains(text.lowercased())
         else { return false }
-        return text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || Set(" ._-".utf8).contains($0) }
+        return text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || marks.contains($0) }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

@@ -40,6 +40,9 @@ final class PaymentQueueEngine: Sendable {
     var transactions: [SKPaymentTransaction] { callbacks.transactions }
     var observers: [any SKPaymentTransactionObserver] { callbacks.observers }
 
+    /// Whether nothing is under way or waits to be finished, told to the app or not.
+    var isEmpty: Bool { state.withLock { $0.machine.entries.isEmpty } }
+
     func add(_ payment: PaymentValues) {
         let key = parts.newKey()
         happened { $0.add(payment, key: key) }
@@ -54,10 +57,15 @@ final class PaymentQueueEngine: Sendable {
 
     func remove(_ observer: any SKPaymentTransactionObserver) { callbacks.remove(observer) }
 
-    /// Ends it as a kill would: nothing more is performed or told. The journal is closed when what runs now is over.
-    func stop() {
-        guard markStopped() else { return }
-        work.async { self.parts.journal.close() }
+    /// Ends it as a kill would: nothing more is performed or told. On return the journal is closed.
+    func stop() async {
+        _ = markStopped()
+        await withCheckedContinuation { continuation in
+            work.async {
+                self.parts.journal.close()
+                continuation.resume()
+            }
+        }
     }
 
     private func markStopped() -> Bool {

@@ -149,6 +149,6 @@ final class StoreKitEngine: Sendable {
         return .success(whole)
     }
 
-    /// Ends it as a kill would.
-    func stop() { payments.stop() }
+    /// Ends it as a kill would, and returns when the journal is closed.
+    func stop() async { await payments.stop() }
 }

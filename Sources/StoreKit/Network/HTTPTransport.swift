@@ -10,6 +10,8 @@ struct HTTPTransport: StoreTransport {
         var configuration = HTTPClient.Configuration()
         // A redirected request would show the token to another address.
         configuration.redirectConfiguration = .disallow
+        // Trying again is the caller's: a product request should fail at once when nobody listens.
+        configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()

@@ -1,6 +1,8 @@
-/// Builds `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`, the shape of a receipt's payload and of each purchase in it.
+/// Builds `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`, the shape of a receipt's payload and
+/// of each purchase in it.
 ///
-/// Elements are sorted by their encoding, as DER asks of a SET OF and as Apple's server does (receipts of 2015 to 2025).
+/// Elements are sorted by their encoding, as DER asks of a SET OF and as Apple's server does (receipts of 2015 to
+/// 2025).
 struct AttributeSet {
     private var bytes: [UInt8] = []
     private var elements: [Range<Int>] = []
@@ -51,7 +53,8 @@ struct AttributeSet {
     private mutating func begin(_ type: Int64, version: Int64, valueCount: Int) {
         elements.append(bytes.count..<bytes.count)
         let count =
-            4 + DERWriter.integerCount(type) + DERWriter.integerCount(version) + DERWriter.headerCount(length: valueCount)
+            4 + DERWriter.integerCount(type) + DERWriter.integerCount(version)
+            + DERWriter.headerCount(length: valueCount)
             + valueCount
         DERWriter.appendHeader(BERTag.sequence, length: count, to: &bytes)
         DERWriter.appendInteger(type, to: &bytes)

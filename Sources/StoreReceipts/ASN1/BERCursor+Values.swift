@@ -1,3 +1,5 @@
+import Foundation
+
 /// The octets of an OCTET STRING: a place in the input, or put together from the pieces of a constructed one.
 enum Octets {
     case contiguous(Range<Int>)
@@ -11,7 +13,7 @@ extension BERCursor {
         let element = try next()
         if element.tag == BERTag.octetString { return .contiguous(element.content) }
         guard element.tag == BERTag.constructedOctetString else {
-            throw ReceiptRejection(.malformed, "expected \(what) at offset \(start)")
+            throw Self.expected(what, start)
         }
         var pieces: [Range<Int>] = []
         try inside(element).collectPieces(into: &pieces)
@@ -54,6 +56,11 @@ extension BERCursor {
 extension UnsafeRawBufferPointer {
     /// Whether the octets at `range` are exactly `expected`.
     func matches(_ range: Range<Int>, _ expected: [UInt8]) -> Bool {
-        range.count == expected.count && UnsafeRawBufferPointer(rebasing: self[range]).elementsEqual(expected)
+        guard range.count == expected.count else { return false }
+        guard let base = baseAddress, !range.isEmpty else { return true }
+        return expected.withUnsafeBytes { other in
+            guard let otherBase = other.baseAddress else { return false }
+            return memcmp(base + range.lowerBound, otherBase, range.count) == 0
+        }
     }
 }

@@ -41,7 +41,24 @@ struct BERCursor {
     var upcomingTag: UInt8? { position < end ? bytes[position] : nil }
 
     /// Reads one element and steps over it.
+    @inline(__always)
     mutating func next() throws(ReceiptRejection) -> BERElement {
+        // Nearly all elements are short; a receipt has a thousand of them, and reading it should cost no more than
+        // checking its signature.
+        let start = position
+        if end - start >= 2 {
+            let tag = bytes[start]
+            let length = Int(bytes[start + 1])
+            if length < 0x80, length <= end - start - 2, tag & 0x1f != 0x1f, tag != 0 {
+                position = start + 2 + length
+                return BERElement(tag: tag, start: start, content: start + 2..<position, end: position)
+            }
+        }
+        return try nextOfAnyForm()
+    }
+
+    @inline(never)
+    private mutating func nextOfAnyForm() throws(ReceiptRejection) -> BERElement {
         let start = position
         guard end - start >= 2 else { throw shortage() }
         let tag = bytes[start]
@@ -61,7 +78,9 @@ struct BERCursor {
         }
         if first > 0x80 {
             let count = Int(first & 0x7f)
-            guard count <= 4 else { throw ReceiptRejection(.malformed, "a length of \(count) octets at offset \(start)") }
+            guard count <= 4 else {
+                throw ReceiptRejection(.malformed, "a length of \(count) octets at offset \(start)")
+            }
             guard end - contentStart >= count else { throw shortage() }
             length = 0
             for offset in contentStart..<contentStart + count { length = length << 8 | Int(bytes[offset]) }
@@ -73,11 +92,17 @@ struct BERCursor {
     }
 
     /// Reads one element that must have this tag; `what` names it in the error.
+    @inline(__always)
     mutating func next(_ tag: UInt8, _ what: StaticString) throws(ReceiptRejection) -> BERElement {
         let start = position
         let element = try next()
-        guard element.tag == tag else { throw ReceiptRejection(.malformed, "expected \(what) at offset \(start)") }
+        guard element.tag == tag else { throw Self.expected(what, start) }
         return element
+    }
+
+    @inline(never)
+    static func expected(_ what: StaticString, _ offset: Int) -> ReceiptRejection {
+        ReceiptRejection(.malformed, "expected \(what) at offset \(offset)")
     }
 
     /// A cursor over an element's content, one level deeper.
@@ -88,7 +113,9 @@ struct BERCursor {
 
     /// Refuses what follows the last element that a structure may have.
     func expectEnd(_ what: StaticString) throws(ReceiptRejection) {
-        guard isAtEnd else { throw ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)") }
+        guard isAtEnd else {
+            throw ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)")
+        }
     }
 
     private static var tooDeep: ReceiptRejection { ReceiptRejection(.tooDeep, "nested more than \(maximumDepth) deep") }

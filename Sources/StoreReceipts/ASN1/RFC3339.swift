@@ -1,8 +1,10 @@
 import Foundation
 
-/// The dates inside receipts: RFC 3339 text, read and written with whole numbers only (a date formatter costs more than the RSA check).
+/// The dates inside receipts: RFC 3339 text, read and written with whole numbers only (a date formatter costs more than
+/// the RSA check).
 enum RFC3339 {
-    /// Reads `2024-02-23T17:27:16Z`; also a fraction of a second, and the offsets `+01:00` and `+0100` that Xcode wrote. Nil for anything else.
+    /// Reads `2024-02-23T17:27:16Z`; also a fraction of a second, and the offsets `+01:00` and `+0100` that Xcode
+    /// wrote. Nil for anything else.
     static func parse(_ text: UnsafeRawBufferPointer) -> Date? {
         guard text.count >= 20, text.count <= 35,
             text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
@@ -104,7 +106,8 @@ enum RFC3339 {
         }
     }
 
-    /// Days from 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes last.
+    /// Days from 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes
+    /// last.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400

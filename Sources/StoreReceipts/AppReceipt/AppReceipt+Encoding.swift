@@ -1,8 +1,9 @@
 import Foundation
 
 extension AppReceipt {
-    /// The attributes without a property that Apple's server writes into every receipt: 6 and 7 (which look encrypted there, and of which
-    /// nobody but the store makes sense), 14 and 25 (small numbers) and 20 (empty), as measured on receipts of 2015 to 2025.
+    /// The attributes without a property that Apple's server writes into every receipt: 6 and 7 (which look encrypted
+    /// there, and of which nobody but the store makes sense), 14 and 25 (small numbers) and 20 (empty), as measured on
+    /// receipts of 2015 to 2025.
     public static func serverAttributes(attribute6: [UInt8], attribute7: [UInt8]) -> [ReceiptAttribute] {
         [
             ReceiptAttribute(type: 6, version: 1, value: attribute6),
@@ -16,8 +17,8 @@ extension AppReceipt {
     /// The attributes that have a property; others of this number would contradict it.
     private static let propertyTypes: Set<Int64> = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 21]
 
-    /// The payload as Apple's server encodes it: a DER SET, sorted; attribute 4 of version 2, all others of version 1; no download date as an
-    /// empty string. Dates lose what is below a second.
+    /// The payload as Apple's server encodes it: a DER SET, sorted; attribute 4 of version 2, all others of version 1;
+    /// no download date as an empty string. Dates lose what is below a second.
     func encodedPayload() throws(ReceiptAuthorityError) -> [UInt8] {
         guard bundleIDValue == Self.bundleIDValue(bundleID) else {
             throw ReceiptAuthorityError(.unencodable, "bundleIDValue is not the encoding of the bundle id")
@@ -66,17 +67,20 @@ extension AppReceipt {
 }
 
 extension InAppPurchase {
-    /// The attributes without a property that Apple's server writes into every purchase: 1709 and 1714 to 1718, empty, and 1722, zero, as
-    /// measured on receipts of 2025.
+    /// The attributes without a property that Apple's server writes into every purchase: 1709 and 1714 to 1718, empty,
+    /// and 1722, zero, as measured on receipts of 2025.
     public static let serverAttributes: [ReceiptAttribute] =
-        [1_709, 1_714, 1_715, 1_716, 1_717, 1_718].map { ReceiptAttribute(type: $0, version: 1, value: [BERTag.utf8String, 0]) }
+        [1_709, 1_714, 1_715, 1_716, 1_717, 1_718].map {
+            ReceiptAttribute(type: $0, version: 1, value: [BERTag.utf8String, 0])
+        }
         + [ReceiptAttribute(type: 1_722, version: 1, value: [BERTag.integer, 1, 0])]
 
     private static let propertyTypes: Set<Int64> = [
         1_701, 1_702, 1_703, 1_704, 1_705, 1_706, 1_707, 1_708, 1_710, 1_711, 1_712, 1_713, 1_719, 1_721,
     ]
 
-    /// The value of an attribute 17 as Apple's server encodes it; without an expiry or a cancellation their strings are empty.
+    /// The value of an attribute 17 as Apple's server encodes it; without an expiry or a cancellation their strings are
+    /// empty.
     func encoded() throws(ReceiptAuthorityError) -> [UInt8] {
         try ReceiptAttribute.check(otherAttributes, single: 1_700...1_763, taken: Self.propertyTypes)
         var set = AttributeSet(expecting: 512)
@@ -102,13 +106,16 @@ extension InAppPurchase {
 }
 
 extension ReceiptAttribute {
-    /// Refuses what a reader would refuse or take for something else: numbers that have a property, and Apple's numbers twice.
+    /// Refuses what a reader would refuse or take for something else: numbers that have a property, and Apple's numbers
+    /// twice.
     fileprivate static func check(
         _ attributes: [ReceiptAttribute], single: ClosedRange<Int64>, taken: Set<Int64>
     ) throws(ReceiptAuthorityError) {
         for (index, attribute) in attributes.enumerated() where single.contains(attribute.type) {
-            guard !taken.contains(attribute.type), !attributes[..<index].contains(where: { $0.type == attribute.type }) else {
-                throw ReceiptAuthorityError(.unencodable, "otherAttributes holds \(attribute.type), which is there already")
+            guard !taken.contains(attribute.type), !attributes[..<index].contains(where: { $0.type == attribute.type })
+            else {
+                throw ReceiptAuthorityError(
+                    .unencodable, "otherAttributes holds \(attribute.type), which is there already")
             }
         }
     }

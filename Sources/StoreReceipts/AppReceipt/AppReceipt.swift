@@ -1,9 +1,11 @@
 import Foundation
 import StoreWire
 
-/// What an app receipt says: the attributes of its payload, in Swift's types. A value of this type proves nothing; only ``VerifiedReceipt`` does.
+/// What an app receipt says: the attributes of its payload, in Swift's types. A value of this type proves nothing; only
+/// ``VerifiedReceipt`` does.
 ///
-/// Attribute numbers and encodings: Apple's "Receipt fields", and, where undocumented, as measured on receipts of Apple's server.
+/// Attribute numbers and encodings: Apple's "Receipt fields", and, where undocumented, as measured on receipts of
+/// Apple's server.
 public struct AppReceipt: Sendable, Equatable {
     /// 0, UTF8String: `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`.
     public var receiptType: String
@@ -48,8 +50,10 @@ public struct AppReceipt: Sendable, Equatable {
 
     public init(
         receiptType: String, appItemID: Int64, bundleID: String, bundleIDValue: [UInt8], applicationVersion: String,
-        opaqueValue: [UInt8], deviceHash: [UInt8], downloadDate: Date?, fulfillmentToolVersion: Int64?, ageRating: String?,
-        developerID: Int64?, creationDate: Date, systemVersion: Int64?, downloadID: Int64, versionExternalIdentifier: Int64,
+        opaqueValue: [UInt8], deviceHash: [UInt8], downloadDate: Date?, fulfillmentToolVersion: Int64?,
+        ageRating: String?,
+        developerID: Int64?, creationDate: Date, systemVersion: Int64?, downloadID: Int64,
+        versionExternalIdentifier: Int64,
         inApp: [InAppPurchase], originalPurchaseDate: Date?, originalApplicationVersion: String?, expirationDate: Date?,
         otherAttributes: [ReceiptAttribute]
     ) {

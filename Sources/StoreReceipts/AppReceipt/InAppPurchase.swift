@@ -35,7 +35,8 @@ public struct InAppPurchase: Sendable, Equatable {
 
     public init(
         quantity: Int64, productID: String, transactionID: String, purchaseDate: Date, originalTransactionID: String?,
-        originalPurchaseDate: Date?, productType: Int64?, expiresDate: Date?, itemID: Int64?, webOrderLineItemID: Int64?,
+        originalPurchaseDate: Date?, productType: Int64?, expiresDate: Date?, itemID: Int64?,
+        webOrderLineItemID: Int64?,
         cancellationDate: Date?, isTrialPeriod: Bool?, isInIntroOfferPeriod: Bool?, promotionalOfferID: String?,
         otherAttributes: [ReceiptAttribute]
     ) {

@@ -2,8 +2,8 @@ import Foundation
 
 /// Reads a receipt's payload, `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`, in one pass.
 ///
-/// Encodings: Apple's "Receipt fields" and, where undocumented, receipts of Apple's server and of Xcode. Tolerated: any order, unknown
-/// attributes (kept), empty dates, and missing attributes that Xcode leaves out.
+/// Encodings: Apple's "Receipt fields" and, where undocumented, receipts of Apple's server and of Xcode. Tolerated: any
+/// order, unknown attributes (kept), empty dates, and missing attributes that Xcode leaves out.
 struct PayloadReader {
     private var remainingAttributes: Int
 
@@ -70,7 +70,8 @@ struct PayloadReader {
     }
 }
 
-/// Which attributes were there: each known one may come once, or two readers of one receipt could see two different things.
+/// Which attributes were there: each known one may come once, or two readers of one receipt could see two different
+/// things.
 private struct SeenTypes {
     /// The number that the lowest bit stands for.
     let base: Int64
@@ -173,8 +174,10 @@ struct PayloadAttribute {
 extension AppReceipt {
     fileprivate static var unread: AppReceipt {
         AppReceipt(
-            receiptType: "", appItemID: 0, bundleID: "", bundleIDValue: [], applicationVersion: "", opaqueValue: [], deviceHash: [],
-            downloadDate: nil, fulfillmentToolVersion: nil, ageRating: nil, developerID: nil, creationDate: .distantPast,
+            receiptType: "", appItemID: 0, bundleID: "", bundleIDValue: [], applicationVersion: "", opaqueValue: [],
+            deviceHash: [],
+            downloadDate: nil, fulfillmentToolVersion: nil, ageRating: nil, developerID: nil,
+            creationDate: .distantPast,
             systemVersion: nil, downloadID: 0, versionExternalIdentifier: 0, inApp: [], originalPurchaseDate: nil,
             originalApplicationVersion: nil, expirationDate: nil, otherAttributes: []
         )
@@ -213,7 +216,8 @@ extension InAppPurchase {
         InAppPurchase(
             quantity: 0, productID: "", transactionID: "", purchaseDate: .distantPast, originalTransactionID: nil,
             originalPurchaseDate: nil, productType: nil, expiresDate: nil, itemID: nil, webOrderLineItemID: nil,
-            cancellationDate: nil, isTrialPeriod: nil, isInIntroOfferPeriod: nil, promotionalOfferID: nil, otherAttributes: []
+            cancellationDate: nil, isTrialPeriod: nil, isInIntroOfferPeriod: nil, promotionalOfferID: nil,
+            otherAttributes: []
         )
     }
 

@@ -1,4 +1,5 @@
-/// An app receipt that was read but not verified, for looking into it. Nothing in it may be believed; ``ReceiptVerifier`` makes what may.
+/// An app receipt that was read but not verified, for looking into it. Nothing in it may be believed;
+/// ``ReceiptVerifier`` makes what may.
 public struct ReceiptContainer: Sendable {
     /// The octets that are signed.
     public let payload: [UInt8]
@@ -15,13 +16,16 @@ public struct ReceiptContainer: Sendable {
 
     /// The digest of the signature.
     public enum Digest: String, Sendable {
+        /// Apple's until 2023.
         case sha1
+        /// Apple's since.
         case sha256
     }
 
     /// Reads a receipt as the device holds it: binary, not Base64.
     ///
-    /// Throws ``ReceiptRejection`` with `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or `unsupportedAlgorithm`.
+    /// Throws ``ReceiptRejection`` with `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or
+    /// `unsupportedAlgorithm`.
     public static func parse(
         _ bytes: [UInt8], limits: ReceiptLimits = .standard
     ) throws(ReceiptRejection) -> ReceiptContainer {

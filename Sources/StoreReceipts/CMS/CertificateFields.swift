@@ -1,6 +1,7 @@
 import CryptoExtras
 
-/// The parts of an X.509 certificate that tell who signed a receipt, read in place: enough to check a signature before any chain is built.
+/// The parts of an X.509 certificate that tell who signed a receipt, read in place: enough to check a signature before
+/// any chain is built.
 struct CertificateFields {
     /// The content of the serial number.
     var serialNumber: Range<Int>
@@ -30,12 +31,16 @@ struct CertificateFields {
         }
     }
 
-    /// The RSA key. Keys of other kinds, below `minimumBits` or above 4096 bits (which cost too much to check) are `unsupportedAlgorithm`.
-    func publicKey(_ bytes: UnsafeRawBufferPointer, minimumBits: Int) throws(ReceiptRejection) -> _RSA.Signing.PublicKey {
+    /// The RSA key. Keys of other kinds, below `minimumBits` or above 4096 bits (which cost too much to check) are
+    /// `unsupportedAlgorithm`.
+    func publicKey(_ bytes: UnsafeRawBufferPointer, minimumBits: Int) throws(ReceiptRejection) -> _RSA.Signing.PublicKey
+    {
         guard publicKeyInfo.count <= 600,
             let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: Array(bytes[publicKeyInfo])),
             (minimumBits...4_096).contains(key.keySizeInBits)
-        else { throw ReceiptRejection(.unsupportedAlgorithm, "the signer's key is not RSA of \(minimumBits) to 4096 bits") }
+        else {
+            throw ReceiptRejection(.unsupportedAlgorithm, "the signer's key is not RSA of \(minimumBits) to 4096 bits")
+        }
         return key
     }
 }

@@ -17,13 +17,15 @@ extension SignedData {
         }
     }
 
-    /// Whether the signature over the payload (or over the signed attributes, and they name the payload's digest) is `key`'s.
+    /// Whether the signature over the payload (or over the signed attributes, and they name the payload's digest) is
+    /// `key`'s.
     func isSigned(by key: _RSA.Signing.PublicKey, _ bytes: UnsafeRawBufferPointer) throws(ReceiptRejection) -> Bool {
         let value = _RSA.Signing.RSASignature(rawRepresentation: UnsafeRawBufferPointer(rebasing: bytes[signature]))
         guard let signedAttributes else {
             return try withPayload(bytes) { (payload) throws(ReceiptRejection) -> Bool in
                 switch digest {
-                case .sha1: key.isValidSignature(value, for: Insecure.SHA1.hash(data: payload), padding: .insecurePKCS1v1_5)
+                case .sha1:
+                    key.isValidSignature(value, for: Insecure.SHA1.hash(data: payload), padding: .insecurePKCS1v1_5)
                 case .sha256: key.isValidSignature(value, for: SHA256.hash(data: payload), padding: .insecurePKCS1v1_5)
                 }
             }

@@ -1,7 +1,8 @@
 /// A CMS SignedData (RFC 5652) as places in the receipt's bytes: what is signed, by whom, and the signature.
 ///
-/// Narrower than CMS: one signer, known by issuer and serial number, with RSA over SHA-1 or SHA-256; one to eight certificates; no revocation
-/// lists and no unsigned attributes. Apple's server and Xcode write no signed attributes; receipts of other makers that have them are read too.
+/// Narrower than CMS: one signer, known by issuer and serial number, with RSA over SHA-1 or SHA-256; one to eight
+/// certificates; no revocation lists and no unsigned attributes. Apple's server and Xcode write no signed attributes;
+/// receipts of other makers that have them are read too.
 struct SignedData {
     static let maximumCertificates = 8
     private static let maximumSignature = 1_024
@@ -20,7 +21,8 @@ struct SignedData {
     var signedAttributes: Range<Int>?
     var signature: Range<Int>
 
-    /// Reads the envelope. Throws `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or `unsupportedAlgorithm`.
+    /// Reads the envelope. Throws `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or
+    /// `unsupportedAlgorithm`.
     init(_ bytes: UnsafeRawBufferPointer) throws(ReceiptRejection) {
         var top = BERCursor(bytes)
         let outer = try top.next(BERTag.sequence, "ContentInfo")
@@ -37,7 +39,9 @@ struct SignedData {
         var body = try explicit.inside(try explicit.next(BERTag.sequence, "SignedData"))
         try explicit.expectEnd("the signed data")
 
-        guard try body.integer("the version") == 1 else { throw ReceiptRejection(.malformed, "SignedData is not of version 1") }
+        guard try body.integer("the version") == 1 else {
+            throw ReceiptRejection(.malformed, "SignedData is not of version 1")
+        }
         var digests = try body.inside(try body.next(BERTag.set, "the digest algorithms"))
         let announced = try digests.digestAlgorithm()
         try digests.expectEnd("the digest algorithms")

@@ -1,7 +1,8 @@
 /// Writes the CMS message around a payload as Apple's server does.
 ///
-/// DER; SignedData of version 1; SHA-256 with NULL parameters; the payload as one primitive OCTET STRING; the certificates in the given order;
-/// one SignerInfo by issuer and serial number, without signed attributes, with rsaEncryption and NULL (measured on a receipt of 2025).
+/// DER; SignedData of version 1; SHA-256 with NULL parameters; the payload as one primitive OCTET STRING; the
+/// certificates in the given order; one SignerInfo by issuer and serial number, without signed attributes, with
+/// rsaEncryption and NULL (measured on a receipt of 2025).
 struct SignedDataWriter: Sendable {
     /// The certificates under their tag, the same for every receipt.
     private let certificateSet: [UInt8]
@@ -21,7 +22,7 @@ struct SignedDataWriter: Sendable {
         signerInfoPrefix = Self.one + identity + Self.sha256 + Self.rsaEncryption
     }
 
-        /// The whole message.
+    /// The whole message.
     func message(payload: [UInt8], signature: [UInt8]) -> [UInt8] {
         func withHeader(_ count: Int) -> Int { DERWriter.headerCount(length: count) + count }
         let signerInfo = signerInfoPrefix.count + withHeader(signature.count)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The directory that holds the authority's keys: mode 0700, files 0600, each written aside, made durable and renamed into place.
+/// The directory that holds the authority's keys: mode 0700, files 0600, each written aside, made durable and renamed
+/// into place.
 struct AuthorityFiles {
     let directory: URL
 
@@ -29,7 +30,8 @@ struct AuthorityFiles {
             throw ReceiptAuthorityError(.storage, "cannot read \(path)")
         }
         guard mode & 0o077 == 0 else {
-            throw ReceiptAuthorityError(.exposedKey, "\(path) may be read by others; make it 0600, or replace the keys if they leaked")
+            throw ReceiptAuthorityError(
+                .exposedKey, "\(path) may be read by others; make it 0600, or replace the keys if they leaked")
         }
         guard let data = FileManager.default.contents(atPath: path), data.count <= 65_536 else {
             throw ReceiptAuthorityError(.storage, "cannot read \(path)")
@@ -40,7 +42,8 @@ struct AuthorityFiles {
         return text
     }
 
-    /// Makes the directory with all files in it, or nothing: the files go into a directory beside it, which is renamed when all are durable.
+    /// Makes the directory with all files in it, or nothing: the files go into a directory beside it, which is renamed
+    /// when all are durable.
     func create(_ files: [String: String]) throws(ReceiptAuthorityError) {
         let parent = directory.deletingLastPathComponent()
         // A fixed name, so that what a crash left behind is found; nothing was ever signed with it.
@@ -102,7 +105,9 @@ struct AuthorityFiles {
     /// Makes the directory's entries durable.
     private func synchronize() throws(ReceiptAuthorityError) {
         let descriptor = open(directory.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw ReceiptAuthorityError(.storage, "cannot open the directory \(directory.path)") }
+        guard descriptor >= 0 else {
+            throw ReceiptAuthorityError(.storage, "cannot open the directory \(directory.path)")
+        }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else {
             throw ReceiptAuthorityError(.storage, "cannot make the directory \(directory.path) durable")

@@ -46,7 +46,8 @@ enum AuthorityMember: Sendable, Hashable {
         switch self {
         case .root(.receipts): CertificateProfile(commonName: "Cornerstore TEST Root CA", role: .root)
         case .root(.jws): CertificateProfile(commonName: "Cornerstore TEST Root CA - ECC", role: .root)
-        case .intermediate(.receipts): CertificateProfile(commonName: "Cornerstore TEST Receipt Issuing CA", role: .intermediate)
+        case .intermediate(.receipts):
+            CertificateProfile(commonName: "Cornerstore TEST Receipt Issuing CA", role: .intermediate)
         case .intermediate(.jws): CertificateProfile(commonName: "Cornerstore TEST JWS Issuing CA", role: .intermediate)
         case .leaf(.receipts, let environment):
             CertificateProfile(commonName: "Cornerstore TEST \(environment.rawValue) Receipt Signing", role: .leaf)
@@ -60,7 +61,8 @@ enum AuthorityMember: Sendable, Hashable {
         try await make(all, knowing: [:])
     }
 
-    /// Makes `members` anew, issued by each other or by what is in `known`. The keys are made side by side: RSA ones are slow.
+    /// Makes `members` anew, issued by each other or by what is in `known`. The keys are made side by side: RSA ones
+    /// are slow.
     static func make(
         _ members: [AuthorityMember], knowing known: [AuthorityMember: AuthorityIdentity]
     ) async throws(ReceiptAuthorityError) -> [AuthorityMember: AuthorityIdentity] {
@@ -75,7 +77,8 @@ enum AuthorityMember: Sendable, Hashable {
             var identities = known
             for member in members {
                 guard let key = keys[member] else { continue }
-                identities[member] = try member.profile.issue(key: key, issuer: member.issuer.flatMap { identities[$0] })
+                identities[member] = try member.profile.issue(
+                    key: key, issuer: member.issuer.flatMap { identities[$0] })
             }
             return identities
         } catch {
@@ -106,12 +109,16 @@ struct AuthorityHierarchy {
     }
 
     func receiptSigner(_ environment: StoreEnvironment) throws(ReceiptAuthorityError) -> ReceiptSigner {
-        guard let leaf = leaves[environment], case .rsa(let key) = leaf.key else { throw Self.damaged(.leaf(purpose, environment)) }
+        guard let leaf = leaves[environment], case .rsa(let key) = leaf.key else {
+            throw Self.damaged(.leaf(purpose, environment))
+        }
         return try ReceiptSigner(key: key, certificates: [leaf.der, intermediate.der, root.der])
     }
 
     func jwsIdentity(_ environment: StoreEnvironment) throws(ReceiptAuthorityError) -> JWSIdentity {
-        guard let leaf = leaves[environment], case .p256(let key) = leaf.key else { throw Self.damaged(.leaf(purpose, environment)) }
+        guard let leaf = leaves[environment], case .p256(let key) = leaf.key else {
+            throw Self.damaged(.leaf(purpose, environment))
+        }
         return JWSIdentity(privateKey: key, certificates: [leaf.der, intermediate.der, root.der])
     }
 
@@ -126,6 +133,7 @@ struct AuthorityHierarchy {
     }
 
     private static func damaged(_ member: AuthorityMember) -> ReceiptAuthorityError {
-        ReceiptAuthorityError(.damaged, "\(member.fileName) does not fit the authority's other files; restore them from one copy")
+        ReceiptAuthorityError(
+            .damaged, "\(member.fileName) does not fit the authority's other files; restore them from one copy")
     }
 }

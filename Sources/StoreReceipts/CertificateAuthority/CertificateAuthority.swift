@@ -2,13 +2,14 @@ import Foundation
 import StoreWire
 import X509
 
-/// Cornerstore's own stand-in for Apple's certificates: a root, an intermediate and a leaf per environment for receipts (RSA 2048) and the same
-/// for JWS (P-384, leaves P-256), with Apple's marker OIDs. All names say TEST.
+/// Cornerstore's own stand-in for Apple's certificates: a root, an intermediate and a leaf per environment for receipts
+/// (RSA 2048) and the same for JWS (P-384, leaves P-256), with Apple's marker OIDs. All names say TEST.
 ///
-/// It lives in a directory of its own (mode 0700, files 0600), one PEM file with key and certificate each. Leaves may be replaced; what they
-/// signed stays valid while root and intermediate stay.
+/// It lives in a directory of its own (mode 0700, files 0600), one PEM file with key and certificate each. Leaves may
+/// be replaced; what they signed stays valid while root and intermediate stay.
 public struct CertificateAuthority: Sendable {
-    /// When every certificate is valid: 2000-01-01 to 2200-01-01 (UTC), the range to which the store's clock may be set.
+    /// When every certificate is valid: 2000-01-01 to 2200-01-01 (UTC), the range to which the store's clock may be
+    /// set.
     public static let validity: ClosedRange<Date> =
         Date(timeIntervalSince1970: 946_684_800)...Date(timeIntervalSince1970: 7_258_118_400)
 
@@ -41,8 +42,9 @@ public struct CertificateAuthority: Sendable {
 
     /// Opens the authority in `directory`, or makes one if the directory is absent or empty.
     ///
-    /// Throws ``ReceiptAuthorityError``: `incomplete`, `damaged` or `exposedKey` for a directory that holds something else than a whole
-    /// authority (keys are never made anew silently), `storage`, and `outsideValidity` if `date` is none for which it could sign.
+    /// Throws ``ReceiptAuthorityError``: `incomplete`, `damaged` or `exposedKey` for a directory that holds something
+    /// else than a whole authority (keys are never made anew silently), `storage`, and `outsideValidity` if `date` is
+    /// none for which it could sign.
     public static func open(directory: URL, at date: Date) async throws(ReceiptAuthorityError) -> CertificateAuthority {
         guard validity.contains(date) else {
             throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")
@@ -71,7 +73,8 @@ public struct CertificateAuthority: Sendable {
         return try CertificateAuthority(files, identities)
     }
 
-    /// Replaces all leaves, in the directory and in the value returned. Receipts signed by the old ones go on to verify.
+    /// Replaces all leaves, in the directory and in the value returned. Receipts signed by the old ones go on to
+    /// verify.
     public func rotateLeaves(at date: Date) async throws(ReceiptAuthorityError) -> CertificateAuthority {
         guard Self.validity.contains(date) else {
             throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")

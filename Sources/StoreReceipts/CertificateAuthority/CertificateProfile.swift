@@ -50,8 +50,10 @@ struct CertificateProfile: Sendable {
         let subject = try name
         let certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
-            notValidBefore: CertificateAuthority.validity.lowerBound, notValidAfter: CertificateAuthority.validity.upperBound,
-            issuer: issuer?.certificate.subject ?? subject, subject: subject, signatureAlgorithm: issuerKey.signatureAlgorithm,
+            notValidBefore: CertificateAuthority.validity.lowerBound,
+            notValidAfter: CertificateAuthority.validity.upperBound,
+            issuer: issuer?.certificate.subject ?? subject, subject: subject,
+            signatureAlgorithm: issuerKey.signatureAlgorithm,
             extensions: extensions, issuerPrivateKey: issuerKey.certificateKey
         )
         return try AuthorityIdentity(key: key, certificate: certificate)

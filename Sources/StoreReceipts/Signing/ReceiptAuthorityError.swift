@@ -1,5 +1,7 @@
-/// What went wrong while signing a receipt, or while making or opening the ``CertificateAuthority``. Never holds key material.
+/// What went wrong while signing a receipt, or while making or opening the ``CertificateAuthority``. Never holds key
+/// material.
 public struct ReceiptAuthorityError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of failure.
     public enum Code: String, Sendable {
         /// A receipt that cannot be written: a date outside the years 1 to 9999, or values that contradict one another.
         case unencodable
@@ -19,14 +21,17 @@ public struct ReceiptAuthorityError: Error, Sendable, Equatable, CustomStringCon
         case signing
     }
 
+    /// Which kind it is; stable.
     public var code: Code
     /// What was wrong, where, and what to do.
     public var detail: String
 
+    /// An error of a kind, with what was wrong, where, and what to do.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
+    /// ``detail``.
     public var description: String { detail }
 }

@@ -16,12 +16,15 @@ public struct ReceiptSigner: Sendable {
 
     /// `certificates` begins with the leaf; throws `mismatchedKey` where the key is not the leaf's.
     init(key: _RSA.Signing.PrivateKey, certificates: [[UInt8]]) throws(ReceiptAuthorityError) {
-        guard let leaf = certificates.first else { throw ReceiptAuthorityError(.mismatchedKey, "no certificate was given") }
+        guard let leaf = certificates.first else {
+            throw ReceiptAuthorityError(.mismatchedKey, "no certificate was given")
+        }
         self.key = key
         self.certificates = certificates
         do throws(ReceiptRejection) {
             envelope = try SignedDataWriter(certificates: certificates)
-            let publicKey = try leaf.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> _RSA.Signing.PublicKey in
+            let publicKey = try leaf.withUnsafeBufferPointer {
+                (buffer) throws(ReceiptRejection) -> _RSA.Signing.PublicKey in
                 let raw = UnsafeRawBufferPointer(buffer)
                 return try CertificateFields(raw, 0..<raw.count).publicKey(raw, minimumBits: 2_048)
             }
@@ -33,7 +36,8 @@ public struct ReceiptSigner: Sendable {
         }
     }
 
-    /// Signs a receipt. Purchases and other attributes come back from a parser in the order of their encodings, as DER sorts them.
+    /// Signs a receipt. Purchases and other attributes come back from a parser in the order of their encodings, as DER
+    /// sorts them.
     ///
     /// Throws `unencodable` for a receipt that cannot be written and `signing` where the key fails.
     public func sign(_ receipt: AppReceipt) throws(ReceiptAuthorityError) -> SignedReceipt {

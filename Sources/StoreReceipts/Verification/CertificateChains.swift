@@ -29,7 +29,9 @@ struct CertificateChains: Sendable {
         for der in embedded {
             let certificate = try Self.certificate(der)
             // One path at most through what a stranger sent: otherwise the search could be made to take factorial time.
-            guard certificate.subject != leafCertificate.subject, !others.contains(where: { $0.subject == certificate.subject }) else {
+            guard certificate.subject != leafCertificate.subject,
+                !others.contains(where: { $0.subject == certificate.subject })
+            else {
                 throw ReceiptRejection(.wrongChain, "two of the receipt's certificates have the same subject")
             }
             others.append(certificate)
@@ -39,7 +41,8 @@ struct CertificateChains: Sendable {
         switch await verifier.validate(leaf: leafCertificate, intermediates: intermediates) {
         case .couldNotValidate(let failures):
             guard failures.isEmpty else {
-                throw ReceiptRejection(.wrongChain, "the chain reaches a trusted root, but a certificate may not do what it does there")
+                throw ReceiptRejection(
+                    .wrongChain, "the chain reaches a trusted root, but a certificate may not do what it does there")
             }
             throw diagnose(leafCertificate, others)
         case .validCertificate(let chain):
@@ -64,7 +67,8 @@ struct CertificateChains: Sendable {
         let isVersion2Leaf = purpose == .transactionReceipt && leaf.hasMarker(CertificateMarker.purchaseReceipt)
         if !isVersion2Leaf {
             guard leaf.hasMarker(CertificateMarker.receiptSigning) else {
-                throw ReceiptRejection(.missingMarker, "the leaf has no marker of a receipt signer (1.2.840.113635.100.6.11.1)")
+                throw ReceiptRejection(
+                    .missingMarker, "the leaf has no marker of a receipt signer (1.2.840.113635.100.6.11.1)")
             }
             guard chain.count >= 3, chain[1].hasMarker(CertificateMarker.developerRelations) else {
                 throw ReceiptRejection(.missingMarker, "the leaf's issuer has no marker 1.2.840.113635.100.6.2.1")
@@ -80,12 +84,15 @@ struct CertificateChains: Sendable {
         // A chain is no longer than what it can be made of.
         for _ in 0...known.count {
             if anchors.root(tip) != nil {
-                return ReceiptRejection(.wrongChain, "a certificate of the chain has a critical extension that is not understood")
+                return ReceiptRejection(
+                    .wrongChain, "a certificate of the chain has a critical extension that is not understood")
             }
             let candidates = known.filter { $0.subject == tip.issuer && $0 != tip }
             if tip.issuer == tip.subject || candidates.isEmpty { break }
-            guard let issuer = candidates.first(where: { $0.publicKey.isValidSignature(tip.signature, for: tip) }) else {
-                return ReceiptRejection(.wrongChain, "a certificate was not signed by the one that should have issued it")
+            guard let issuer = candidates.first(where: { $0.publicKey.isValidSignature(tip.signature, for: tip) })
+            else {
+                return ReceiptRejection(
+                    .wrongChain, "a certificate was not signed by the one that should have issued it")
             }
             tip = issuer
         }

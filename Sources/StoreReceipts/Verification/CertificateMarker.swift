@@ -1,7 +1,8 @@
 import SwiftASN1
 import X509
 
-/// Apple's marker extensions, which say what a certificate is for (Apple PKI certification practice statements; measured).
+/// Apple's marker extensions, which say what a certificate is for (Apple PKI certification practice statements;
+/// measured).
 enum CertificateMarker {
     /// Signs app receipts, transaction receipts of version 3 and, in the JWS hierarchy, transactions.
     static let receiptSigning: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]

@@ -2,8 +2,8 @@ import Foundation
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
 
-/// What a chain must be beside signed: RFC 5280's basics and the two rules that swift-certificates leaves out. Dates and Apple's markers are
-/// checked afterwards, so that each has a reason of its own.
+/// What a chain must be beside signed: RFC 5280's basics and the two rules that swift-certificates leaves out. Dates
+/// and Apple's markers are checked afterwards, so that each has a reason of its own.
 struct ChainPolicy: VerifierPolicy, Sendable {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
     private let basics = RFC5280Policy.withValidityCheckDisabled()
@@ -34,7 +34,8 @@ struct ChainPolicy: VerifierPolicy, Sendable {
         }
         // The root is trusted for itself, not for its own signature.
         for index in 0..<chain.count - 1
-        where chain[index].signatureAlgorithm == .sha1WithRSAEncryption && chain[index].notValidBefore >= Self.endOfSHA1 {
+        where chain[index].signatureAlgorithm == .sha1WithRSAEncryption && chain[index].notValidBefore >= Self.endOfSHA1
+        {
             return .failsToMeetPolicy(reason: "a certificate signed with SHA-1 after 2016")
         }
         return .meetsPolicy

@@ -12,7 +12,8 @@ struct KnownChain: Sendable {
     let chain: VerifiedChain
 }
 
-/// The chains verified lately, bounded. Only chains that end in the caller's roots get in, so a stranger cannot fill it.
+/// The chains verified lately, bounded. Only chains that end in the caller's roots get in, so a stranger cannot fill
+/// it.
 struct KnownChains {
     private static let capacity = 64
     private var chains: [KnownChain] = []
@@ -29,7 +30,12 @@ struct KnownChains {
     }
 
     mutating func insert(_ chain: KnownChain) {
-        if chains.count < Self.capacity {
+        let same = chains.firstIndex {
+            $0.certificates == chain.certificates && $0.serialNumber == chain.serialNumber && $0.issuer == chain.issuer
+        }
+        if let same {
+            chains[same] = chain
+        } else if chains.count < Self.capacity {
             chains.append(chain)
         } else {
             chains[oldest] = chain

@@ -6,12 +6,15 @@ public struct ReceiptExpectation: Sendable, Equatable {
     public var applicationVersion: String?
     /// The device the receipt must have been made for: 16 bytes of `identifierForVendor`, or 6 of a Mac's interface.
     public var deviceIdentifier: [UInt8]?
-    /// Accepts receipts of StoreKit testing in Xcode: signed with one self-signed certificate, which must be one of the verifier's roots, and
-    /// of the type `Xcode`. Otherwise such receipts are `unknownIssuer`, even if their certificate is among the roots.
+    /// Accepts receipts of StoreKit testing in Xcode: signed with one self-signed certificate, which must be one of the
+    /// verifier's roots, and of the type `Xcode`. Otherwise such receipts are `unknownIssuer`, even if their
+    /// certificate is among the roots.
     public var allowsXcode: Bool
 
+    /// Expects what is given.
     public init(
-        bundleID: String? = nil, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil, allowsXcode: Bool = false
+        bundleID: String? = nil, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil,
+        allowsXcode: Bool = false
     ) {
         self.bundleID = bundleID
         self.applicationVersion = applicationVersion
@@ -29,7 +32,8 @@ public struct ReceiptExpectation: Sendable, Equatable {
         }
         if let deviceIdentifier {
             let expected = AppReceipt.deviceHash(
-                deviceIdentifier: deviceIdentifier, opaqueValue: receipt.opaqueValue, bundleIDValue: receipt.bundleIDValue
+                deviceIdentifier: deviceIdentifier, opaqueValue: receipt.opaqueValue,
+                bundleIDValue: receipt.bundleIDValue
             )
             guard Self.areEqual(expected, receipt.deviceHash) else {
                 return ReceiptRejection(.wrongDeviceHash, "the receipt was made for another device")

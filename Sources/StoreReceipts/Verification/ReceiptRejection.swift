@@ -1,4 +1,5 @@
-/// Why a receipt was refused. `code` is stable and goes to people and programs; `detail` is for the log and never holds receipt bytes.
+/// Why a receipt was refused. `code` is stable and goes to people and programs; `detail` is for the log and never holds
+/// receipt bytes.
 public struct ReceiptRejection: Error, Sendable, Equatable {
     public enum Code: String, Sendable, CaseIterable {
         /// Not the structure of a receipt.
@@ -23,8 +24,11 @@ public struct ReceiptRejection: Error, Sendable, Equatable {
         case missingMarker = "missing-marker"
         /// A certificate of the chain was not valid at the receipt's date.
         case expired
+        /// Made for another bundle id than expected.
         case wrongBundleID = "wrong-bundle-id"
+        /// Made for another version than expected.
         case wrongVersion = "wrong-version"
+        /// Made for another device than expected.
         case wrongDeviceHash = "wrong-device-hash"
     }
 

@@ -3,19 +3,21 @@ import CryptoExtras
 import Foundation
 import Synchronization
 
-/// Decides whether a receipt is genuine: its structure, its signature, its chain to one of the caller's roots at the receipt's own date, the
-/// markers in its certificates, and what the caller expects it to say, in this order; the first failure is the answer.
+/// Decides whether a receipt is genuine: its structure, its signature, its chain to one of the caller's roots at the
+/// receipt's own date, the markers in its certificates, and what the caller expects it to say, in this order; the first
+/// failure is the answer.
 ///
-/// The same code judges Apple's receipts under Apple's roots and Cornerstore's under Cornerstore's. Nothing skips a step. Chains that were
-/// found good are remembered by their exact octets, so that the next receipt of the same signer costs one RSA check and one hash.
+/// The same code judges Apple's receipts under Apple's roots and Cornerstore's under Cornerstore's. Nothing skips a
+/// step. Chains that were found good are remembered by their exact octets, so that the next receipt of the same signer
+/// costs one RSA check and one hash.
 public final class ReceiptVerifier: Sendable {
-    private let chains: CertificateChains
+    let chains: CertificateChains
     private let limits: ReceiptLimits
     private let appChains = Mutex(KnownChains())
     private let transactionChains = Mutex(KnownChains())
 
-    /// A verifier that trusts these certificates, in DER. Intermediates are needed only for receipts that do not carry their own (the
-    /// transaction receipt). Throws ``ReceiptRejection`` with `malformed` for what is no certificate.
+    /// A verifier that trusts these certificates, in DER. Intermediates are needed only for receipts that do not carry
+    /// their own (the transaction receipt). Throws ``ReceiptRejection`` with `malformed` for what is no certificate.
     public init(
         roots: [[UInt8]], intermediates: [[UInt8]] = [], limits: ReceiptLimits = .standard
     ) throws(ReceiptRejection) {
@@ -37,9 +39,11 @@ public final class ReceiptVerifier: Sendable {
         }
     }
 
-    /// Verifies an app receipt without waiting, if its chain was verified before and was valid at its date, or if it is refused before its
-    /// chain matters. Otherwise nil: call ``verify(_:expecting:)``.
-    public func verifyIfChainIsKnown(_ bytes: [UInt8], expecting expectation: ReceiptExpectation) -> ReceiptVerification? {
+    /// Verifies an app receipt without waiting, if its chain was verified before and was valid at its date, or if it is
+    /// refused before its chain matters. Otherwise nil: call ``verify(_:expecting:)``.
+    public func verifyIfChainIsKnown(_ bytes: [UInt8], expecting expectation: ReceiptExpectation)
+        -> ReceiptVerification?
+    {
         do throws(ReceiptRejection) {
             guard case .known(let receipt, let chain) = try checkSignature(bytes) else { return nil }
             return answer(receipt, chain, expectation)
@@ -82,7 +86,8 @@ public final class ReceiptVerifier: Sendable {
             }
             let known = appChains.withLock {
                 $0.find(
-                    raw, certificates: signedData.certificates, issuer: signedData.issuer, serialNumber: signedData.serialNumber
+                    raw, certificates: signedData.certificates, issuer: signedData.issuer,
+                    serialNumber: signedData.serialNumber
                 )
             }
             if let known {
@@ -112,7 +117,8 @@ public final class ReceiptVerifier: Sendable {
         let publicKey = try leaf.fields.publicKey(raw, minimumBits: 2_048)
         try requireSignature(signedData, publicKey, raw)
         return PendingReceipt(
-            receipt: receipt, certificates: Array(raw[signedData.certificates]), issuer: issuer, serialNumber: serialNumber,
+            receipt: receipt, certificates: Array(raw[signedData.certificates]), issuer: issuer,
+            serialNumber: serialNumber,
             leaf: Array(raw[leaf.range]), embedded: embedded, publicKey: publicKey
         )
     }
@@ -147,24 +153,22 @@ public final class ReceiptVerifier: Sendable {
         _ pending: PendingReceipt, _ root: TrustAnchors.Anchor, _ expectation: ReceiptExpectation
     ) throws(ReceiptRejection) -> VerifiedChain {
         guard expectation.allowsXcode, pending.embedded.isEmpty, pending.receipt.receiptType == "Xcode" else {
-            throw ReceiptRejection(.unknownIssuer, "a root signed the receipt itself, and the caller allows that only to Xcode")
+            throw ReceiptRejection(
+                .unknownIssuer, "a root signed the receipt itself, and the caller allows that only to Xcode")
         }
-        let certificate = root.certificate
-        guard certificate.notValidBefore <= certificate.notValidAfter,
-            (certificate.notValidBefore...certificate.notValidAfter).contains(pending.receipt.creationDate)
-        else { throw ReceiptRejection(.expired, "Xcode's certificate was not valid at the receipt's date") }
-        return VerifiedChain(
-            validity: certificate.notValidBefore...certificate.notValidAfter, rootFingerprint: root.fingerprint
-        )
+        let validity = try root.checkValidity(at: pending.receipt.creationDate)
+        return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
     }
 }
 
 extension ReceiptVerifier {
-    /// Verifies the signature inside an iOS 6 transaction receipt: RSA PKCS#1 v1.5 over SHA-1 of `signed`, then the chain from `leaf` (DER)
-    /// through the verifier's intermediates to a root, valid at `date`, then the leaf's marker (6.5.1 in version 2, 6.11.1 in version 3).
+    /// Verifies the signature inside an iOS 6 transaction receipt: RSA PKCS#1 v1.5 over SHA-1 of `signed`, then the
+    /// chain from `leaf` (DER) through the verifier's intermediates to a root, valid at `date`, then the leaf's marker
+    /// (6.5.1 in version 2, 6.11.1 in version 3).
     ///
-    /// Succeeds with the root's SHA-256 fingerprint. Fails with `malformed`, `unsupportedAlgorithm`, `badSignature`, `unknownIssuer`,
-    /// `wrongChain`, `expired` or `missingMarker`. Leaves of 1024 bits are read, as version 2 had them.
+    /// Succeeds with the root's SHA-256 fingerprint. Fails with `malformed`, `unsupportedAlgorithm`, `badSignature`,
+    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. Leaves of 1024 bits are read, as version 2 had
+    /// them.
     public func verifyTransactionSignature(
         signed: [UInt8], signature: [UInt8], leaf: [UInt8], at date: Date
     ) async -> Result<[UInt8], ReceiptRejection> {
@@ -196,7 +200,8 @@ extension ReceiptVerifier {
             throw ReceiptRejection(.unsupportedAlgorithm, "the leaf's key is shorter than 2048 bits")
         }
         let chain = try await chains.verify(leaf: leaf, embedded: [], purpose: .transactionReceipt, at: date)
-        let entry = KnownChain(certificates: leaf, issuer: [], serialNumber: [], publicKey: signer.publicKey, chain: chain)
+        let entry = KnownChain(
+            certificates: leaf, issuer: [], serialNumber: [], publicKey: signer.publicKey, chain: chain)
         transactionChains.withLock { $0.insert(entry) }
         return chain.rootFingerprint
     }

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import SwiftASN1
 import X509
 
@@ -17,13 +18,24 @@ struct TrustAnchors: Sendable {
             do {
                 certificate = try Certificate(derEncoded: der)
             } catch {
-                throw ReceiptRejection(.malformed, "a root or intermediate given to the verifier is not a DER certificate")
+                throw ReceiptRejection(
+                    .malformed, "a root or intermediate given to the verifier is not a DER certificate")
             }
             subject = try der.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> [UInt8] in
                 let raw = UnsafeRawBufferPointer(buffer)
                 return Array(raw[try CertificateFields(raw, 0..<raw.count).subject])
             }
             fingerprint = Array(SHA256.hash(data: der))
+        }
+
+        /// Refuses what the certificate itself signed while it was not valid; gives when it is.
+        @discardableResult
+        func checkValidity(at date: Date) throws(ReceiptRejection) -> ClosedRange<Date> {
+            let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
+            guard start <= end, (start...end).contains(date) else {
+                throw ReceiptRejection(.expired, "the signer's certificate was not valid at the date of signing")
+            }
+            return start...end
         }
     }
 

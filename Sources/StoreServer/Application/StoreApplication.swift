@@ -1,4 +1,3 @@
-import Database
 import Foundation
 import HTTPSupport
 import Hummingbird
@@ -22,7 +21,7 @@ public struct StoreApplication: Sendable {
     public let authority: CertificateAuthority
 
     private let directory: DataDirectory
-    private let databases: [Database]
+    private let databases: StoreDatabases
     private let watcher: CatalogWatcher
     private let now: @Sendable () -> Date
     private let logger: Logger
@@ -30,7 +29,7 @@ public struct StoreApplication: Sendable {
     /// Opens the data directory, the databases and the catalog; makes the keys and the sandbox tester on the first start.
     /// - Parameters:
     ///   - now: the machine's clock.
-    /// - Throws: ``StoreServerError``, ``CatalogError``, ``DatabaseError``, ``ReceiptAuthorityError``.
+    /// - Throws: ``StoreServerError``, ``CatalogError``, a database's error, ``ReceiptAuthorityError``.
     public static func open(
         _ configuration: StoreServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> StoreApplication {
@@ -45,46 +44,27 @@ public struct StoreApplication: Sendable {
         let (catalog, notes) = try Catalog.load(files: configuration.catalogFiles)
         let directory = try DataDirectory(configuration.dataDirectory)
         async let authority = CertificateAuthority.open(directory: try directory.makeFolder("authority"), at: now())
-        let databases = try await Databases(configuration, directory, logger: logger)
-        let apps = try await AppRegistry.open(databases.apps)
+        let folder = try directory.makeFolder("databases")
+        let databases = try await StoreDatabases.open(
+            configuration.databaseURL.map { .postgresql(url: $0) } ?? .folder(folder), logger: logger)
+        let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
         let signing = try await authority
-        let verifier = try ReceiptVerifier(roots: [signing.receiptRoot])
-        func store(_ environment: StoreEnvironment, _ database: Database) async throws -> Store {
+        // An iOS 6 receipt carries its leaf alone.
+        let intermediates = StoreEnvironment.allCases.compactMap { signing.receiptSigner(for: $0).certificates.dropFirst().first }
+        let verifier = try ReceiptVerifier(roots: [signing.receiptRoot], intermediates: intermediates)
+        func store(_ environment: StoreEnvironment) async throws -> Store {
             try await Store.open(
-                environment, database: database, apps: apps, catalog: current, signer: signing.receiptSigner(for: environment),
+                environment, databases: databases, apps: apps, catalog: current, signer: signing.receiptSigner(for: environment),
                 verifier: verifier, node: configuration.node, realTime: now, processor: nil)
         }
         let application = StoreApplication(
-            configuration: configuration, sandbox: try await store(.sandbox, databases.sandbox),
-            production: try await store(.production, databases.production), apps: apps, catalog: current, catalogNotes: notes,
-            authority: signing, directory: directory, databases: databases.all, watcher: watcher, now: now, logger: logger)
+            configuration: configuration, sandbox: try await store(.sandbox),
+            production: try await store(.production), apps: apps, catalog: current, catalogNotes: notes,
+            authority: signing, directory: directory, databases: databases, watcher: watcher, now: now, logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
-    }
-
-    private struct Databases {
-        var apps: Database
-        var sandbox: Database
-        var production: Database
-        var all: [Database] { [apps, sandbox, production] }
-
-        init(_ configuration: StoreServerConfiguration, _ directory: DataDirectory, logger: Logger) async throws {
-            let folder = try directory.makeFolder("databases")
-            @Sendable func location(_ name: String, connections: Int) -> DatabaseLocation {
-                if let url = configuration.databaseURL {
-                    return .postgresql(url: url, schema: "cornerstore_\(name)", connections: connections)
-                }
-                return .sqlite(path: folder.appendingPathComponent("\(name).sqlite").path)
-            }
-            async let apps = Database.open(location("apps", connections: 2), migrations: AppSchema.migrations, logger: logger)
-            async let sandbox = Database.open(
-                location("sandbox", connections: 16), migrations: StoreSchema.migrations, logger: logger)
-            async let production = Database.open(
-                location("production", connections: 16), migrations: StoreSchema.migrations, logger: logger)
-            (self.apps, self.sandbox, self.production) = try await (apps, sandbox, production)
-        }
     }
 
     /// Gives new apps their numbers and secrets, and writes the secrets for the operator.
@@ -159,7 +139,7 @@ public struct StoreApplication: Sendable {
     /// Closes the databases after what is queued.
     public func close() async {
         try? FileManager.default.removeItem(at: directory.path(Addresses.fileName))
-        for database in databases { await database.close() }
+        await databases.close()
     }
 
     private func server(

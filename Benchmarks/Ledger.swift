@@ -1,0 +1,89 @@
+import Crypto
+import Database
+import Foundation
+import Logging
+import Store
+import StoreWire
+
+/// A sandbox ledger that is there before the store starts: accounts that are signed in, and finished purchases of each.
+struct Ledger: Sendable {
+    var accounts: Int
+    var transactions: Int
+    /// Whether each account's first purchase is a month of a subscription, the rest being consumables.
+    private static let perStatement = 500
+    private static let firstID: Int64 = 2_000_000_000_010_000
+    private static let date: Int64 = 1_780_000_000_000
+
+    /// The token that an account's device shows.
+    static func token(_ account: Int) -> String { "bench-token-\(account)" }
+
+    /// The id of an account's subscription.
+    func subscriptionID(_ account: Int) -> Int64 { Self.firstID + Int64(account) }
+
+    /// Writes it into a data directory. Several threads of accounts are interleaved, as purchases of many people are.
+    func write(to data: URL) async throws {
+        let folder = data.appending(path: "databases")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let database = try await Database.open(
+            .sqlite(path: folder.appending(path: "sandbox.sqlite").path), migrations: StoreSchema.migrations,
+            logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
+        for start in stride(from: 0, to: accounts, by: Self.perStatement) {
+            let numbers = start..<min(start + Self.perStatement, accounts)
+            try await database.write { connection in
+                for number in numbers { try Self.insertAccount(number, connection) }
+            }
+        }
+        for start in stride(from: 0, to: transactions, by: Self.perStatement * 8) {
+            let numbers = start..<min(start + Self.perStatement * 8, transactions)
+            try await database.write { connection in
+                for number in numbers { try insertTransaction(number, connection) }
+            }
+        }
+        await database.close()
+    }
+
+    private static func insertAccount(_ number: Int, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO accounts (account_id, email, password_salt, password_hash, password_rounds, storefront,
+                payments_allowed, asks_to_buy, failed_sign_ins, locked, created_at)
+            VALUES ($1, $2, $3, $3, 1, 'USA', $4, $5, 0, $5, $6)
+            """, [accountID(number), "bench-\(number)@example.com", [UInt8](), true, false, date])
+        try connection.execute(
+            "INSERT INTO device_tokens (token_digest, account_id, device_id, created_at) VALUES ($1, $2, $3, $4)",
+            [Array(SHA256.hash(data: Data(token(number).utf8))), accountID(number), "bench", date])
+    }
+
+    private func insertTransaction(_ number: Int, _ connection: Connection) throws {
+        let account = number % accounts
+        let isSubscription = number < accounts
+        let key = UUID().uuidString
+        let product = "\(SampleReceipts.bundleID).\(isSubscription ? "monthly" : "credit")"
+        let id = Self.firstID + Int64(number)
+        try connection.execute(
+            """
+            INSERT INTO purchases (idempotency_key, account_id, bundle_id, product_id, quantity, state, transaction_id, amount,
+                currency, payment_reference, created_at)
+            VALUES ($1, $2, $3, $4, 1, 'purchased', $5, 990, 'USD', 'bench', $6)
+            """, [key, Self.accountID(account), SampleReceipts.bundleID, product, id, Self.date])
+        try connection.execute(
+            """
+            INSERT INTO transactions (account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind,
+                quantity, price, currency, storefront, purchase_date, original_purchase_date, expires_date,
+                web_order_line_item_id, subscription_group_id, idempotency_key, finished_at)
+            VALUES ($1, $2, $2, $3, $4, 1, $5, 1, 990, 'USD', 'USA', $6, $6, $7, $8, $9, $10, $6)
+            """,
+            [
+                Self.accountID(account), id, SampleReceipts.bundleID, product,
+                isSubscription ? ProductKind.autoRenewableSubscription.rawValue : ProductKind.consumable.rawValue, Self.date,
+                isSubscription ? Self.date + 30 * 86_400_000 : nil as Int64?, isSubscription ? id : nil as Int64?,
+                isSubscription ? "BE9C0003" : nil as String?, key,
+            ])
+    }
+
+    private static func accountID(_ number: Int) -> String {
+        // Account ids are random in life; the digest scatters these over the tables as those are.
+        SHA256.hash(data: Data("account-\(number)".utf8)).prefix(8).map { String(format: "%02x", $0) }.joined()
+    }
+}

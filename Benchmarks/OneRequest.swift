@@ -1,0 +1,38 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// Sends one of the load's requests by itself, to learn the size of what comes back.
+enum OneRequest {
+    /// The bytes of a request's body.
+    static func bodyBytes(of request: ByteBuffer) -> Int { parts(request).body.count }
+
+    /// The bytes of the answer's body.
+    static func answerBytes(port: Int, request: ByteBuffer) async throws -> Int {
+        let (path, headers, body) = parts(request)
+        var asked = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
+        asked.method = .POST
+        for (name, value) in headers where !["host", "content-length"].contains(name.lowercased()) {
+            asked.headers.add(name: name, value: value)
+        }
+        asked.body = .bytes(ByteBuffer(bytes: body))
+        let answer = try await HTTPClient.shared.execute(asked, timeout: .seconds(10))
+        let bytes = try await answer.body.collect(upTo: 64 << 20)
+        guard answer.status == .ok else {
+            throw BenchmarkError("\(path) answered \(answer.status.code): \(String(buffer: bytes).prefix(200))")
+        }
+        return bytes.readableBytes
+    }
+
+    private static func parts(_ request: ByteBuffer) -> (path: String, headers: [(String, String)], body: [UInt8]) {
+        let text = String(decoding: request.readableBytesView, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n") else { return ("/", [], []) }
+        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        let path = lines.first?.split(separator: " ").dropFirst().first.map(String.init) ?? "/"
+        let headers = lines.dropFirst().compactMap { line -> (String, String)? in
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            return (String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
+        }
+        return (path, headers, Array(text[end.upperBound...].utf8))
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+
+extension Section {
+    private static let small = Ledger(accounts: 1_000, transactions: 1_000)
+    private static let large = Ledger(accounts: 20_000, transactions: 1_000_000)
+
+    /// `verifyReceipt` over HTTP beside a bare handler of the same sizes, and with a subscription, where it has to sign.
+    static let verifyReceipt = Section(name: "verifyreceipt") { setting in
+        let store = try await StoreUnderLoad.start(small)
+        defer { store.stop() }
+        let (bare, verifying) = try await compare(setting, try store.verifyReceipt())
+        let subscription = try await alone(setting, try store.verifySubscription())
+        let cores = Double((Processors.forServers ?? .all).numbers.count)
+        return [
+            .verifyReceiptOverBare(verifying.rate / bare.rate),
+            .verifyReceiptSubscriptionOverSign(subscription.rate / (setting.rsa.sign * cores)),
+        ]
+    }
+
+    /// Durable purchases over HTTP beside a bare handler of the same sizes.
+    static let purchases = Section(name: "purchases") { setting in
+        let store = try await StoreUnderLoad.start(small)
+        defer { store.stop() }
+        let (bare, buying) = try await compare(setting, try store.purchases())
+        return [.purchasesOverBare(buying.rate / bare.rate)]
+    }
+
+    /// Both with a thousand times the ledger, and the memory that all of it takes.
+    static let million = Section(name: "million") { setting in
+        let few = try await StoreUnderLoad.start(small)
+        defer { few.stop() }
+        let many = try await StoreUnderLoad.start(large)
+        defer { many.stop() }
+        let verifying = try await pair(setting, try few.verifyReceipt(), try many.verifyReceipt())
+        let subscription = try await alone(setting, try many.verifySubscription())
+        let buying = try await pair(setting, try few.purchases(), try many.purchases())
+        let highest = [verifying.1, subscription, buying.0, buying.1].map(\.highestMemory).max() ?? 0
+        return [
+            .verifyReceiptMillionOverThousand(verifying.1.rate / verifying.0.rate),
+            .purchasesMillionOverThousand(buying.1.rate / buying.0.rate),
+            .residentMebibytes(Double(highest) / 1_048_576),
+        ]
+    }
+
+    /// A bare handler of the same sizes first, then the server.
+    private static func compare(
+        _ setting: Setting, _ server: ServerUnderLoad
+    ) async throws -> (ServerMeasurement, ServerMeasurement) {
+        let bare = try await server.bareEqual()
+        defer { bare.child.stop() }
+        return try await pair(setting, bare, server)
+    }
+
+    private static func pair(
+        _ setting: Setting, _ first: ServerUnderLoad, _ second: ServerUnderLoad
+    ) async throws -> (ServerMeasurement, ServerMeasurement) {
+        let found = try await setting.load.compared([first, second], rounds: setting.rounds)
+        for measurement in found { print(measurement.row) }
+        guard found.count == 2 else { throw BenchmarkError("a server was not measured") }
+        return (found[0], found[1])
+    }
+
+    private static func alone(_ setting: Setting, _ server: ServerUnderLoad) async throws -> ServerMeasurement {
+        let found = try await setting.load.compared([server], rounds: setting.rounds)
+        guard let measurement = found.first else { throw BenchmarkError("the server was not measured") }
+        print(measurement.row)
+        return measurement
+    }
+}

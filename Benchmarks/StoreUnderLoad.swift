@@ -1,0 +1,118 @@
+import Foundation
+import NIOCore
+import StoreReceipts
+import StoreWire
+
+/// `cornerstore serve` over a ledger that was there before, and the requests that are put to it.
+struct StoreUnderLoad: Sendable {
+    let ledger: Ledger
+    let store: StoreProcess
+    let authority: CertificateAuthority
+    private let secret: String
+    private let data: URL
+
+    /// Writes the ledger into a new folder and starts the store in it.
+    static func start(_ ledger: Ledger) async throws -> StoreUnderLoad {
+        let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
+        do {
+            try FileManager.default.createDirectory(
+                at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try await ledger.write(to: data)
+            let store = try await StoreProcess.start(catalog: try catalog(), data: data)
+            let secrets = try JSONDecoder().decode(
+                [String: String].self, from: Data(contentsOf: data.appending(path: "shared-secrets.json")))
+            return StoreUnderLoad(
+                ledger: ledger, store: store,
+                authority: try await CertificateAuthority.open(
+                    directory: data.appending(path: "authority"), at: SampleReceipts.date),
+                secret: secrets[SampleReceipts.bundleID] ?? "", data: data)
+        } catch {
+            try? FileManager.default.removeItem(at: data)
+            throw error
+        }
+    }
+
+    /// Stops the store and removes its folder.
+    func stop() {
+        store.child.stop()
+        try? FileManager.default.removeItem(at: data)
+    }
+
+    /// The catalog of the benchmark, beside its source or the working directory.
+    static func catalog() throws -> String {
+        let places = [
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent(),
+            URL(fileURLWithPath: FileManager.default.currentDirectoryPath).appending(path: "Benchmarks"),
+        ]
+        let files = places.map { $0.appending(path: "Bench.storekit").path }
+        guard let file = files.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
+            throw BenchmarkError("Benchmarks/Bench.storekit is not there; run from the package's folder")
+        }
+        return file
+    }
+
+    /// `verifyReceipt` with ten finished non-consumables.
+    func verifyReceipt() throws -> ServerUnderLoad {
+        let bytes = try authority.receiptSigner(for: .sandbox).sign(SampleReceipts.tenPurchases()).bytes
+        let request = LoadGenerator.post(StoreRoute.verifyReceipt.path, body: body(bytes))
+        return ServerUnderLoad(
+            name: "verifyReceipt, \(ledger.transactions) in ledger", child: store.child, port: try store.port("sandbox"),
+            requests: { _, _ in request }, accepts: Self.isStatusZero)
+    }
+
+    /// `verifyReceipt` with a subscription, of another account each time, so that no signed receipt can be remembered.
+    func verifySubscription() throws -> ServerUnderLoad {
+        let signer = authority.receiptSigner(for: .sandbox)
+        let requests = try (0..<ledger.accounts).map { account in
+            let receipt = SampleReceipts.subscription(transactionID: ledger.subscriptionID(account))
+            return LoadGenerator.post(StoreRoute.verifyReceipt.path, body: body(try signer.sign(receipt).bytes))
+        }
+        return ServerUnderLoad(
+            name: "verifyReceipt, subscription", child: store.child, port: try store.port("sandbox"),
+            requests: { client, sequence in requests[(sequence * 32 + client) % requests.count] },
+            accepts: { Self.isStatusZero($0) && Self.contains($0, "latest_receipt") })
+    }
+
+    /// Purchases of a consumable, each with its own key, by the accounts in turn.
+    func purchases() throws -> ServerUnderLoad {
+        let accounts = ledger.accounts
+        return ServerUnderLoad(
+            name: "purchase, \(ledger.transactions) in ledger", child: store.child, port: try store.port("sandbox"),
+            requests: { client, sequence in
+                // A step that is coprime to any number of accounts scatters them.
+                let account = (client * 7919 + sequence * 104_729) % accounts
+                return LoadGenerator.post(
+                    StoreRoute.purchases.path, token: Ledger.token(account), body: Self.purchaseBody(UUID()))
+            },
+            accepts: { Self.contains($0, "\"state\":\"purchased\"") })
+    }
+
+    static func purchaseBody(_ key: UUID) -> [UInt8] {
+        Array(
+            """
+            {"idempotencyKey":"\(key.uuidString)","bundleID":"\(SampleReceipts.bundleID)","productID":"\(SampleReceipts.bundleID).credit",\
+            "quantity":1,"simulatesAskToBuy":false}
+            """.utf8)
+    }
+
+    private func body(_ receipt: [UInt8]) -> [UInt8] {
+        VerifyReceiptRequest(receiptData: receipt, password: secret, excludeOldTransactions: false).body
+    }
+
+    private static func isStatusZero(_ body: ByteBufferView) -> Bool { contains(body, "\"status\":0") }
+
+    private static func contains(_ body: ByteBufferView, _ text: String) -> Bool {
+        String(decoding: body, as: UTF8.self).contains(text)
+    }
+}
+
+extension ServerUnderLoad {
+    /// How many bytes it reads and answers, by asking it once, and a bare handler that does the same.
+    func bareEqual() async throws -> ServerUnderLoad {
+        let request = requests(0, 0)
+        let answer = try await OneRequest.answerBytes(port: port, request: request)
+        let bare = try BareServer.start(answerBytes: answer)
+        let body = OneRequest.bodyBytes(of: request)
+        return BareServer.underLoad(bare, name: "bare, \(body) B in, \(answer) B out", bodyBytes: body)
+    }
+}

@@ -1,0 +1,59 @@
+/// Looks for what makes composing YAML slow, before it is composed: Yams compares the keys of an object, so a key that
+/// is itself a list is walked once a level, and one made of nested aliases doubles with each level. A few are let
+/// through, to be refused exactly afterwards; text in quotes or blocks may be taken for one, which matters only in a
+/// large file that has many.
+enum YAMLHazards {
+    static let references = "anchors (&) and aliases (*) are not taken; write the value out, or put the text in quotes"
+    static let keys = "a key should be plain text"
+
+    /// Bytes that may be walked: those of the file, once more for each key that could be a list or an object.
+    private static let budget = 16 << 20
+    private static let indicators = Set("-:?,[{".utf8)
+
+    /// The line where the bound is passed, and what is wrong there.
+    static func find(_ bytes: [UInt8]) -> (line: Int, message: String)? {
+        var (anchors, aliases, keys, line, lineStart) = (0, 0, 0, 1, 0)
+        for index in bytes.indices {
+            switch bytes[index] {
+            case UInt8(ascii: "\n"):
+                line += 1
+                lineStart = index + 1
+            case UInt8(ascii: "\r"): lineStart = index + 1
+            case UInt8(ascii: "&") where startsNode(bytes, index, lineStart): anchors += 1
+            case UInt8(ascii: "*") where startsNode(bytes, index, lineStart): aliases += 1
+            case UInt8(ascii: "?") where followedBySpace(bytes, index): keys += 1
+            case UInt8(ascii: ":") where followsBracket(bytes, index): keys += 1
+            default: continue
+            }
+            if anchors > 0, aliases > 4 { return (line, references) }
+            let walks = 1 + keys + (anchors > 0 && aliases > 0 ? 8 : 0)
+            if walks > 1, walks * bytes.count > budget { return (line, keys > 0 ? self.keys : references) }
+        }
+        return nil
+    }
+
+    /// Whether a named reference could start here: after nothing, an indicator, or a tag or anchor on the same line.
+    private static func startsNode(_ bytes: [UInt8], _ index: Int, _ lineStart: Int) -> Bool {
+        guard !followedBySpace(bytes, index) else { return false }
+        var position = index - 1
+        while position >= lineStart, isSpace(bytes[position]) { position -= 1 }
+        guard position >= lineStart else { return true }
+        if indicators.contains(bytes[position]) { return true }
+        // The first character of the word before, if the word is not too long for a tag.
+        let limit = max(lineStart, position - 128)
+        while position > limit, !isSpace(bytes[position - 1]) { position -= 1 }
+        return bytes[position] == UInt8(ascii: "!") || bytes[position] == UInt8(ascii: "&")
+    }
+
+    private static func followedBySpace(_ bytes: [UInt8], _ index: Int) -> Bool {
+        index + 1 >= bytes.count || isSpace(bytes[index + 1])
+    }
+
+    private static func followsBracket(_ bytes: [UInt8], _ index: Int) -> Bool {
+        var position = index - 1
+        while position >= 0, index - position < 1024, isSpace(bytes[position]) { position -= 1 }
+        return position >= 0 && (bytes[position] == UInt8(ascii: "]") || bytes[position] == UInt8(ascii: "}"))
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+}

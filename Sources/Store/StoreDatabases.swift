@@ -1,0 +1,44 @@
+import Database
+import Foundation
+import Logging
+
+/// The databases of a store server: what both stores share, the sandbox's and production's. Each is a file, or a schema of one PostgreSQL.
+public struct StoreDatabases: Sendable {
+    /// Where they are.
+    public enum Location: Sendable {
+        /// SQLite files in a folder, which is there.
+        case folder(URL)
+        /// Schemas `cornerstore_apps`, `cornerstore_sandbox` and `cornerstore_production`.
+        case postgresql(url: String)
+    }
+
+    let apps: Database
+    let sandbox: Database
+    let production: Database
+
+    /// Opens all three, making or migrating what is needed.
+    /// - Throws: ``DatabaseError``, for one of a newer program or changed by hand, too.
+    public static func open(_ location: Location, logger: Logger) async throws -> StoreDatabases {
+        async let apps = Database.open(
+            location.database("apps", connections: 2), migrations: AppSchema.migrations, logger: logger)
+        async let sandbox = Database.open(
+            location.database("sandbox", connections: 16), migrations: StoreSchema.migrations, logger: logger)
+        async let production = Database.open(
+            location.database("production", connections: 16), migrations: StoreSchema.migrations, logger: logger)
+        return try await StoreDatabases(apps: apps, sandbox: sandbox, production: production)
+    }
+
+    /// Closes them after what is queued.
+    public func close() async {
+        for database in [apps, sandbox, production] { await database.close() }
+    }
+}
+
+extension StoreDatabases.Location {
+    fileprivate func database(_ name: String, connections: Int) -> DatabaseLocation {
+        switch self {
+        case .folder(let folder): .sqlite(path: folder.appendingPathComponent("\(name).sqlite").path)
+        case .postgresql(let url): .postgresql(url: url, schema: "cornerstore_\(name)", connections: connections)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// A transaction, renewal, app transaction or notification as Apple signs them since 2021: a JWS (RFC 7515) in compact
+/// form with ES256 and the certificates in `x5c`. Read but not verified: nothing in it may be believed.
+public struct SignedPayload: Sendable, Equatable {
+    /// The protected header, JSON.
+    public let header: [UInt8]
+    /// The payload, JSON.
+    public let payload: [UInt8]
+    /// `x5c`: leaf, intermediate and root in DER (Xcode gives one).
+    public let certificates: [[UInt8]]
+    /// r and s, 32 octets each.
+    public let signature: [UInt8]
+    /// When it was signed: `signedDate`, or `receiptCreationDate` of an app transaction. Certificates are judged at
+    /// this date.
+    public let signedDate: Date
+    /// `bundleId`, beside the other fields or under `data`, where notifications have it.
+    public let bundleID: String?
+    /// `environment`, likewise, or an app transaction's `receiptType`: `Production`, `Sandbox`, `Xcode` or
+    /// `LocalTesting`.
+    public let environment: String?
+    /// The header and the payload as they stand in the message, with the dot between them: what is signed.
+    let signingInput: [UInt8]
+
+    /// More than any that Apple signs.
+    public static let maximumByteCount = 1 << 20
+
+    /// Reads a JWS; white space around it is passed over.
+    ///
+    /// Throws ``ReceiptRejection`` with `malformed`, `tooLarge` or `unsupportedAlgorithm` (anything but ES256).
+    public static func parse(_ text: [UInt8]) throws(ReceiptRejection) -> SignedPayload {
+        guard text.count <= maximumByteCount else {
+            throw ReceiptRejection(
+                .tooLarge, "the signed payload has \(text.count) bytes, more than \(maximumByteCount)")
+        }
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
+        let trimmed = text.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+        let segments = trimmed.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard segments.count == 3, let header = Base64URL.decoded(segments[0]),
+            let payload = Base64URL.decoded(segments[1]),
+            let signature = Base64URL.decoded(segments[2])
+        else {
+            throw ReceiptRejection(.malformed, "a signed payload is three parts of base64url with dots between them")
+        }
+        guard let fields = try? JSONDecoder().decode(Header.self, from: Data(header)) else {
+            throw ReceiptRejection(.malformed, "the header is not JSON with alg and x5c")
+        }
+        guard fields.alg == "ES256" else { throw ReceiptRejection(.unsupportedAlgorithm, "the algorithm is not ES256") }
+        // A critical header (RFC 7515 §4.1.11) must be understood, and Apple has none.
+        guard fields.crit == nil else { throw ReceiptRejection(.malformed, "the header has a critical part") }
+        guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature is not of 64 octets") }
+        guard let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)) else {
+            throw ReceiptRejection(.malformed, "the payload is not a JSON object, or its fields are of other types")
+        }
+        guard let milliseconds = claims.signedDate ?? claims.receiptCreationDate, abs(milliseconds) < 1e15 else {
+            throw ReceiptRejection(.malformed, "the payload has no signedDate")
+        }
+        return SignedPayload(
+            header: header, payload: payload, certificates: try certificates(fields.x5c), signature: signature,
+            signedDate: Date(timeIntervalSince1970: milliseconds / 1_000),
+            bundleID: claims.bundleId ?? claims.data?.bundleId,
+            environment: claims.environment ?? claims.data?.environment ?? claims.receiptType,
+            signingInput: Array(segments[0]) + [UInt8(ascii: ".")] + Array(segments[1])
+        )
+    }
+
+    private static func certificates(_ x5c: [String]) throws(ReceiptRejection) -> [[UInt8]] {
+        guard (1...SignedData.maximumCertificates).contains(x5c.count) else {
+            throw ReceiptRejection(x5c.isEmpty ? .malformed : .tooLarge, "x5c has \(x5c.count) certificates")
+        }
+        var certificates: [[UInt8]] = []
+        for text in x5c {
+            guard let der = Base64.decoded(text), !der.isEmpty else {
+                throw ReceiptRejection(.malformed, "x5c is not Base64")
+            }
+            certificates.append(der)
+        }
+        return certificates
+    }
+
+    private struct Header: Decodable {
+        var alg: String
+        var x5c: [String]
+        var crit: [String]?
+    }
+
+    private struct Claims: Decodable {
+        var signedDate: Double?
+        var receiptCreationDate: Double?
+        var bundleId: String?
+        var environment: String?
+        var receiptType: String?
+        var data: Data?
+
+        struct Data: Decodable {
+            var bundleId: String?
+            var environment: String?
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import StoreWire
+import Testing
+
+@testable import StoreKit
+
+@Suite("The device's folder")
+struct DeviceTests {
+    let device: TestDevice
+    init() throws { device = try TestDevice() }
+
+    private func mode(_ url: URL) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    private func entry(_ number: Int) -> PaymentQueueEntry {
+        PaymentQueueEntry(
+            key: TestDevice.key(number), position: Int64(number), payment: PaymentValues(productIdentifier: "p\(number)"), phase: .queued)
+    }
+
+    @Test func `its ids are made once and it is private`() throws {
+        let first = try DeviceFolder(device.folder)
+        let second = try DeviceFolder(device.folder)
+        #expect(first.deviceID == second.deviceID)
+        #expect(first.vendorIdentifier == second.vendorIdentifier)
+        #expect(first.deviceID != first.vendorIdentifier)
+        #expect(try mode(device.folder) == 0o700)
+        #expect(try mode(first.bundleFolder(of: "com.example.monkeys")) == 0o700)
+    }
+
+    @Test func `a damaged id is an error that names the file`() throws {
+        try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
+        try Data("nonsense".utf8).write(to: device.folder.appendingPathComponent("device-id"))
+        let error = #expect(throws: DeviceError.self) { try DeviceFolder(device.folder) }
+        #expect(error?.detail.contains("device-id") == true)
+    }
+
+    @Test(arguments: ["..", "../../etc/passwd", ".hidden", "a/b", "a\0b", String(repeating: "x", count: 10_000)])
+    func `no bundle id leaves the folder`(name: String) {
+        let file = DeviceFolder.fileName(name)
+        #expect(!file.contains("/") && !file.hasPrefix(".") && !file.contains("\0") && file.utf8.count <= 600)
+    }
+
+    @Test func `tokens are kept for the owner alone, one file a store`() throws {
+        let folder = try DeviceFolder(device.folder)
+        let sandboxURL = try #require(URL(string: "http://127.0.0.1:8401"))
+        let productionURL = try #require(URL(string: "http://127.0.0.1:8402"))
+        let sandbox = try folder.accountFile(of: sandboxURL)
+        let production = try folder.accountFile(of: productionURL)
+        #expect(sandbox != production)
+        let account = AccountDescription(
+            accountID: "me", email: "me@example.com", storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"),
+            canMakePayments: true)
+        try AccountTokens(file: sandbox).keep(.init(token: "secret", account: account), asCurrent: true)
+        #expect(try mode(sandbox) == 0o600)
+        let again = AccountTokens(file: sandbox)
+        #expect(again.current?.token == "secret")
+        #expect(AccountTokens(file: production).current == nil)
+        try again.drop("secret")
+        #expect(AccountTokens(file: sandbox).current == nil)
+    }
+
+    @Test func `the journal keeps entries in order, and lets one holder in`() throws {
+        let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
+        let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
+        try journal.save([entry(2), entry(1)])
+        var changed = entry(2)
+        changed.phase = .sending
+        try journal.save([changed, entry(3)])
+        try journal.forget(entry(3).key)
+        #expect(try journal.load() == [entry(1), changed])
+        let error = #expect(throws: DeviceError.self) { try SQLitePaymentJournal(folder: folder, name: "j") { _ in } }
+        #expect(error?.code == .inUse)
+        journal.close()
+        let reopened = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
+        #expect(try reopened.load() == [entry(1), changed])
+    }
+
+    @Test func `a damaged journal is set aside and said`() throws {
+        let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
+        try Data(repeating: 0x41, count: 8192).write(to: folder.appendingPathComponent("j"))
+        let said = LockedList<String>()
+        let journal = try SQLitePaymentJournal(folder: folder, name: "j") { said.append($0) }
+        #expect(try journal.load().isEmpty)
+        #expect(said.all.count == 1)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.contains { $0.contains("damaged") })
+    }
+
+    @Test func `a write replaces the whole file or nothing`() throws {
+        try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
+        let file = device.folder.appendingPathComponent("f")
+        try BoundedFile.write(Data("one".utf8), to: file)
+        try BoundedFile.write(Data("two".utf8), to: file)
+        #expect(BoundedFile.read(file, limit: 3) == Data("two".utf8))
+        #expect(BoundedFile.read(file, limit: 2) == nil)
+        #expect(BoundedFile.read(device.folder, limit: 100) == nil)
+        #expect(throws: DeviceError.self) {
+            try BoundedFile.write(Data(), to: device.folder.appendingPathComponent("missing/f"))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: device.folder.path) == ["f"])
+    }
+}
+
+@Suite("The configuration")
+struct StoreKitConfigurationTests {
+    let device: TestDevice
+    init() throws {
+        device = try TestDevice()
+        try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
+    }
+
+    @Test func `nothing set is no store, and a folder in the user's state`() {
+        let configuration = StoreKitConfiguration(environment: ["HOME": "/home/m"], executable: nil)
+        #expect(configuration.store == nil)
+        #expect(configuration.bundleIdentifier == nil)
+        #expect(configuration.deviceFolder.path == "/home/m/.local/state/cornerstore/device")
+        #expect(configuration.environment == .sandbox)
+        #expect(configuration.allowsPayments)
+        let xdg = StoreKitConfiguration(environment: ["XDG_STATE_HOME": "/s", "HOME": "/home/m"], executable: nil)
+        #expect(xdg.deviceFolder.path == "/s/cornerstore/device")
+    }
+
+    @Test func `the environment names everything`() {
+        let configuration = StoreKitConfiguration(
+            environment: [
+                "CORNERSTORE_STORE": "http://127.0.0.1:8402", "CORNERSTORE_ENVIRONMENT": "production",
+                "CORNERSTORE_DEVICE": "/d", "CORNERSTORE_BUNDLE_ID": "a.b", "CORNERSTORE_BUNDLE_VERSION": "7",
+                "CORNERSTORE_PAYMENTS": "off", "CORNERSTORE_SHEET": "decline", "LANG": "pt_PT.UTF-8",
+            ], executable: nil)
+        #expect(configuration.store?.absoluteString == "http://127.0.0.1:8402")
+        #expect(configuration.environment == .production)
+        #expect(configuration.deviceFolder.path == "/d")
+        #expect(configuration.bundleIdentifier == "a.b")
+        #expect(configuration.bundleVersion == "7")
+        #expect(!configuration.allowsPayments)
+        #expect(configuration.sheet is AutomaticPaymentSheet)
+        #expect(configuration.languages == ["pt_PT", "en"])
+    }
+
+    @Test func `a data directory's addresses and roots are found, and a bad one is no crash`() throws {
+        let file = device.folder.appendingPathComponent("addresses.json")
+        try Data(#"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2"}"#.utf8).write(to: file)
+        let roots = device.folder.appendingPathComponent("roots")
+        try FileManager.default.createDirectory(at: roots, withIntermediateDirectories: true)
+        try Data([1]).write(to: roots.appendingPathComponent("receipt-root.der"))
+        var environment = ["CORNERSTORE_DATA": device.folder.path]
+        var configuration = StoreKitConfiguration(environment: environment, executable: nil)
+        #expect(configuration.store?.port == 1)
+        #expect(configuration.roots.map(\.lastPathComponent) == ["receipt-root.der"])
+        environment["CORNERSTORE_ENVIRONMENT"] = "production"
+        configuration = StoreKitConfiguration(environment: environment, executable: nil)
+        #expect(configuration.store?.port == 2)
+        for bad in ["", "[", #"{"production":7}"#, String(repeating: "[", count: 60_000)] {
+            try Data(bad.utf8).write(to: file)
+            #expect(StoreKitConfiguration(environment: environment, executable: nil).store == nil)
+        }
+    }
+
+    @Test func `an Info.plist beside the executable names the app`() throws {
+        let plist = try PropertyListSerialization.data(
+            fromPropertyList: ["CFBundleIdentifier": "x.y", "CFBundleVersion": "42"], format: .xml, options: 0)
+        try plist.write(to: device.folder.appendingPathComponent("Info.plist"))
+        let configuration = StoreKitConfiguration(environment: [:], executable: device.folder.appendingPathComponent("app"))
+        #expect(configuration.bundleIdentifier == "x.y")
+        #expect(configuration.bundleVersion == "42")
+    }
+
+    @Test func `a password is in no description`() {
+        let credentials = StoreCredentials(email: "e", password: "hunter2")
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        #expect(!"\(credentials) \(String(reflecting: credentials)) \(dumped)".contains("hunter2"))
+    }
+
+    @Test func `control characters do not reach the terminal`() {
+        #expect(TerminalPaymentSheet.printable("a\u{1B}[2Jb\u{202E}c\n") == "a[2Jbc")
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import StoreWire
+import Synchronization
+
+@testable import StoreKit
+
+/// A small store with the protocol's semantics: idempotent by key, an unfinished list for each account, receipts made on request. It can be told
+/// to fail, and it remembers everything it was asked.
+final class FakeStore: StoreTransport {
+    enum Fault: Equatable {
+        /// The request does not arrive.
+        case lostRequest
+        /// The request is done, and its answer does not arrive.
+        case lostAnswer
+        /// Refused with this status and body.
+        case refusal(Int, WireError)
+        /// Something in between answers.
+        case garbage(Int)
+    }
+
+    struct Purchase: Equatable {
+        var request: PurchaseRequest
+        var account: AccountID
+        var response: PurchaseResponse
+    }
+
+    struct State {
+        var isDown = false
+        var faults: [(route: String, fault: Fault)] = []
+        var asked: [String] = []
+        var passwords = ["monkey@example.com": "bananas"]
+        var tokens: [String: AccountID] = [:]
+        var accounts: [String: AccountID] = ["monkey@example.com": "account-1"]
+        var purchases: [UUID: Purchase] = [:]
+        var purchaseRequests: [PurchaseRequest] = []
+        var unfinished: [TransactionID: (account: AccountID, transaction: TransactionDescription)] = [:]
+        var finished: [TransactionID] = []
+        var nextTransaction: Int64 = 2_000_000_000_000_001
+        var declines = false
+        var page = 2
+        var vendors: Set<UUID> = []
+    }
+
+    private let state = Mutex(State())
+
+    static let price = Money(milliunits: 990, currency: "USD")
+    static let sold: Set<ProductID> = ["com.example.monkeys.credits5", "com.example.monkeys.credits10"]
+
+    func change<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result { try state.withLock { try body(&$0) } }
+
+    var asked: [String] { change { $0.asked } }
+    var purchases: [UUID: Purchase] { change { $0.purchases } }
+    var finished: [TransactionID] { change { $0.finished } }
+    var unfinishedCount: Int { change { $0.unfinished.count } }
+
+    /// Fails the next request of a route's template (`purchases`, `finish`, …) in this way.
+    func failNext(_ route: String, _ fault: Fault) { change { $0.faults.append((route, fault)) } }
+
+    func decide(_ key: UUID, approve: Bool) {
+        change { state in
+            guard var purchase = state.purchases[key], purchase.response.state == .deferred else { return }
+            if approve {
+                purchase.response = Self.paid(purchase.request, account: purchase.account, &state)
+            } else {
+                purchase.response = PurchaseResponse(
+                    state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "Not approved."))
+            }
+            state.purchases[key] = purchase
+        }
+    }
+
+    /// A transaction that no payment of the device made.
+    func sell(_ product: ProductID, to account: AccountID) -> TransactionID {
+        change { state in
+            let request = PurchaseRequest(
+                idempotencyKey: UUID(), bundleID: "com.example.monkeys", productID: product, quantity: 1,
+                applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil)
+            var transaction = Self.transaction(request, &state)
+            transaction.idempotencyKey = nil
+            state.unfinished[transaction.transactionID] = (account, transaction)
+            return transaction.transactionID
+        }
+    }
+
+    // MARK: The protocol
+
+    static func name(_ route: StoreRoute) -> String {
+        switch route {
+        case .signIn: "signIn"
+        case .signOut: "signOut"
+        case .account: "account"
+        case .products: "products"
+        case .purchases: "purchases"
+        case .unfinishedTransactions: "unfinished"
+        case .finish: "finish"
+        case .appReceipt: "appReceipt"
+        case .transactionReceipt: "transactionReceipt"
+        case .verifyReceipt: "verifyReceipt"
+        }
+    }
+
+    struct Lost: Error {}
+
+    func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+        let name = Self.name(request.route)
+        return try change { state in
+            state.asked.append(name)
+            guard !state.isDown else { throw Lost() }
+            let fault = state.faults.firstIndex { $0.route == name }.map { state.faults.remove(at: $0).fault }
+            switch fault {
+            case nil: return try Self.answer(request, &state)
+            case .lostRequest: throw Lost()
+            case .lostAnswer:
+                _ = try Self.answer(request, &state)
+                throw Lost()
+            case .refusal(let status, let error): return try Self.json(status, error)
+            case .garbage(let status): return StoreTransportResponse(status: status, body: Data("<html>".utf8))
+            }
+        }
+    }
+
+    private static func json(_ status: Int, _ value: some Encodable) throws -> StoreTransportResponse {
+        StoreTransportResponse(status: status, body: try JSONEncoder().encode(value))
+    }
+
+    private static func refuse(_ status: Int, _ code: WireError.Code) throws -> StoreTransportResponse {
+        try json(status, WireError(code: code, message: "\(code)"))
+    }
+
+    private static func answer(_ request: StoreTransportRequest, _ state: inout State) throws -> StoreTransportResponse {
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: request.body ?? Data())
+        }
+        switch request.route {
+        case .signIn: return try signIn(decoded(SignInRequest.self), &state)
+        case .products:
+            if let token = request.token, state.tokens[token] == nil { return try refuse(401, .notSignedIn) }
+            return try json(200, products(decoded(ProductsRequest.self)))
+        default: break
+        }
+        guard let token = request.token, let account = state.tokens[token] else { return try refuse(401, .notSignedIn) }
+        switch request.route {
+        case .purchases: return try purchase(decoded(PurchaseRequest.self), account, &state)
+        case .unfinishedTransactions(_, let after):
+            let rest = state.unfinished.values.filter { $0.account == account }.map(\.transaction)
+                .filter { $0.transactionID > after ?? TransactionID(rawValue: 0) }.sorted { $0.transactionID < $1.transactionID }
+            let page = Array(rest.prefix(state.page))
+            return try json(
+                200, UnfinishedTransactionsResponse(
+                    transactions: page, next: rest.count > page.count ? page.last?.transactionID : nil))
+        case .finish(let id):
+            guard state.unfinished[id]?.account == account || state.finished.contains(id) else {
+                return try refuse(404, .unknownTransaction)
+            }
+            if state.unfinished.removeValue(forKey: id) != nil { state.finished.append(id) }
+            return StoreTransportResponse(status: 204, body: Data())
+        case .appReceipt:
+            state.vendors.insert(try decoded(AppReceiptRequest.self).vendorIdentifier)
+            let all = state.purchases.values.compactMap { $0.response.transaction?.transactionID }.sorted()
+            return StoreTransportResponse(status: 200, body: Data("receipt \(all)".utf8))
+        case .transactionReceipt(let id):
+            return StoreTransportResponse(status: 200, body: Data("receipt of \(id)".utf8))
+        default: return try refuse(404, .invalidRequest)
+        }
+    }
+
+    private static func signIn(_ request: SignInRequest, _ state: inout State) throws -> StoreTransportResponse {
+        guard let account = state.accounts[request.email], state.passwords[request.email] == request.password else {
+            return try refuse(401, .wrongPassword)
+        }
+        let token = "token-\(state.tokens.count + 1)"
+        state.tokens[token] = account
+        return try json(
+            200, SignInResponse(
+                token: token,
+                account: AccountDescription(
+                    accountID: account, email: request.email,
+                    storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"), canMakePayments: true)))
+    }
+
+    private static func products(_ request: ProductsRequest) -> ProductsResponse {
+        ProductsResponse(
+            products: request.productIDs.filter(sold.contains).map {
+                ProductDescription(
+                    productID: $0, kind: .consumable, displayName: "Credits", description: "For monkeys", price: price,
+                    priceLocale: "en_US@currency=USD", isFamilyShareable: false, subscription: nil)
+            },
+            invalidProductIDs: request.productIDs.filter { !sold.contains($0) },
+            storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"))
+    }
+
+    private static func purchase(
+        _ request: PurchaseRequest, _ account: AccountID, _ state: inout State
+    ) throws -> StoreTransportResponse {
+        state.purchaseRequests.append(request)
+        if let known = state.purchases[request.idempotencyKey] {
+            guard known.request == request, known.account == account else { return try refuse(409, .idempotencyKeyReused) }
+            return try json(200, known.response)
+        }
+        let response: PurchaseResponse
+        if state.declines {
+            response = PurchaseResponse(
+                state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "Your card was declined."))
+        } else if request.simulatesAskToBuy {
+            response = PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
+        } else {
+            response = paid(request, account: account, &state)
+        }
+        state.purchases[request.idempotencyKey] = Purchase(request: request, account: account, response: response)
+        return try json(200, response)
+    }
+
+    private static func paid(_ request: PurchaseRequest, account: AccountID, _ state: inout State) -> PurchaseResponse {
+        let transaction = transaction(request, &state)
+        state.unfinished[transaction.transactionID] = (account, transaction)
+        return PurchaseResponse(state: .purchased, transaction: transaction, failure: nil)
+    }
+
+    private static func transaction(_ request: PurchaseRequest, _ state: inout State) -> TransactionDescription {
+        let id = TransactionID(rawValue: state.nextTransaction)
+        state.nextTransaction += 1
+        return TransactionDescription(
+            transactionID: id, originalTransactionID: id, bundleID: request.bundleID, productID: request.productID,
+            kind: .consumable, quantity: request.quantity, purchaseDate: 1_700_000_000_000,
+            originalPurchaseDate: 1_700_000_000_000, expiresDate: nil, applicationUsername: request.applicationUsername,
+            idempotencyKey: request.idempotencyKey)
+    }
+}

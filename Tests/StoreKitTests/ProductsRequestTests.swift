@@ -1,0 +1,101 @@
+import Foundation
+import StoreWire
+import Synchronization
+import Testing
+
+@testable import StoreKit
+
+@Suite("SKProductsRequest", .timeLimit(.minutes(1)))
+struct ProductsRequestTests {
+    let device: TestDevice
+    init() throws { device = try TestDevice() }
+
+    // @unchecked: `ended` is a continuation, the rest is constant.
+    private final class Delegate: NSObject, SKProductsRequestDelegate, @unchecked Sendable {
+        let told: AsyncStream<String>
+        private let tell: AsyncStream<String>.Continuation
+        override init() { (told, tell) = AsyncStream.makeStream() }
+
+        func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
+            let products = response.products.map { "\($0.productIdentifier) \($0.price) \($0.localizedTitle)" }.sorted()
+            tell.yield("received \(products) \(response.invalidProductIdentifiers)")
+        }
+        func requestDidFinish(_ request: SKRequest) { tell.yield("finished") }
+        func request(_ request: SKRequest, didFailWithError error: any Error) { tell.yield("failed \(error is SKError)") }
+
+        func next(_ count: Int) async -> [String] {
+            var all: [String] = []
+            for await line in told {
+                all.append(line)
+                if all.count == count { break }
+            }
+            return all
+        }
+    }
+
+    private func run(_ identifiers: Set<String>, count: Int) async -> [String] {
+        let delegate = Delegate()
+        let request = SKProductsRequest(productIdentifiers: identifiers, engine: device.launch())
+        request.delegate = delegate
+        request.start()
+        request.start()
+        return await delegate.next(count)
+    }
+
+    @Test func `products and invalid identifiers come, then the end`() async {
+        let told = await run(["com.example.monkeys.credits5", "nope", ""], count: 2)
+        #expect(told == ["received [\"com.example.monkeys.credits5 0.99 Credits\"] [\"\", \"nope\"]", "finished"])
+    }
+
+    @Test func `a store that is away is one failure, an SKError`() async {
+        device.store.change { $0.isDown = true }
+        #expect(await run(["a"], count: 1) == ["failed true"])
+    }
+
+    @Test func `more identifiers than the store takes at once are asked in portions`() async {
+        let many = Set((0..<2_500).map { "p\($0)" })
+        let told = await run(many, count: 2)
+        #expect(told.last == "finished")
+        #expect(device.store.asked == ["products", "products", "products"])
+    }
+
+    @Test func `a cancelled request says nothing, and can be started again`() async {
+        let delegate = Delegate()
+        let request = SKProductsRequest(productIdentifiers: ["nope"], engine: device.launch())
+        request.delegate = delegate
+        request.start()
+        request.cancel()
+        request.start()
+        #expect(await delegate.next(2) == ["received [] [\"nope\"]", "finished"])
+    }
+
+    @Test func `a subscription's period and offers are told in Apple's types`() throws {
+        func offer(_ id: String?, _ mode: OfferDescription.PaymentMode) -> OfferDescription {
+            OfferDescription(
+                offerID: id, price: Money(milliunits: 500, currency: "EUR"), paymentMode: mode,
+                period: SubscriptionPeriod(unit: .week, count: 2), numberOfPeriods: 3)
+        }
+        let product = SKProduct(
+            ProductDescription(
+                productID: "s", kind: .autoRenewableSubscription, displayName: "S", description: "D",
+                price: Money(milliunits: 4_990, currency: "EUR"), priceLocale: "de_DE@currency=EUR", isFamilyShareable: true,
+                subscription: SubscriptionDescription(
+                    groupID: "g", groupName: "G", groupLevel: 1, period: SubscriptionPeriod(unit: .month, count: 1),
+                    introductoryOffer: offer(nil, .free), promotionalOffers: [offer("o", .payUpFront)])))
+        #expect(product.subscriptionPeriod?.unit == .month)
+        #expect(product.subscriptionGroupIdentifier == "g")
+        #expect(product.isFamilyShareable)
+        let introductory = try #require(product.introductoryPrice)
+        #expect(introductory.identifier == nil)
+        #expect(introductory.type == .introductory)
+        #expect(introductory.paymentMode == .freeTrial)
+        #expect(introductory.subscriptionPeriod.numberOfUnits == 2)
+        let discount = try #require(product.discounts.first)
+        #expect(discount.type == .subscription)
+        #expect(discount.price == NSDecimalNumber(string: "0.5"))
+        let formatter = NumberFormatter()
+        formatter.numberStyle = .currency
+        formatter.locale = product.priceLocale
+        #expect(formatter.string(from: product.price) == "4,99\u{a0}€")
+    }
+}
