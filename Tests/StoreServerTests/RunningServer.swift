@@ -64,8 +64,9 @@ struct RunningServer {
         _ folder: URL, signals: [UnixSignal] = [], _ change: (inout StoreServerConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningServer) async throws -> T
     ) async throws -> T {
-        var configuration = try configuration(folder)
-        change(&configuration)
+        var changed = try configuration(folder)
+        change(&changed)
+        let configuration = changed
         let authority = configuration.dataDirectory.appendingPathComponent("authority")
         if !FileManager.default.fileExists(atPath: authority.path) {
             try FileManager.default.createDirectory(

@@ -135,32 +135,30 @@ import TestSupport
     // MARK: One key, one purchase
 
     @Test(arguments: Backend.available) func aRepeatedKeyGetsTheFirstAnswerForEver(_ backend: Backend) async throws {
-        try await backend.withDatabase(migrations: AppSchema.migrations) { apps, _ async throws in
-            try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
-                let clock = TestClock()
-                let processor = ScriptedProcessor()
-                let test = try await TestStore.open(database, apps: apps, clock: clock, processor: processor)
-                let account = try await test.account()
-                let requests = ["credits5", "hats", "gym.monthly", "club.monthly", "season", "news"].map { test.request(ProductID($0)) }
-                var answers: [PurchaseResponse] = []
-                for request in requests { answers.append(try await test.store.purchase(request, by: account)) }
-                #expect(answers.allSatisfy { $0.state == .purchased })
-                clock.milliseconds += 5000
-                for (request, answer) in zip(requests, answers) { #expect(try await test.store.purchase(request, by: account) == answer) }
-                for answer in answers { try await test.store.finish(try #require(answer.transaction).transactionID, of: account) }
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            let processor = ScriptedProcessor()
+            let test = try await TestStore.open(database, apps: apps, clock: clock, processor: processor)
+            let account = try await test.account()
+            let requests = ["credits5", "hats", "gym.monthly", "club.monthly", "season", "news"].map { test.request(ProductID($0)) }
+            var answers: [PurchaseResponse] = []
+            for request in requests { answers.append(try await test.store.purchase(request, by: account)) }
+            #expect(answers.allSatisfy { $0.state == .purchased })
+            clock.milliseconds += 5000
+            for (request, answer) in zip(requests, answers) { #expect(try await test.store.purchase(request, by: account) == answer) }
+            for answer in answers { try await test.store.finish(try #require(answer.transaction).transactionID, of: account) }
 
-                // After a restart, with the app gone from the catalog, and with a processor that nobody reaches.
-                let later = try await TestStore.open(
-                    database, apps: apps, clock: clock, processor: ScriptedProcessor { _ in throw ScriptedProcessor.Unreachable() })
-                for catalog in [try TestStore.catalog(), .empty] {
-                    later.store.catalog.replace(with: catalog)
-                    for (request, answer) in zip(requests, answers) {
-                        #expect(try await later.store.purchase(request, by: account) == answer)
-                    }
+            // After a restart, with the app gone from the catalog, and with a processor that nobody reaches.
+            let later = try await TestStore.open(
+                database, apps: apps, clock: clock, processor: ScriptedProcessor { _ in throw ScriptedProcessor.Unreachable() })
+            for catalog in [try TestStore.catalog(), .empty] {
+                later.store.catalog.replace(with: catalog)
+                for (request, answer) in zip(requests, answers) {
+                    #expect(try await later.store.purchase(request, by: account) == answer)
                 }
-                #expect(try await later.ledger().count == requests.count)
-                #expect(processor.authorizations.count == 4)
             }
+            #expect(try await later.ledger().count == requests.count)
+            #expect(processor.authorizations.count == 4)
         }
     }
 

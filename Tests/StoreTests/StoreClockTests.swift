@@ -51,29 +51,27 @@ import TestSupport
     }
 
     @Test(arguments: Backend.available) func theSettingHoldsAfterARestart(_ backend: Backend) async throws {
-        try await backend.withDatabase(migrations: AppSchema.migrations) { apps, _ async throws in
-            try await backend.withDatabase(migrations: StoreSchema.migrations) { database, _ async throws in
-                let clock = TestClock()
-                func open() async throws -> Store { try await TestStore.open(database, apps: apps, clock: clock).store }
-                try await open().changeClock { try $0.advance(by: 1_000_000) }
-                clock.milliseconds += 10
-                #expect(try await open().clock.milliseconds == TestClock.start + 1_000_010)
-                try await open().changeClock { $0.freeze() }
-                clock.milliseconds += 10
-                let frozen = try await open()
-                #expect(frozen.clock.current == .frozen(at: TestClock.start + 1_000_010))
-                // A change that fails half-way is none, neither here nor after a restart.
-                await #expect(throws: StoreError.self) {
-                    try await frozen.changeClock {
-                        $0.reset()
-                        try $0.set(to: 5)
-                    }
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            func open() async throws -> Store { try await TestStore.open(database, apps: apps, clock: clock).store }
+            try await open().changeClock { try $0.advance(by: 1_000_000) }
+            clock.milliseconds += 10
+            #expect(try await open().clock.milliseconds == TestClock.start + 1_000_010)
+            try await open().changeClock { $0.freeze() }
+            clock.milliseconds += 10
+            let frozen = try await open()
+            #expect(frozen.clock.current == .frozen(at: TestClock.start + 1_000_010))
+            // A change that fails half-way is none, neither here nor after a restart.
+            await #expect(throws: StoreError.self) {
+                try await frozen.changeClock {
+                    $0.reset()
+                    try $0.set(to: 5)
                 }
-                #expect(frozen.clock.current == .frozen(at: TestClock.start + 1_000_010))
-                #expect(try await open().clock.current == frozen.clock.current)
-                try await frozen.changeClock { $0.reset() }
-                #expect(try await open().clock.milliseconds == clock.milliseconds)
             }
+            #expect(frozen.clock.current == .frozen(at: TestClock.start + 1_000_010))
+            #expect(try await open().clock.current == frozen.clock.current)
+            try await frozen.changeClock { $0.reset() }
+            #expect(try await open().clock.milliseconds == clock.milliseconds)
         }
     }
 }

@@ -73,13 +73,16 @@ struct TestStore {
         processor: (any PaymentProcessor)? = nil
     ) async throws -> TestStore {
         let authority = try await TestAuthority.value
-        let registry = try await AppRegistry.open(apps)
+        let databases = StoreDatabases(apps: apps, sandbox: database, production: database)
+        let registry = try await AppRegistry.open(databases)
         let catalog = try catalog()
         try await registry.register(catalog.apps.map(\.bundleID), at: clock.milliseconds)
+        // An iOS 6 receipt carries its leaf alone.
+        let intermediates = StoreEnvironment.allCases.map { authority.receiptSigner(for: $0).certificates[1] }
         let store = try await Store.open(
-            environment, database: database, apps: registry, catalog: CurrentCatalog(catalog),
-            signer: authority.receiptSigner(for: environment), verifier: try ReceiptVerifier(roots: [authority.receiptRoot]),
-            node: 5, realTime: clock.now, processor: processor)
+            environment, databases: databases, apps: registry, catalog: CurrentCatalog(catalog),
+            signer: authority.receiptSigner(for: environment),
+            verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5, realTime: clock.now, processor: processor)
         return TestStore(store: store, clock: clock, database: database)
     }
 
@@ -148,18 +151,51 @@ struct TestStore {
 }
 
 extension Backend {
+    /// Runs a test with a store's empty database and the one of the apps.
+    func withTestDatabases(
+        extraMigrations: [Migration] = [], _ body: (_ store: Database, _ apps: Database) async throws -> Void
+    ) async throws {
+        await Slots.shared.take()
+        let result: Result<Void, any Error>
+        do {
+            try await withDatabase(migrations: AppSchema.migrations, connections: 1) { apps, _ async throws in
+                let migrations = StoreSchema.migrations + extraMigrations
+                try await withDatabase(migrations: migrations, connections: 6) { database, _ async throws in
+                    try await body(database, apps)
+                }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await Slots.shared.give()
+        try result.get()
+    }
+
     /// Runs a test with a store of its own.
     func withStore(
         _ environment: StoreEnvironment = .sandbox, processor: (any PaymentProcessor)? = nil, extraMigrations: [Migration] = [],
         _ body: (TestStore) async throws -> Void
     ) async throws {
-        try await withDatabase(migrations: AppSchema.migrations) { apps, _ async throws in
-            try await withDatabase(migrations: StoreSchema.migrations + extraMigrations, connections: 8) { database, _ async throws in
-                try await body(
-                    try await TestStore.open(
-                        database, apps: apps, environment: environment, clock: TestClock(), processor: processor))
-            }
+        try await withTestDatabases(extraMigrations: extraMigrations) { database, apps async throws in
+            try await body(
+                try await TestStore.open(database, apps: apps, environment: environment, clock: TestClock(), processor: processor))
         }
+    }
+}
+
+/// How many tests hold databases at the same time; a PostgreSQL server has only so many connections.
+private actor Slots {
+    static let shared = Slots()
+    private var free = 12
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    }
+
+    func give() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }
 

@@ -52,7 +52,8 @@ extension TestStore {
 /// Whether an object has a date's three forms and they say the same.
 func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
     let text = try #require(object[name] as? String), pacific = try #require(object[name + "_pst"] as? String)
-    let milliseconds = try #require(Int64(try #require(object[name + "_ms"] as? String)))
+    let digits = try #require(object[name + "_ms"] as? String)
+    let milliseconds = try #require(Int64(digits))
     let date = Date(milliseconds: milliseconds)
     for (text, zone) in [(text, "Etc/GMT"), (pacific, "America/Los_Angeles")] {
         let format = DateFormatter()
@@ -327,7 +328,7 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             try await test.database.write { try $0.execute("DELETE FROM transactions") }
             for receipt in receipts {
                 let answer = try await test.verify(receipt, password: test.sharedSecret)
-                #expect(answer.text == #"{"environment":"Sandbox","is_retryable":false,"status":21010}"#)
+                #expect(answer.text == #"{"environment":"Sandbox","status":21010,"is_retryable":false}"#)
             }
         }
     }
