@@ -23,7 +23,8 @@ extension Request {
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit { throw tooLarge }
         var whole = ByteBuffer()
         var deadline: ContinuousClock.Instant?
-        for try await var part in body {
+        var parts = body.makeAsyncIterator()
+        while var part = try await Self.next(&parts) {
             guard whole.readableBytes + part.readableBytes <= limit else { throw tooLarge }
             if whole.readableBytes == 0 { whole = part } else { whole.writeBuffer(&part) }
             // Most bodies come in one part, for which the clock need not be read.
@@ -36,6 +37,14 @@ extension Request {
             }
         }
         return whole
+    }
+
+    private static func next(_ parts: inout RequestBody.AsyncIterator) async throws -> ByteBuffer? {
+        do {
+            return try await parts.next()
+        } catch {
+            throw HTTPProblem(.badRequest, code: "invalid_request", message: "The body is malformed, or ended too early.")
+        }
     }
 
     /// The body as a JSON document of a type.

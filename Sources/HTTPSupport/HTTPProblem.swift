@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 
 /// An error that a client may read: a status, a stable word, and a sentence. Its JSON body is `{"code": …, "message": …, "requestID": …}`.
@@ -22,11 +23,17 @@ public struct HTTPProblem: HTTPResponseError {
     }
 
     public func response(from request: Request, context: some RequestContext) throws -> Response {
-        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: context.id))
+        let requestID = context.requestID
+        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID))
         return Response(
-            status: status, headers: [.contentType: "application/json", .requestID: context.id],
+            status: status, headers: [.contentType: "application/json", .requestID: requestID],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
+}
+
+extension RequestContext {
+    /// What finds the request in the log. Hummingbird's own `id` ends the process when the log's handler keeps no metadata.
+    public var requestID: String { logger[metadataKey: "hb.request.id"]?.description ?? "unknown" }
 }
 
 extension HTTPField.Name {

@@ -10,7 +10,7 @@ import TestSupport
 @Suite(.serialized) struct JourneyTests {
     @Test(arguments: Backend.available) func aDeviceBuysAndAMerchantVerifies(_ backend: Backend) async throws {
         if backend == .postgresql { try await Self.dropSchemas() }
-        try await withServer({ $0.databaseURL = backend == .postgresql ? Backend.address : nil }) { server in
+        try await withServer({ $0.databaseURL = backend == .postgresql ? Backend.address : nil }) { server async throws in
             try await Self.journey(server)
         }
         if backend == .postgresql { try await Self.dropSchemas() }
@@ -79,7 +79,7 @@ import TestSupport
             (.unfinishedTransactions("a b/c?d&é", after: id), 401, "not_signed_in"), (.finish(id), 401, "not_signed_in"),
             (.appReceipt, 401, "not_signed_in"), (.transactionReceipt(id), 401, "not_signed_in"), (.verifyReceipt, 200, nil),
         ]
-        try await withServer { server in
+        try await withServer { server async throws in
             for environment in StoreEnvironment.allCases {
                 for (route, status, code) in expected {
                     let reply = try await server.device(route, environment)
@@ -97,7 +97,7 @@ import TestSupport
     }
 
     @Test func aBundleIdentifierOfAnyLettersArrivesWhole() async throws {
-        try await withServer { server in
+        try await withServer { server async throws in
             let token = try await server.signIn().token
             for bundleID: BundleID in ["a b/c?d&é", "a+b", "100%", "æ\u{0}", "../.."] {
                 let reply = try await server.device(.unfinishedTransactions(bundleID, after: nil), token: token)

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Logging
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
@@ -10,6 +11,15 @@ import TestSupport
 import UnixSignals
 
 @testable import StoreServer
+
+extension Logger {
+    /// Keeps a request's metadata, as a log in use does, and shows nothing of what a test provokes.
+    static var quiet: Logger {
+        var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
+        return logger
+    }
+}
 
 /// The keys, which take a second to make, once for all tests; each server gets a copy of the folder.
 enum TestAuthority {
@@ -73,7 +83,7 @@ struct RunningServer {
                 at: configuration.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try FileManager.default.copyItem(at: try await TestAuthority.folder.value, to: authority)
         }
-        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .silent)
+        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
         let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
         return try await withThrowingTaskGroup(of: T?.self) { group in
             group.addTask {

@@ -125,7 +125,7 @@ public struct Accounts: Sendable {
     }
 
     /// The account of an id.
-    func account(_ accountID: AccountID) async throws -> Account? {
+    public func account(_ accountID: AccountID) async throws -> Account? {
         try await database.read { connection in
             try connection.queryOne("SELECT \(Self.columns) FROM accounts WHERE account_id = $1", [accountID.rawValue])
                 .map(Self.account)
