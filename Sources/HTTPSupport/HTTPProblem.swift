@@ -25,10 +25,22 @@ public struct HTTPProblem: HTTPResponseError {
     public func response(from request: Request, context: some RequestContext) throws -> Response {
         let requestID = context.requestID
         let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID))
+        var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
+        guard status == .requestTimeout else {
+            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        // The rest of the body would go on coming as slowly, and the connection with it: an error after the answer closes it.
+        headers[.connection] = "close"
         return Response(
-            status: status, headers: [.contentType: "application/json", .requestID: requestID],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            status: status, headers: headers,
+            body: ResponseBody(contentLength: body.count) { writer in
+                try await writer.write(ByteBuffer(bytes: body))
+                try await writer.finish(nil)
+                throw TooSlow()
+            })
     }
+
+    private struct TooSlow: Error {}
 }
 
 extension RequestContext {

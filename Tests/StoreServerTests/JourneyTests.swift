@@ -2,15 +2,16 @@ import Database
 import Foundation
 import StoreReceipts
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import StoreServer
 
 @Suite(.serialized) struct JourneyTests {
     @Test(arguments: Backend.available) func aDeviceBuysAndAMerchantVerifies(_ backend: Backend) async throws {
         if backend == .postgresql { try await Self.dropSchemas() }
-        try await withServer({ $0.databaseURL = backend == .postgresql ? Backend.address : nil }) { server async throws in
+        try await withServer({ $0.databaseURL = backend == .postgresql ? Backend.address : nil }) {
+            server async throws in
             try await Self.journey(server)
         }
         if backend == .postgresql { try await Self.dropSchemas() }
@@ -21,7 +22,9 @@ import TestSupport
         let location = DatabaseLocation.postgresql(url: Backend.address ?? "", schema: "test_janitor", connections: 1)
         let database = try await Database.open(location, migrations: [], logger: .silent)
         try await database.write { connection in
-            for name in ["apps", "sandbox", "production"] { try connection.execute("DROP SCHEMA IF EXISTS cornerstore_\(name) CASCADE") }
+            for name in ["apps", "sandbox", "production"] {
+                try connection.execute("DROP SCHEMA IF EXISTS cornerstore_\(name) CASCADE")
+            }
         }
         await database.close()
     }
@@ -33,7 +36,8 @@ import TestSupport
         #expect(try account.decoded(AccountDescription.self) == session.account)
         #expect(session.account.canMakePayments && session.account.storefront.countryCode == "USA")
 
-        let asked = ProductsRequest(bundleID: RunningServer.bundleID, productIDs: ["credits5", "nothing", "credits5"], languages: ["en"])
+        let asked = ProductsRequest(
+            bundleID: RunningServer.bundleID, productIDs: ["credits5", "nothing", "credits5"], languages: ["en"])
         let products = try await server.device(.products, token: token, body: asked).decoded(ProductsResponse.self)
         #expect(products.products.map(\.productID) == ["credits5"] && products.invalidProductIDs == ["nothing"])
 
@@ -42,9 +46,11 @@ import TestSupport
         #expect(bought.status == 200 && bought.headers.first(name: "content-type") == "application/json")
         let transaction = try #require(try bought.decoded(PurchaseResponse.self).transaction)
         #expect(try await server.device(.purchases, token: token, body: request).body == bought.body)
-        let unfinished = try await server.device(.unfinishedTransactions(RunningServer.bundleID, after: nil), token: token)
+        let unfinished = try await server.device(
+            .unfinishedTransactions(RunningServer.bundleID, after: nil), token: token)
         #expect(try unfinished.decoded(UnfinishedTransactionsResponse.self).transactions == [transaction])
-        let after = try await server.device(.unfinishedTransactions(RunningServer.bundleID, after: transaction.transactionID), token: token)
+        let after = try await server.device(
+            .unfinishedTransactions(RunningServer.bundleID, after: transaction.transactionID), token: token)
         #expect(try after.decoded(UnfinishedTransactionsResponse.self).transactions.isEmpty)
 
         let receipt = try await server.device(.appReceipt, token: token, body: RunningServer.receiptRequest)
@@ -54,7 +60,8 @@ import TestSupport
         let inApp = (verified.json["receipt"] as? [String: Any])?["in_app"] as? [[String: Any]]
         #expect(inApp?.map { $0["transaction_id"] as? String } == [transaction.transactionID.description])
         #expect(try await server.verify(receipt.body, .production).text == #"{"status":21007}"#)
-        let old = try await server.device(.transactionReceipt(transaction.transactionID), token: token, body: RunningServer.receiptRequest)
+        let old = try await server.device(
+            .transactionReceipt(transaction.transactionID), token: token, body: RunningServer.receiptRequest)
         #expect(try await server.verify(old.body).json["status"] as? Int == 0)
 
         #expect(try await server.device(.finish(transaction.transactionID), token: token).status == 204)
@@ -62,7 +69,9 @@ import TestSupport
         let rest = try await server.device(.unfinishedTransactions(RunningServer.bundleID, after: nil), token: token)
         #expect(try rest.decoded(UnfinishedTransactionsResponse.self).transactions.isEmpty)
         let emptied = try await server.device(.appReceipt, token: token, body: RunningServer.receiptRequest)
-        #expect(try await ((server.verify(emptied.body).json["receipt"] as? [String: Any])?["in_app"] as? [Any])?.isEmpty == true)
+        #expect(
+            try await ((server.verify(emptied.body).json["receipt"] as? [String: Any])?["in_app"] as? [Any])?.isEmpty
+                == true)
 
         #expect(try await server.device(.signOut, token: token).status == 204)
         let gone = try await server.device(.account, token: token)
@@ -76,8 +85,10 @@ import TestSupport
         let expected: [(StoreRoute, Int, String?)] = [
             (.signIn, 400, "invalid_request"), (.signOut, 204, nil), (.account, 401, "not_signed_in"),
             (.products, 400, "invalid_request"), (.purchases, 401, "not_signed_in"),
-            (.unfinishedTransactions("a b/c?d&é", after: id), 401, "not_signed_in"), (.finish(id), 401, "not_signed_in"),
-            (.appReceipt, 401, "not_signed_in"), (.transactionReceipt(id), 401, "not_signed_in"), (.verifyReceipt, 200, nil),
+            (.unfinishedTransactions("a b/c?d&é", after: id), 401, "not_signed_in"),
+            (.finish(id), 401, "not_signed_in"),
+            (.appReceipt, 401, "not_signed_in"), (.transactionReceipt(id), 401, "not_signed_in"),
+            (.verifyReceipt, 200, nil),
         ]
         try await withServer { server async throws in
             for environment in StoreEnvironment.allCases {
@@ -89,8 +100,13 @@ import TestSupport
                     let other = try await server.send("PUT", server.addresses.store(environment) + route.path)
                     #expect(other.status == 404 && other.code == "not_found", "\(route)")
                 }
-                for path in ["/", "/device/v1", "/device/v1/purchases/", "/control/v1/apps", "/health", "/../etc/passwd", "/%00", "//"] {
-                    #expect(try await server.send("GET", server.addresses.store(environment) + path).status == 404, "\(path)")
+                for path in [
+                    "/", "/device/v1", "/device/v1/purchases/", "/control/v1/apps", "/health", "/../etc/passwd", "/%00",
+                    "//",
+                ] {
+                    #expect(
+                        try await server.send("GET", server.addresses.store(environment) + path).status == 404,
+                        "\(path)")
                 }
             }
         }

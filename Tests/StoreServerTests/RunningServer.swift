@@ -24,7 +24,8 @@ extension Logger {
 /// The keys, which take a second to make, once for all tests; each server gets a copy of the folder.
 enum TestAuthority {
     static let folder = Task {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("cornerstore-test-authority-\(UUID().uuidString)")
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "cornerstore-test-authority-\(UUID().uuidString)")
         _ = try await CertificateAuthority.open(directory: url, at: Date(timeIntervalSince1970: 1_770_000_000))
         return url
     }
@@ -65,7 +66,8 @@ struct RunningServer {
         let catalog = folder.appendingPathComponent("catalog.yaml")
         if !FileManager.default.fileExists(atPath: catalog.path) { try Data(catalogText.utf8).write(to: catalog) }
         return StoreServerConfiguration(
-            dataDirectory: folder.appendingPathComponent("data"), catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
+            dataDirectory: folder.appendingPathComponent("data"),
+            catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
             controlPort: 0, sandboxPort: 0, productionPort: 0)
     }
 
@@ -80,7 +82,8 @@ struct RunningServer {
         let authority = configuration.dataDirectory.appendingPathComponent("authority")
         if !FileManager.default.fileExists(atPath: authority.path) {
             try FileManager.default.createDirectory(
-                at: configuration.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                at: configuration.dataDirectory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
             try FileManager.default.copyItem(at: try await TestAuthority.folder.value, to: authority)
         }
         let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
@@ -94,7 +97,8 @@ struct RunningServer {
             group.addTask {
                 for await addresses in ready {
                     return try await body(
-                        RunningServer(application: application, addresses: addresses, directory: configuration.dataDirectory))
+                        RunningServer(
+                            application: application, addresses: addresses, directory: configuration.dataDirectory))
                 }
                 return nil
             }
@@ -102,7 +106,7 @@ struct RunningServer {
             while let result = try await group.next() {
                 guard let result else { continue }
                 group.cancelAll()
-                while let _ = try? await group.next() {}
+                while (try? await group.next()) != nil {}
                 return result
             }
             throw NeverReady()
@@ -122,7 +126,9 @@ struct RunningServer {
         var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:] }
         var code: String? { json["code"] as? String }
 
-        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value { try JSONDecoder().decode(type, from: Data(body)) }
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
     }
 
     func send(
@@ -135,11 +141,13 @@ struct RunningServer {
         if let body { request.body = .bytes(body) }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
         let bytes = try await response.body.collect(upTo: 64 << 20)
-        return Reply(status: Int(response.status.code), headers: response.headers, body: [UInt8](bytes.readableBytesView))
+        return Reply(
+            status: Int(response.status.code), headers: response.headers, body: [UInt8](bytes.readableBytesView))
     }
 
     func device(
-        _ route: StoreRoute, _ environment: StoreEnvironment = .sandbox, token: String? = nil, body: (any Encodable)? = nil
+        _ route: StoreRoute, _ environment: StoreEnvironment = .sandbox, token: String? = nil,
+        body: (any Encodable)? = nil
     ) async throws -> Reply {
         try await send(
             route.method.rawValue, addresses.store(environment) + route.path, token: token,
@@ -148,7 +156,8 @@ struct RunningServer {
     }
 
     func control(
-        _ method: String, _ path: String, headers: [(String, String)] = [("Content-Type", "application/json")], _ body: String? = nil
+        _ method: String, _ path: String, headers: [(String, String)] = [("Content-Type", "application/json")],
+        _ body: String? = nil
     ) async throws -> Reply {
         try await send(method, addresses.control + path, headers: headers, body: body.map { Array($0.utf8) })
     }
@@ -162,13 +171,16 @@ struct RunningServer {
 
     func purchase(_ product: ProductID, key: UUID = UUID(), quantity: Int = 1) -> PurchaseRequest {
         PurchaseRequest(
-            idempotencyKey: key, bundleID: Self.bundleID, productID: product, quantity: quantity, applicationUsername: nil,
+            idempotencyKey: key, bundleID: Self.bundleID, productID: product, quantity: quantity,
+            applicationUsername: nil,
             simulatesAskToBuy: false, agreedPrice: nil)
     }
 
     static let receiptRequest = AppReceiptRequest(bundleID: bundleID, bundleVersion: "1.2", vendorIdentifier: device)
 
-    func verify(_ receipt: [UInt8], _ environment: StoreEnvironment = .sandbox, password: String? = nil) async throws -> Reply {
+    func verify(_ receipt: [UInt8], _ environment: StoreEnvironment = .sandbox, password: String? = nil) async throws
+        -> Reply
+    {
         let body = VerifyReceiptRequest(receiptData: receipt, password: password, excludeOldTransactions: false).body
         return try await send("POST", addresses.store(environment) + "/verifyReceipt", body: body)
     }
@@ -178,7 +190,8 @@ struct RunningServer {
 
 /// Runs a test with a fresh server.
 func withServer<T: Sendable>(
-    _ change: (inout StoreServerConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (RunningServer) async throws -> T
+    _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+    _ body: @escaping @Sendable (RunningServer) async throws -> T
 ) async throws -> T {
     try await TemporaryDirectory.with { directory async throws in
         try await RunningServer.with(directory.url, change, body)

@@ -3,8 +3,9 @@ import Glibc
 import Store
 import StoreReceipts
 import StoreWire
-import Testing
+import Synchronization
 import TestSupport
+import Testing
 import UnixSignals
 
 @testable import StoreServer
@@ -32,7 +33,9 @@ import UnixSignals
             }
             // A server that has stopped has no addresses.
             #expect(Addresses.read(from: data) == nil)
-            #expect(throws: RawConnection.Failure.self) { try RawConnection(port: UInt16(URL(string: told.sandbox)?.port ?? 0)) }
+            #expect(throws: RawConnection.Failure.self) {
+                try RawConnection(port: UInt16(URL(string: told.sandbox)?.port ?? 0))
+            }
         }
     }
 
@@ -86,27 +89,36 @@ import UnixSignals
         }
         try await TemporaryDirectory.with { directory async throws in
             let before = try await RunningServer.with(directory.url) { server async throws in
-                _ = try await server.control("PUT", "/control/v1/sandbox/clock", #"{"freeze":true,"set":"2030-05-05T05:05:05Z"}"#)
+                _ = try await server.control(
+                    "PUT", "/control/v1/sandbox/clock", #"{"freeze":true,"set":"2030-05-05T05:05:05Z"}"#)
                 let token = try await server.signIn().token
                 let request = server.purchase("hats")
                 let bought = try await server.device(.purchases, token: token, body: request)
                 let id = try #require(try bought.decoded(PurchaseResponse.self).transaction).transactionID
-                _ = try await server.control("POST", "/control/v1/sandbox/payment-rules", #"{"name":"kept","minimumAmount":5}"#)
+                _ = try await server.control(
+                    "POST", "/control/v1/sandbox/payment-rules", #"{"name":"kept","minimumAmount":5}"#)
                 return Before(
                     token: token,
-                    receipt: try await server.device(.appReceipt, token: token, body: RunningServer.receiptRequest).body,
-                    old: try await server.device(.transactionReceipt(id), token: token, body: RunningServer.receiptRequest).body,
-                    bought: bought.body, request: request, apps: try await server.control("GET", "/control/v1/apps").body,
+                    receipt: try await server.device(.appReceipt, token: token, body: RunningServer.receiptRequest)
+                        .body,
+                    old: try await server.device(
+                        .transactionReceipt(id), token: token, body: RunningServer.receiptRequest
+                    ).body,
+                    bought: bought.body, request: request,
+                    apps: try await server.control("GET", "/control/v1/apps").body,
                     tester: try #require(SandboxTester.read(from: server.directory)))
             }
             try await RunningServer.with(directory.url) { server async throws in
                 #expect(try await server.verify(before.receipt).json["status"] as? Int == 0)
                 #expect(try await server.verify(before.old).json["status"] as? Int == 0)
-                #expect(try await server.device(.purchases, token: before.token, body: before.request).body == before.bought)
+                #expect(
+                    try await server.device(.purchases, token: before.token, body: before.request).body == before.bought
+                )
                 #expect(try await server.control("GET", "/control/v1/apps").body == before.apps)
                 let clock = try await server.control("GET", "/control/v1/sandbox/clock").decoded(ControlAPI.Clock.self)
                 #expect(clock.frozen && clock.now == "2030-05-05T05:05:05.000Z")
-                let rules = try await server.control("GET", "/control/v1/sandbox/payment-rules").decoded([ControlAPI.PaymentRule].self)
+                let rules = try await server.control("GET", "/control/v1/sandbox/payment-rules").decoded(
+                    [ControlAPI.PaymentRule].self)
                 #expect(rules.map(\.name) == ["kept"])
                 let tester = try #require(SandboxTester.read(from: server.directory))
                 #expect(tester.email == before.tester.email && tester.password == before.tester.password)
@@ -140,17 +152,20 @@ import UnixSignals
             try await RunningServer.with(directory.url) { server async throws in
                 var reload = server.application.catalogReload
                 func products() async throws -> [ProductID] {
-                    let asked = ProductsRequest(bundleID: RunningServer.bundleID, productIDs: ["credits5", "scarf"], languages: [])
-                    return try await server.device(.products, body: asked).decoded(ProductsResponse.self).products.map(\.productID)
+                    let asked = ProductsRequest(
+                        bundleID: RunningServer.bundleID, productIDs: ["credits5", "scarf"], languages: [])
+                    return try await server.device(.products, body: asked).decoded(ProductsResponse.self).products.map(
+                        \.productID)
                 }
                 let token = try await server.signIn().token
                 await reload.look()
                 #expect(try await products() == ["credits5"])
-                let changed = RunningServer.catalogText.replacing("productID: hats", with: "productID: scarf") + """
+                let changed =
+                    RunningServer.catalogText.replacing("productID: hats", with: "productID: scarf") + """
 
-                      - bundleID: com.example.second
-                        products: [{ productID: thing, type: Consumable, displayPrice: 1 }]
-                    """
+                          - bundleID: com.example.second
+                            products: [{ productID: thing, type: Consumable, displayPrice: 1 }]
+                        """
                 try Data(changed.utf8).write(to: file, options: .atomic)
                 await reload.look()
                 #expect(try await products() == ["credits5", "scarf"])
@@ -158,11 +173,16 @@ import UnixSignals
                 let apps = try await server.control("GET", "/control/v1/apps").decoded([ControlAPI.App].self)
                 #expect(apps.map(\.bundleId) == ["com.example.monkeys", "com.example.second"])
                 let secrets = try JSONDecoder().decode(
-                    [String: String].self, from: Data(contentsOf: server.directory.appendingPathComponent("shared-secrets.json")))
+                    [String: String].self,
+                    from: Data(contentsOf: server.directory.appendingPathComponent("shared-secrets.json")))
                 #expect(secrets["com.example.second"] == apps[1].sharedSecret)
-                let gone = try await server.device(.purchases, token: token, body: server.purchase("hats")).decoded(PurchaseResponse.self)
+                let gone = try await server.device(.purchases, token: token, body: server.purchase("hats")).decoded(
+                    PurchaseResponse.self)
                 #expect(gone.failure?.code == .productNotAvailable)
-                for bad in ["cornerstore-catalog: 1\napps: [", "", "cornerstore-catalog: 99", String(repeating: "[", count: 5000)] {
+                for bad in [
+                    "cornerstore-catalog: 1\napps: [", "", "cornerstore-catalog: 99",
+                    String(repeating: "[", count: 5000),
+                ] {
                     try Data(bad.utf8).write(to: file, options: .atomic)
                     await reload.look()
                     #expect(try await products() == ["credits5", "scarf"])
@@ -180,17 +200,65 @@ import UnixSignals
         }
     }
 
+    @Test func aCatalogThatCouldNotBePreparedIsTriedAgain() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let files = try RunningServer.configuration(directory.url).catalogFiles
+            let current = CurrentCatalog(.empty)
+            let failures = Mutex(2)
+            var reload = CatalogReload(watcher: CatalogWatcher(files: files), catalog: current, logger: .quiet) { _ in
+                let fails = failures.withLock { count in
+                    count -= 1
+                    return count >= 0
+                }
+                if fails { throw StoreError(.unavailable, "") }
+            }
+            try Data((RunningServer.catalogText + "\n").utf8).write(
+                to: URL(fileURLWithPath: files[0].path), options: .atomic)
+            for expected in [0, 0, 1, 1] {
+                await reload.look()
+                #expect(current.value.apps.count == expected)
+            }
+        }
+    }
+
+    @Test func aLostDatabaseIsSaidToBePassing() async throws {
+        try await withServer { server async throws in
+            let token = try await server.signIn().token
+            let asked = ProductsRequest(bundleID: RunningServer.bundleID, productIDs: ["hats"], languages: [])
+            #expect(try await server.device(.account, token: token).status == 200)
+            await server.application.close()
+            let tester = SignInRequest(email: "a@b.c", password: "x", deviceID: UUID())
+            for (route, body) in [
+                (StoreRoute.purchases, server.purchase("hats") as any Encodable),
+                (.appReceipt, RunningServer.receiptRequest),
+                (.finish(TransactionID(rawValue: 5)), ["": ""]), (.signIn, tester),
+            ] {
+                let reply = try await server.device(route, token: token, body: body)
+                #expect(reply.status == 503 && reply.code == "unavailable", "\(route): \(reply.text)")
+                #expect(!reply.text.lowercased().contains("sql") && !reply.text.contains(server.directory.path))
+            }
+            // Prices need no database, but whose storefront it is does.
+            #expect(try await server.device(.products, body: asked).status == 200)
+            #expect(try await server.device(.products, token: "another", body: asked).status == 503)
+            #expect(try await server.control("GET", "/health").status == 503)
+        }
+    }
+
     @Test func aStopLetsRequestsUnderWayEnd() async throws {
         try await TemporaryDirectory.with { directory async throws in
             var configuration = try RunningServer.configuration(directory.url)
             configuration.dataDirectory = directory.url.appendingPathComponent("data")
             try await RunningServer.with(directory.url, signals: [.sigusr2]) { server async throws in
                 let tester = try #require(SandboxTester.read(from: server.directory))
-                let body = try JSONEncoder().encode(SignInRequest(email: tester.email, password: tester.password, deviceID: UUID()))
-                let (sandbox, production) = (server.port(server.addresses.sandbox), server.port(server.addresses.production))
+                let body = try JSONEncoder().encode(
+                    SignInRequest(email: tester.email, password: tester.password, deviceID: UUID()))
+                let (sandbox, production) = (
+                    server.port(server.addresses.sandbox), server.port(server.addresses.production)
+                )
                 let answer = try await RawConnection.run {
                     let connection = try RawConnection(port: sandbox)
-                    connection.write("POST /device/v1/session HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+                    connection.write(
+                        "POST /device/v1/session HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
                     connection.write(Array(body.prefix(10)))
                     // Another request on the same port is answered, so the first one has arrived.
                     let other = try RawConnection(port: sandbox)

@@ -1,7 +1,7 @@
 import Foundation
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -17,7 +17,8 @@ import TestSupport
             let accounts = test.store.accounts
             let made = try await accounts.create(Self.new, at: 5)
             #expect(made.email == "ape@example.com" && made.createdAt == 5 && !made.isLocked)
-            let (token, account) = try await accounts.signIn(Self.signIn("banana split", email: "APE@example.COM"), at: 6)
+            let (token, account) = try await accounts.signIn(
+                Self.signIn("banana split", email: "APE@example.COM"), at: 6)
             #expect(account == made)
             #expect(token.utf8.count >= 43)
             #expect(try await accounts.account(token: token) == made)
@@ -58,24 +59,35 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Backend.available) func theTenthWrongPasswordLocksUntilTheOperatorUnlocks(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theTenthWrongPasswordLocksUntilTheOperatorUnlocks(_ backend: Backend)
+        async throws
+    {
         try await backend.withStore { test async throws in
             let accounts = test.store.accounts
             let made = try await accounts.create(Self.new, at: 5)
             let (token, _) = try await accounts.signIn(Self.signIn("banana split"), at: 6)
             #expect(try await accounts.account(token: token) == made)
-            for _ in 0..<9 { #expect(try await refusal { try await accounts.signIn(Self.signIn("wrong"), at: 6) } == .wrongPassword) }
+            for _ in 0..<9 {
+                #expect(try await refusal { try await accounts.signIn(Self.signIn("wrong"), at: 6) } == .wrongPassword)
+            }
             // A right one in between begins the count again.
             _ = try await accounts.signIn(Self.signIn("banana split"), at: 6)
-            for _ in 0..<10 { #expect(try await refusal { try await accounts.signIn(Self.signIn("wrong"), at: 6) } == .wrongPassword) }
-            #expect(try await refusal { try await accounts.signIn(Self.signIn("banana split"), at: 7) } == .accountLocked)
+            for _ in 0..<10 {
+                #expect(try await refusal { try await accounts.signIn(Self.signIn("wrong"), at: 6) } == .wrongPassword)
+            }
+            #expect(
+                try await refusal { try await accounts.signIn(Self.signIn("banana split"), at: 7) } == .accountLocked)
             // The token that was good before is not any more, though it was remembered.
             #expect(try await refusal { try await accounts.account(token: token) } == .accountLocked)
             _ = try await accounts.change(made.accountID, AccountChange(isLocked: false))
             #expect(try await accounts.account(token: token) == made)
             #expect(try await accounts.signIn(Self.signIn("banana split"), at: 8).account == made)
-            #expect(try await refusal { try await accounts.signIn(Self.signIn("x", email: "who@example.com"), at: 8) } == .wrongPassword)
-            #expect(try await refusal { try await accounts.signIn(Self.signIn("x", email: "a\0@b"), at: 8) } == .wrongPassword)
+            #expect(
+                try await refusal { try await accounts.signIn(Self.signIn("x", email: "who@example.com"), at: 8) }
+                    == .wrongPassword)
+            #expect(
+                try await refusal { try await accounts.signIn(Self.signIn("x", email: "a\0@b"), at: 8) }
+                    == .wrongPassword)
         }
     }
 
@@ -91,11 +103,14 @@ import TestSupport
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(codes.allSatisfy { $0 == .wrongPassword || $0 == .accountLocked })
-            #expect(try await refusal { try await accounts.signIn(Self.signIn("banana split"), at: 6) } == .accountLocked)
+            #expect(
+                try await refusal { try await accounts.signIn(Self.signIn("banana split"), at: 6) } == .accountLocked)
         }
     }
 
-    @Test(arguments: Backend.available) func whatTheOperatorChangesHoldsForTheNextRequest(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func whatTheOperatorChangesHoldsForTheNextRequest(_ backend: Backend)
+        async throws
+    {
         try await backend.withStore { test async throws in
             let accounts = test.store.accounts
             let made = try await accounts.create(Self.new, at: 5)
@@ -107,7 +122,9 @@ import TestSupport
             #expect(try await accounts.account(token: token) == changed)
             #expect(try await accounts.change(made.accountID, AccountChange()) == changed)
             #expect(try await refusal { try await accounts.change("nobody", AccountChange()) } == .invalidRequest)
-            #expect(try await refusal { try await accounts.change(made.accountID, AccountChange(storefront: "Mars")) } == .invalidRequest)
+            #expect(
+                try await refusal { try await accounts.change(made.accountID, AccountChange(storefront: "Mars")) }
+                    == .invalidRequest)
             #expect(try await accounts.account(email: "ape@EXAMPLE.com") == changed)
             #expect(try await accounts.list(after: nil, limit: 10) == [changed])
             #expect(try await accounts.list(after: "ape@example.com", limit: 10).isEmpty)
@@ -120,9 +137,11 @@ import TestSupport
             let (token, _) = try await test.store.accounts.signIn(Self.signIn("banana split"), at: 6)
             let kept = try await test.database.read { connection in
                 var kept: [UInt8] = []
-                let account = try #require(try connection.queryOne("SELECT password_salt, password_hash, email FROM accounts"))
+                let account = try #require(
+                    try connection.queryOne("SELECT password_salt, password_hash, email FROM accounts"))
                 kept += try account.bytes(0) + account.bytes(1) + Array(account.string(2).utf8)
-                let row = try #require(try connection.queryOne("SELECT token_digest, device_id, account_id FROM device_tokens"))
+                let row = try #require(
+                    try connection.queryOne("SELECT token_digest, device_id, account_id FROM device_tokens"))
                 return try kept + row.bytes(0) + Array(row.string(1).utf8) + Array(row.string(2).utf8)
             }
             let text = String(decoding: kept, as: UTF8.self)

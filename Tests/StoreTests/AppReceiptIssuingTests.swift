@@ -1,8 +1,8 @@
 import Foundation
 import StoreReceipts
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -11,7 +11,8 @@ extension TestStore {
     static func verified(_ bytes: [UInt8]) async throws -> AppReceipt {
         let verifier = try ReceiptVerifier(roots: [try await TestAuthority.value.receiptRoot])
         let device = withUnsafeBytes(of: TestStore.device.uuid) { Array($0) }
-        let expectation = ReceiptExpectation(bundleID: bundleID.rawValue, applicationVersion: "7", deviceIdentifier: device)
+        let expectation = ReceiptExpectation(
+            bundleID: bundleID.rawValue, applicationVersion: "7", deviceIdentifier: device)
         switch await verifier.verify(bytes, expecting: expectation) {
         case .verified(let verified): return verified.receipt
         case .rejected(let rejection): throw rejection
@@ -113,13 +114,19 @@ extension TestStore {
                 request = TestStore.receiptRequest
                 request.bundleVersion = version
                 #expect(try await refusal { try await test.store.appReceipt(request, for: account) } == .invalidRequest)
-                #expect(try await refusal { try await test.store.transactionReceipt(id, request, for: account) } == .invalidRequest)
+                #expect(
+                    try await refusal { try await test.store.transactionReceipt(id, request, for: account) }
+                        == .invalidRequest)
             }
             request = TestStore.receiptRequest
             request.bundleID = "com.example.other"
-            #expect(try await refusal { try await test.store.transactionReceipt(id, request, for: account) } == .unknownTransaction)
+            #expect(
+                try await refusal { try await test.store.transactionReceipt(id, request, for: account) }
+                    == .unknownTransaction)
             let other = try await test.account("other@example.com")
-            #expect(try await refusal { try await test.store.transactionReceipt(id, TestStore.receiptRequest, for: other) } == .unknownTransaction)
+            #expect(
+                try await refusal { try await test.store.transactionReceipt(id, TestStore.receiptRequest, for: other) }
+                    == .unknownTransaction)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -55,7 +55,8 @@ import TestSupport
     @Test(arguments: Backend.available) func askingCanBeSimulatedInTheSandboxOnly(_ backend: Backend) async throws {
         try await backend.withStore(.production) { test async throws in
             let account = try await test.account()
-            #expect(try await test.store.purchase(test.request("hats", asksToBuy: true), by: account).state == .purchased)
+            #expect(
+                try await test.store.purchase(test.request("hats", asksToBuy: true), by: account).state == .purchased)
         }
     }
 
@@ -63,7 +64,8 @@ import TestSupport
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("hats", by: account)
-            #expect(try await test.store.purchase(test.request("hats", asksToBuy: true), by: account).state == .purchased)
+            #expect(
+                try await test.store.purchase(test.request("hats", asksToBuy: true), by: account).state == .purchased)
         }
     }
 
@@ -86,7 +88,9 @@ import TestSupport
             let request = test.request("credits5")
             _ = try await test.store.purchase(request, by: account)
             let codes = try await withThrowingTaskGroup(of: WireError.Code?.self) { group in
-                for _ in 0..<16 { group.addTask { try await refusal { try await test.store.approve(request.idempotencyKey) } } }
+                for _ in 0..<16 {
+                    group.addTask { try await refusal { try await test.store.approve(request.idempotencyKey) } }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(codes.filter { $0 == nil }.count == 1 && codes.filter { $0 == .wrongState }.count == 15)
@@ -96,7 +100,9 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Backend.available) func anAuthorizationForWhatWasDeclinedMeanwhileIsGivenBack(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anAuthorizationForWhatWasDeclinedMeanwhileIsGivenBack(_ backend: Backend)
+        async throws
+    {
         let declined = Gate()
         let asked = Gate()
         let processor = ScriptedProcessor { payment in

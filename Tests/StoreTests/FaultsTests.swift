@@ -24,12 +24,15 @@ import Testing
     @Test(
         arguments: [
             (.verifyReceipt, 0, 1), (.verifyReceipt, 21000, 1), (.verifyReceipt, 21010, 1), (.verifyReceipt, 21099, 1),
-            (.verifyReceipt, 21200, 1), (.verifyReceipt, 503, 1), (.products, 200, 1), (.products, 499, 1), (.products, 600, 1),
+            (.verifyReceipt, 21200, 1), (.verifyReceipt, 503, 1), (.products, 200, 1), (.products, 499, 1),
+            (.products, 600, 1),
             (.signIn, 21005, 1), (.signIn, 503, 0), (.signIn, 503, -1), (.signIn, 503, 1_000_001), (.signIn, .min, 1),
         ] as [(Faults.Operation, Int, Int)])
     func whatCannotBeOrderedIsRefused(_ operation: Faults.Operation, _ status: Int, _ count: Int) {
         let faults = Faults()
-        #expect(throws: StoreError.self) { try faults.order(.init(operation: operation, status: status, remaining: count)) }
+        #expect(throws: StoreError.self) {
+            try faults.order(.init(operation: operation, status: status, remaining: count))
+        }
         #expect(faults.ordered.isEmpty)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Database
 @testable import Store
@@ -42,14 +42,18 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Backend.available) func aCommitThatFailsIsNoPurchaseAndTheRetryIsOne(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aCommitThatFailsIsNoPurchaseAndTheRetryIsOne(_ backend: Backend)
+        async throws
+    {
         for product: ProductID in ["credits5", "hats", "club.monthly"] {
             try await backend.withStore(extraMigrations: [Self.failingCommits(backend)]) { test async throws in
                 let account = try await test.account()
                 let request = test.request(product)
                 for _ in 0..<2 {
                     await #expect(throws: DatabaseError.self) { try await test.store.purchase(request, by: account) }
-                    for table in ["transactions", "purchases", "ownerships"] { #expect(try await test.count(table) == 0, "\(table)") }
+                    for table in ["transactions", "purchases", "ownerships"] {
+                        #expect(try await test.count(table) == 0, "\(table)")
+                    }
                 }
                 try await test.database.write { try $0.execute("INSERT INTO commit_allowed (id) VALUES (1)") }
                 let answer = try await test.store.purchase(request, by: account)
@@ -95,7 +99,8 @@ import TestSupport
                 var settings = SQLiteSettings()
                 settings.maximumPages = 60
                 let database = try await Database.open(
-                    .sqlite(path: directory.path("store.sqlite")), migrations: StoreSchema.migrations, limits: Database.Limits(),
+                    .sqlite(path: directory.path("store.sqlite")), migrations: StoreSchema.migrations,
+                    limits: Database.Limits(),
                     sqlite: settings, logger: .silent)
                 let test = try await TestStore.open(database, apps: apps, clock: TestClock())
                 let account = try await test.account()
@@ -104,7 +109,8 @@ import TestSupport
                 for _ in 0..<2000 where refused == nil {
                     let request = test.request("credits5", username: String(repeating: "x", count: 500))
                     do {
-                        acknowledged.append(try #require(try await test.store.purchase(request, by: account).transaction))
+                        acknowledged.append(
+                            try #require(try await test.store.purchase(request, by: account).transaction))
                     } catch let error as DatabaseError {
                         #expect(error.code == .full)
                         refused = request
@@ -114,7 +120,10 @@ import TestSupport
                 #expect(acknowledged.count > 10)
                 #expect(try await test.ledger().map(\.description) == acknowledged)
                 // Room is made; the refused one goes through under its key, once.
-                try await database.write { try $0.execute("DELETE FROM purchases WHERE idempotency_key <> $1", [request.idempotencyKey.uuidString]) }
+                try await database.write {
+                    try $0.execute(
+                        "DELETE FROM purchases WHERE idempotency_key <> $1", [request.idempotencyKey.uuidString])
+                }
                 let answer = try await test.store.purchase(request, by: account)
                 #expect(try await test.store.purchase(request, by: account) == answer)
                 #expect(try await test.ledger().map(\.description) == acknowledged + [try #require(answer.transaction)])
@@ -123,13 +132,18 @@ import TestSupport
         }
     }
 
-    @Test(.enabled(if: Backend.available.contains(.postgresql))) func aConnectionCutInThePurchaseLosesNothing() async throws {
+    @Test(.enabled(if: Backend.available.contains(.postgresql))) func aConnectionCutInThePurchaseLosesNothing()
+        async throws
+    {
         try await Backend.postgresql.withDatabase(migrations: AppSchema.migrations) { apps, _ async throws in
-            try await Backend.postgresql.withDatabase(migrations: StoreSchema.migrations, connections: 1) { database, _ async throws in
+            try await Backend.postgresql.withDatabase(migrations: StoreSchema.migrations, connections: 1) {
+                database, _ async throws in
                 // The server ends the only connection between the look at the key and the record of the purchase.
                 let processor = ScriptedProcessor { payment in
                     let process = try await database.read { try $0.queryOne("SELECT pg_backend_pid()")?.int(0) ?? 0 }
-                    _ = try await apps.read { try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER), 10000)", [process]) }
+                    _ = try await apps.read {
+                        try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER), 10000)", [process])
+                    }
                     return .approved(reference: "R-\(payment.idempotencyKey)")
                 }
                 let test = try await TestStore.open(database, apps: apps, clock: TestClock(), processor: processor)

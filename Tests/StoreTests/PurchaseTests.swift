@@ -2,8 +2,8 @@ import Database
 import Foundation
 import StoreWire
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -46,7 +46,9 @@ import TestSupport
                 #expect(row.purchaseDate == (isSubscription ? TestClock.start - 789 : TestClock.start))
                 #expect((row.expiresDate != nil) == isSubscription && (row.webOrderLineItemID != nil) == isSubscription)
                 #expect(row.webOrderLineItemID != row.transactionID.rawValue)
-                #expect(row.applicationUsername == "bob" && row.idempotencyKey == request.idempotencyKey && row.finishedAt == nil)
+                #expect(
+                    row.applicationUsername == "bob" && row.idempotencyKey == request.idempotencyKey
+                        && row.finishedAt == nil)
                 #expect(row.itemID > 0)
                 #expect(processor.authorizations.map(\.amount.milliunits) == (sold.paid ? [sold.amount] : []))
                 #expect(processor.voids.isEmpty)
@@ -80,14 +82,19 @@ import TestSupport
         Refused(product: "credits5", paymentsAllowed: false, code: .paymentNotAllowed),
         Refused(product: "credits5", agreed: Money(milliunits: 989, currency: "USD"), code: .priceChanged),
         Refused(product: "credits5", agreed: Money(milliunits: 990, currency: "EUR"), code: .priceChanged),
-        Refused(product: "credits5", storefront: "DEU", agreed: Money(milliunits: 990, currency: "USD"), code: .priceChanged),
+        Refused(
+            product: "credits5", storefront: "DEU", agreed: Money(milliunits: 990, currency: "USD"), code: .priceChanged
+        ),
     ]
 
-    @Test(arguments: Backend.available) func whatCannotBeSoldFailsForGoodAndCostsNothing(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func whatCannotBeSoldFailsForGoodAndCostsNothing(_ backend: Backend)
+        async throws
+    {
         for refused in Self.refused {
             let processor = ScriptedProcessor()
             try await backend.withStore(processor: processor) { test async throws in
-                let account = try await test.account(storefront: refused.storefront, paymentsAllowed: refused.paymentsAllowed)
+                let account = try await test.account(
+                    storefront: refused.storefront, paymentsAllowed: refused.paymentsAllowed)
                 let request = test.request(refused.product, quantity: refused.quantity, agreedPrice: refused.agreed)
                 let response = try await test.store.purchase(request, by: account)
                 #expect(response.state == .failed && response.transaction == nil, "\(refused)")
@@ -140,17 +147,24 @@ import TestSupport
             let processor = ScriptedProcessor()
             let test = try await TestStore.open(database, apps: apps, clock: clock, processor: processor)
             let account = try await test.account()
-            let requests = ["credits5", "hats", "gym.monthly", "club.monthly", "season", "news"].map { test.request(ProductID($0)) }
+            let requests = ["credits5", "hats", "gym.monthly", "club.monthly", "season", "news"].map {
+                test.request(ProductID($0))
+            }
             var answers: [PurchaseResponse] = []
             for request in requests { answers.append(try await test.store.purchase(request, by: account)) }
             #expect(answers.allSatisfy { $0.state == .purchased })
             clock.milliseconds += 5000
-            for (request, answer) in zip(requests, answers) { #expect(try await test.store.purchase(request, by: account) == answer) }
-            for answer in answers { try await test.store.finish(try #require(answer.transaction).transactionID, of: account) }
+            for (request, answer) in zip(requests, answers) {
+                #expect(try await test.store.purchase(request, by: account) == answer)
+            }
+            for answer in answers {
+                try await test.store.finish(try #require(answer.transaction).transactionID, of: account)
+            }
 
             // After a restart, with the app gone from the catalog, and with a processor that nobody reaches.
             let later = try await TestStore.open(
-                database, apps: apps, clock: clock, processor: ScriptedProcessor { _ in throw ScriptedProcessor.Unreachable() })
+                database, apps: apps, clock: clock,
+                processor: ScriptedProcessor { _ in throw ScriptedProcessor.Unreachable() })
             for catalog in [try TestStore.catalog(), .empty] {
                 later.store.catalog.replace(with: catalog)
                 for (request, answer) in zip(requests, answers) {
@@ -162,6 +176,24 @@ import TestSupport
         }
     }
 
+    @Test(arguments: Backend.available) func aRestartAfterTheClockWentBackGivesHigherIds(_ backend: Backend)
+        async throws
+    {
+        try await backend.withTestDatabases { database, apps async throws in
+            let clock = TestClock()
+            let test = try await TestStore.open(database, apps: apps, clock: clock)
+            let account = try await test.account()
+            let first = try await test.buy("credits5", by: account)
+            clock.milliseconds -= 10 * 86_400_000
+            let later = try await TestStore.open(database, apps: apps, clock: clock)
+            let second = try await later.buy("credits5", by: account)
+            #expect(second.transactionID > first.transactionID)
+            let page = try await later.store.unfinishedTransactions(
+                of: account, in: TestStore.bundleID, after: first.transactionID)
+            #expect(page.transactions == [second])
+        }
+    }
+
     @Test(arguments: Backend.available) func aKeyIsNoOtherPurchasesKey(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
@@ -170,7 +202,8 @@ import TestSupport
             let first = test.request("credits5", quantity: 2, username: "bob")
             #expect(try await test.store.purchase(first, by: account).state == .purchased)
             for change: (inout PurchaseRequest) -> Void in [
-                { $0.quantity = 3 }, { $0.productID = "hats" }, { $0.applicationUsername = nil }, { $0.productID = "unknown" },
+                { $0.quantity = 3 }, { $0.productID = "hats" }, { $0.applicationUsername = nil },
+                { $0.productID = "unknown" },
                 { $0.quantity = 11 },
                 {
                     $0.bundleID = "com.example.other"
@@ -179,7 +212,8 @@ import TestSupport
             ] {
                 var request = first
                 change(&request)
-                #expect(try await refusal { try await test.store.purchase(request, by: account) } == .idempotencyKeyReused)
+                #expect(
+                    try await refusal { try await test.store.purchase(request, by: account) } == .idempotencyKeyReused)
             }
             #expect(try await refusal { try await test.store.purchase(first, by: other) } == .idempotencyKeyReused)
             #expect(try await test.ledger().count == 1)
@@ -216,7 +250,9 @@ import TestSupport
                 let again = try await test.buy(product, by: account)
                 #expect(again.transactionID > first.transactionID)
                 #expect(again.originalTransactionID == first.transactionID)
-                #expect(again.originalPurchaseDate == first.purchaseDate && again.purchaseDate == first.purchaseDate + 86_400_000)
+                #expect(
+                    again.originalPurchaseDate == first.purchaseDate
+                        && again.purchaseDate == first.purchaseDate + 86_400_000)
                 // Another account pays for itself.
                 let other = try await test.account("other-\(product)@example.com")
                 let others = try await test.buy(product, by: other)
@@ -227,7 +263,9 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Backend.available) func ofManyPurchasesAtOnceOfOneProductOneIsCharged(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func ofManyPurchasesAtOnceOfOneProductOneIsCharged(_ backend: Backend)
+        async throws
+    {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
@@ -252,7 +290,8 @@ import TestSupport
     @Test(arguments: Backend.available) func theSandboxDeclinesByRule(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))
-            func outcome(_ product: ProductID, _ account: Account, _ quantity: Int = 1) async throws -> WireError.Code? {
+            func outcome(_ product: ProductID, _ account: Account, _ quantity: Int = 1) async throws -> WireError.Code?
+            {
                 try await test.store.purchase(test.request(product, quantity: quantity), by: account).failure?.code
             }
             func rule(
@@ -260,7 +299,9 @@ import TestSupport
             ) async throws {
                 try await test.store.payments.removeRules()
                 try await test.store.payments.setRule(
-                    DeclineRule(ruleID: "r", accountID: account, productID: product, minimumAmount: minimum, remaining: remaining))
+                    DeclineRule(
+                        ruleID: "r", accountID: account, productID: product, minimumAmount: minimum,
+                        remaining: remaining))
             }
             try await rule(account: ape.accountID)
             #expect(try await outcome("credits5", ape) == .paymentDeclined)
@@ -307,7 +348,8 @@ import TestSupport
     @Test(arguments: [(Int?.some(0), Int64?.none, "r"), (-1, nil, "r"), (nil, -1, "r"), (nil, nil, "")])
     func aRuleThatCannotBeIsRefused(_ remaining: Int?, _ minimum: Int64?, _ name: String) async throws {
         try await Backend.sqlite.withStore { test async throws in
-            let rule = DeclineRule(ruleID: name, accountID: nil, productID: nil, minimumAmount: minimum, remaining: remaining)
+            let rule = DeclineRule(
+                ruleID: name, accountID: nil, productID: nil, minimumAmount: minimum, remaining: remaining)
             #expect(try await refusal { try await test.store.payments.setRule(rule) } == .invalidRequest)
             #expect(test.store.payments.declineRules.isEmpty)
         }

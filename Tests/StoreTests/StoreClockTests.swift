@@ -1,7 +1,7 @@
 import Foundation
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -28,13 +28,16 @@ import TestSupport
         #expect(clock.milliseconds == real.milliseconds && clock.current == .running(offset: 0))
     }
 
-    @Test(arguments: [978_307_199_999, 4_102_444_800_001, .min, .max, 0]) func outOfItsRangeItIsNotSet(_ instant: Int64) {
+    @Test(arguments: [978_307_199_999, 4_102_444_800_001, .min, .max, 0]) func outOfItsRangeItIsNotSet(_ instant: Int64)
+    {
         let clock = StoreClock(.running(offset: 0), realTime: TestClock().now)
         #expect(throws: StoreError.self) { try clock.set(to: instant) }
         #expect(clock.milliseconds == TestClock.start)
     }
 
-    @Test(arguments: [Int64.min, .max, -4_000_000_000_000, 4_000_000_000_000]) func nobodyAdvancesItOutOfItsRange(_ step: Int64) {
+    @Test(arguments: [Int64.min, .max, -4_000_000_000_000, 4_000_000_000_000]) func nobodyAdvancesItOutOfItsRange(
+        _ step: Int64
+    ) {
         for setting in [StoreClock.Setting.running(offset: 5), .frozen(at: 1_600_000_000_000)] {
             let clock = StoreClock(setting, realTime: TestClock().now)
             #expect(throws: StoreError.self) { try clock.advance(by: step) }

@@ -1,7 +1,7 @@
 import Foundation
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -15,7 +15,9 @@ import TestSupport
             ("club.monthly", 0, 7, Transaction.Offer.trial), ("club.yearly", 990, 28, .introductory),
             ("club.weekly", 1490, 6, .introductory), ("gym.monthly", 9990, 28, nil),
         ] as [(ProductID, Int64, Int64, Transaction.Offer?)])
-    func theFirstPeriodIsTheOffers(_ backend: Backend, _ sold: (ProductID, Int64, Int64, Transaction.Offer?)) async throws {
+    func theFirstPeriodIsTheOffers(_ backend: Backend, _ sold: (ProductID, Int64, Int64, Transaction.Offer?))
+        async throws
+    {
         try await backend.withStore { test async throws in
             let transaction = try await test.buy(sold.0, by: try await test.account())
             #expect(transaction.purchaseDate == Self.start)
@@ -62,7 +64,9 @@ import TestSupport
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
             let answers = try await withThrowingTaskGroup(of: PurchaseResponse.self) { group in
-                for _ in 0..<16 { group.addTask { try await test.store.purchase(test.request("gym.monthly"), by: account) } }
+                for _ in 0..<16 {
+                    group.addTask { try await test.store.purchase(test.request("gym.monthly"), by: account) }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.filter { $0.state == .purchased }.count == 1)
@@ -92,7 +96,9 @@ import TestSupport
             #expect(transaction.expiresDate == 253_402_300_799_000)
             #expect(try await !test.appReceipt(account).isEmpty)
             #expect(
-                try await !test.store.transactionReceipt(transaction.transactionID, TestStore.receiptRequest, for: account).isEmpty)
+                try await !test.store.transactionReceipt(
+                    transaction.transactionID, TestStore.receiptRequest, for: account
+                ).isEmpty)
         }
     }
 }

@@ -82,7 +82,8 @@ struct TestStore {
         let store = try await Store.open(
             environment, databases: databases, apps: registry, catalog: CurrentCatalog(catalog),
             signer: authority.receiptSigner(for: environment),
-            verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5, realTime: clock.now, processor: processor)
+            verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
+            realTime: clock.now, processor: processor)
         return TestStore(store: store, clock: clock, database: database)
     }
 
@@ -90,7 +91,8 @@ struct TestStore {
 
     /// Makes an account; its password stays "banana".
     func account(
-        _ email: String = "ape@example.com", storefront: String = "USA", paymentsAllowed: Bool = true, asksToBuy: Bool = false
+        _ email: String = "ape@example.com", storefront: String = "USA", paymentsAllowed: Bool = true,
+        asksToBuy: Bool = false
     ) async throws -> Account {
         // scrypt takes 50 ms, which only the tests of accounts need to spend.
         let account = Account(
@@ -104,7 +106,8 @@ struct TestStore {
                 VALUES ($1, $2, $3, $4, 2, $5, $6, $7, 0, $8, $9)
                 """,
                 [
-                    account.accountID.rawValue, email, [UInt8](), [UInt8](), storefront, paymentsAllowed, asksToBuy, false,
+                    account.accountID.rawValue, email, [UInt8](), [UInt8](), storefront, paymentsAllowed, asksToBuy,
+                    false,
                     account.createdAt,
                 ])
         }
@@ -116,15 +119,20 @@ struct TestStore {
         agreedPrice: Money? = nil
     ) -> PurchaseRequest {
         PurchaseRequest(
-            idempotencyKey: key, bundleID: Self.bundleID, productID: product, quantity: quantity, applicationUsername: username,
+            idempotencyKey: key, bundleID: Self.bundleID, productID: product, quantity: quantity,
+            applicationUsername: username,
             simulatesAskToBuy: asksToBuy, agreedPrice: agreedPrice)
     }
 
     /// Buys, and gives the transaction.
     @discardableResult
-    func buy(_ product: ProductID, by account: Account, quantity: Int = 1, username: String? = nil) async throws -> TransactionDescription {
+    func buy(_ product: ProductID, by account: Account, quantity: Int = 1, username: String? = nil) async throws
+        -> TransactionDescription
+    {
         let response = try await store.purchase(request(product, quantity: quantity, username: username), by: account)
-        guard response.state == .purchased, let transaction = response.transaction else { throw NotBought(response: response) }
+        guard response.state == .purchased, let transaction = response.transaction else {
+            throw NotBought(response: response)
+        }
         return transaction
     }
 
@@ -174,12 +182,14 @@ extension Backend {
 
     /// Runs a test with a store of its own.
     func withStore(
-        _ environment: StoreEnvironment = .sandbox, processor: (any PaymentProcessor)? = nil, extraMigrations: [Migration] = [],
+        _ environment: StoreEnvironment = .sandbox, processor: (any PaymentProcessor)? = nil,
+        extraMigrations: [Migration] = [],
         _ body: (TestStore) async throws -> Void
     ) async throws {
         try await withTestDatabases(extraMigrations: extraMigrations) { database, apps async throws in
             try await body(
-                try await TestStore.open(database, apps: apps, environment: environment, clock: TestClock(), processor: processor))
+                try await TestStore.open(
+                    database, apps: apps, environment: environment, clock: TestClock(), processor: processor))
         }
     }
 }

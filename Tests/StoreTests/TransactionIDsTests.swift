@@ -18,7 +18,8 @@ import Testing
         let production = Self.ids(.production, at: now).next()
         #expect(production.description.utf8.count == 15 && production.environment == .production)
         let sandbox = Self.ids(.sandbox, at: now).next()
-        #expect(sandbox.description.utf8.count == 16 && sandbox.description.first == "2" && sandbox.environment == .sandbox)
+        #expect(
+            sandbox.description.utf8.count == 16 && sandbox.description.first == "2" && sandbox.environment == .sandbox)
         for id in [production, sandbox] {
             #expect(id.rawValue < 1 << 53)
             #expect(TransactionID(id.description) == id)

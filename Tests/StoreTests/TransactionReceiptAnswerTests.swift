@@ -1,14 +1,15 @@
 import Foundation
 import StoreReceipts
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
 /// `verifyReceipt` of receipts in the manner of iOS 6.
 @Suite struct TransactionReceiptAnswerTests {
-    private func receipt(_ test: TestStore, _ transactionID: TransactionID, _ account: Account) async throws -> [UInt8] {
+    private func receipt(_ test: TestStore, _ transactionID: TransactionID, _ account: Account) async throws -> [UInt8]
+    {
         try await test.store.transactionReceipt(transactionID, TestStore.receiptRequest, for: account)
     }
 
@@ -31,12 +32,15 @@ import TestSupport
             #expect(try dateForms(answer.receipt, "purchase_date") == TestClock.start)
             #expect(try dateForms(answer.receipt, "original_purchase_date") == TestClock.start)
             let isProduction = environment == .production
-            for name in ["app_item_id", "version_external_identifier"] { #expect((answer.receipt[name] != nil) == isProduction, "\(name)") }
+            for name in ["app_item_id", "version_external_identifier"] {
+                #expect((answer.receipt[name] != nil) == isProduction, "\(name)")
+            }
             #expect(answer.receipt["expires_date"] == nil && answer.receipt["web_order_line_item_id"] == nil)
         }
     }
 
-    @Test(arguments: Backend.available) func aSubscriptionIsAnsweredWithItsLatestPeriod(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aSubscriptionIsAnsweredWithItsLatestPeriod(_ backend: Backend) async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let club = try await test.buy("club.monthly", by: account)
@@ -45,7 +49,8 @@ import TestSupport
             let answer = try await test.verify(first, password: test.sharedSecret)
             #expect(
                 Set(answer.object.keys) == [
-                    "status", "receipt", "latest_receipt", "latest_receipt_info", "auto_renew_status", "auto_renew_product_id",
+                    "status", "receipt", "latest_receipt", "latest_receipt_info", "auto_renew_status",
+                    "auto_renew_product_id",
                 ])
             #expect(answer.status == 0 && answer.object["auto_renew_status"] as? Int == 1)
             #expect(!(answer.object["auto_renew_status"] is String))
@@ -53,7 +58,8 @@ import TestSupport
             // Here the plain name is in milliseconds, and the readable forms have names of their own.
             #expect(answer.receipt["expires_date"] as? String == club.expiresDate.map { String($0) })
             #expect((answer.receipt["expires_date_formatted"] as? String)?.hasSuffix(" Etc/GMT") == true)
-            #expect((answer.receipt["expires_date_formatted_pst"] as? String)?.hasSuffix(" America/Los_Angeles") == true)
+            #expect(
+                (answer.receipt["expires_date_formatted_pst"] as? String)?.hasSuffix(" America/Los_Angeles") == true)
             #expect(answer.receipt["is_trial_period"] as? String == "true")
             let latest = try #require(answer.object["latest_receipt_info"] as? [String: Any])
             #expect(latest["transaction_id"] as? String == renewal.transactionID.description)
@@ -64,7 +70,9 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Backend.available) func anExpiredSubscriptionIs21006AndStillDecoded(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anExpiredSubscriptionIs21006AndStillDecoded(_ backend: Backend)
+        async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let club = try await test.buy("club.monthly", by: account)
@@ -79,7 +87,8 @@ import TestSupport
                     "status", "receipt", "latest_expired_receipt_info", "auto_renew_status", "auto_renew_product_id",
                     "expiration_intent", "is_in_billing_retry_period",
                 ])
-            #expect(answer.object["auto_renew_status"] as? Int == 0 && answer.object["expiration_intent"] as? String == "1")
+            #expect(
+                answer.object["auto_renew_status"] as? Int == 0 && answer.object["expiration_intent"] as? String == "1")
             #expect(answer.receipt["product_id"] as? String == "club.monthly")
             // A renewal that runs makes the old receipt good again.
             _ = try await test.renew(club.transactionID)

@@ -1,6 +1,6 @@
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -18,7 +18,8 @@ import TestSupport
             var pages: [[TransactionDescription]] = []
             var after: TransactionID?
             repeat {
-                let page = try await test.store.unfinishedTransactions(of: account, in: TestStore.bundleID, after: after)
+                let page = try await test.store.unfinishedTransactions(
+                    of: account, in: TestStore.bundleID, after: after)
                 pages.append(page.transactions)
                 after = page.next
             } while after != nil
@@ -55,7 +56,9 @@ import TestSupport
             let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))
             let id = try await test.buy("credits5", by: ape).transactionID
             #expect(try await refusal { try await test.store.finish(id, of: bob) } == .unknownTransaction)
-            #expect(try await refusal { try await test.store.finish(TransactionID(rawValue: 1), of: ape) } == .unknownTransaction)
+            #expect(
+                try await refusal { try await test.store.finish(TransactionID(rawValue: 1), of: ape) }
+                    == .unknownTransaction)
             #expect(try await test.ledger().map(\.finishedAt) == [nil])
         }
     }
@@ -64,12 +67,17 @@ import TestSupport
         try await backend.withStore { test async throws in
             let (ape, bob) = (try await test.account(), try await test.account("bob@example.com"))
             var ids: [TransactionID] = []
-            for account in [ape, bob, ape, bob] { ids.append(try await test.buy("credits5", by: account).transactionID) }
+            for account in [ape, bob, ape, bob] {
+                ids.append(try await test.buy("credits5", by: account).transactionID)
+            }
             var request = test.request("thing")
             request.bundleID = "com.example.other"
             ids.append(try #require(try await test.store.purchase(request, by: ape).transaction).transactionID)
-            func page(_ before: TransactionID?, _ bundleID: BundleID?, _ account: AccountID?, _ limit: Int) async throws -> [TransactionID] {
-                try await test.store.transactions(before: before, bundleID: bundleID, accountID: account, limit: limit).map(\.transactionID)
+            func page(_ before: TransactionID?, _ bundleID: BundleID?, _ account: AccountID?, _ limit: Int) async throws
+                -> [TransactionID]
+            {
+                try await test.store.transactions(before: before, bundleID: bundleID, accountID: account, limit: limit)
+                    .map(\.transactionID)
             }
             #expect(try await page(nil, nil, nil, 50) == ids.reversed())
             #expect(try await page(nil, nil, nil, 2) == [ids[4], ids[3]])

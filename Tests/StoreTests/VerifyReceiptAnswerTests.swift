@@ -1,8 +1,8 @@
 import Foundation
 import StoreReceipts
 import StoreWire
-import Testing
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -22,12 +22,15 @@ struct Answer {
     var inApp: [[String: Any]] { receipt["in_app"] as? [[String: Any]] ?? [] }
     var latest: [[String: Any]] { object["latest_receipt_info"] as? [[String: Any]] ?? [] }
     var pending: [[String: Any]] { object["pending_renewal_info"] as? [[String: Any]] ?? [] }
-    var latestReceipt: [UInt8]? { (object["latest_receipt"] as? String).flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) } }
+    var latestReceipt: [UInt8]? {
+        (object["latest_receipt"] as? String).flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+    }
 }
 
 extension TestStore {
     func verify(_ receipt: [UInt8], password: String? = nil, excludingOld: Bool = false) async throws -> Answer {
-        let request = VerifyReceiptRequest(receiptData: receipt, password: password, excludeOldTransactions: excludingOld)
+        let request = VerifyReceiptRequest(
+            receiptData: receipt, password: password, excludeOldTransactions: excludingOld)
         return try Answer(await store.verifyReceipt(request.body))
     }
 
@@ -51,7 +54,8 @@ extension TestStore {
 
 /// Whether an object has a date's three forms and they say the same.
 func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
-    let text = try #require(object[name] as? String), pacific = try #require(object[name + "_pst"] as? String)
+    let text = try #require(object[name] as? String)
+    let pacific = try #require(object[name + "_pst"] as? String)
     let digits = try #require(object[name + "_ms"] as? String)
     let milliseconds = try #require(Int64(digits))
     let date = Date(milliseconds: milliseconds)
@@ -67,7 +71,9 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
 
 @Suite struct VerifyReceiptAnswerTests {
     @Test(arguments: Backend.available, StoreEnvironment.allCases)
-    func aReceiptWithoutSubscriptionsIsAnsweredWithItself(_ backend: Backend, _ environment: StoreEnvironment) async throws {
+    func aReceiptWithoutSubscriptionsIsAnsweredWithItself(_ backend: Backend, _ environment: StoreEnvironment)
+        async throws
+    {
         try await backend.withStore(environment) { test async throws in
             let account = try await test.account()
             let credits = try await test.buy("credits5", by: account, quantity: 3)
@@ -85,7 +91,9 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
                 let number = try #require(receipt[name] as? NSNumber, "\(name)")
                 #expect((number.int64Value == 0) == isSandbox, "\(name)")
             }
-            #expect(receipt["bundle_id"] as? String == "com.example.monkeys" && receipt["application_version"] as? String == "7")
+            #expect(
+                receipt["bundle_id"] as? String == "com.example.monkeys"
+                    && receipt["application_version"] as? String == "7")
             #expect(receipt["original_application_version"] as? String == "1.0")
             #expect(try dateForms(receipt, "receipt_creation_date") == TestClock.start - 789)
             #expect(try dateForms(receipt, "request_date") == TestClock.start + 1234)
@@ -96,8 +104,10 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
                 #expect(purchase.values.allSatisfy { $0 is String })
                 #expect(
                     Set(purchase.keys) == [
-                        "quantity", "product_id", "transaction_id", "original_transaction_id", "purchase_date", "purchase_date_ms",
-                        "purchase_date_pst", "original_purchase_date", "original_purchase_date_ms", "original_purchase_date_pst",
+                        "quantity", "product_id", "transaction_id", "original_transaction_id", "purchase_date",
+                        "purchase_date_ms",
+                        "purchase_date_pst", "original_purchase_date", "original_purchase_date_ms",
+                        "original_purchase_date_pst",
                         "is_trial_period", "in_app_ownership_type",
                     ])
                 // A receipt holds whole seconds.
@@ -106,7 +116,9 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
                 #expect(purchase["is_trial_period"] as? String == "false")
             }
             let first = try #require(answer.inApp.first { $0["product_id"] as? String == "credits5" })
-            #expect(first["quantity"] as? String == "3" && first["transaction_id"] as? String == credits.transactionID.description)
+            #expect(
+                first["quantity"] as? String == "3"
+                    && first["transaction_id"] as? String == credits.transactionID.description)
         }
     }
 
@@ -130,7 +142,9 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
                 #expect(entry.values.allSatisfy { $0 is String })
                 #expect(try dateForms(entry, "purchase_date") == TestClock.start - 789)
                 #expect(try dateForms(entry, "expires_date") == trial.expiresDate)
-                #expect(entry["is_trial_period"] as? String == "true" && entry["is_in_intro_offer_period"] as? String == "false")
+                #expect(
+                    entry["is_trial_period"] as? String == "true"
+                        && entry["is_in_intro_offer_period"] as? String == "false")
                 #expect(Int64(entry["web_order_line_item_id"] as? String ?? "") != nil)
                 #expect(entry["original_transaction_id"] as? String == id)
             }
@@ -140,8 +154,11 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             #expect(answer.latest.count == 2)
             let pending = try #require(answer.pending.first)
             #expect(answer.pending.count == 1 && pending.values.allSatisfy { $0 is String })
-            #expect(pending["auto_renew_product_id"] as? String == "club.monthly" && pending["product_id"] as? String == "club.monthly")
-            #expect(pending["original_transaction_id"] as? String == id && pending["auto_renew_status"] as? String == "1")
+            #expect(
+                pending["auto_renew_product_id"] as? String == "club.monthly"
+                    && pending["product_id"] as? String == "club.monthly")
+            #expect(
+                pending["original_transaction_id"] as? String == id && pending["auto_renew_status"] as? String == "1")
             #expect(pending["expiration_intent"] == nil)
 
             // The latest receipt is one itself, of the same device.
@@ -159,7 +176,8 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
-    @Test(arguments: Backend.available) func anOldReceiptIsAnsweredWithTheNewestLedger(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anOldReceiptIsAnsweredWithTheNewestLedger(_ backend: Backend) async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let first = try await test.buy("club.monthly", by: account)
@@ -171,7 +189,9 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             #expect(answer.inApp.count == 1 && answer.latest.count == 4)
             #expect(answer.pending.count == 1)
             let latest = try await TestStore.verified(try #require(answer.latestReceipt))
-            #expect(Set(latest.inApp.map(\.transactionID)) == Set(answer.latest.compactMap { $0["transaction_id"] as? String }))
+            #expect(
+                Set(latest.inApp.map(\.transactionID))
+                    == Set(answer.latest.compactMap { $0["transaction_id"] as? String }))
             #expect(latest.inApp.contains { $0.transactionID == renewal.transactionID.description })
             // What is finished is gone from it, and another answer is signed.
             try await test.store.finish(credits.transactionID, of: account)
@@ -196,8 +216,11 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             #expect(secret.utf8.count == 32)
             #expect(try await test.verify(plain).status == 0)
             #expect(try await test.verify(plain, password: secret).status == 0)
-            for wrong in ["", "x", secret.uppercased() + " ", String(secret.dropLast()), String(secret.reversed()), secret + "\0"] {
-                #expect(try await test.verify(plain, password: wrong).text == #"{"environment":"Sandbox","status":21004}"#)
+            for wrong in [
+                "", "x", secret.uppercased() + " ", String(secret.dropLast()), String(secret.reversed()), secret + "\0",
+            ] {
+                #expect(
+                    try await test.verify(plain, password: wrong).text == #"{"environment":"Sandbox","status":21004}"#)
             }
             let otherApp = try #require(test.store.apps["com.example.other"]?.sharedSecret)
             #expect(try await test.verify(plain, password: otherApp).status == 21004)
@@ -205,7 +228,8 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             let bytes = try await test.appReceipt(account)
             #expect(try await test.verify(bytes).status == 21004)
             #expect(try await test.verify(bytes, password: otherApp).status == 21004)
-            let old = try await test.store.transactionReceipt(subscription.transactionID, TestStore.receiptRequest, for: account)
+            let old = try await test.store.transactionReceipt(
+                subscription.transactionID, TestStore.receiptRequest, for: account)
             #expect(try await test.verify(old).status == 21004)
             #expect(try await test.verify(old, password: secret).status == 0)
         }
@@ -214,13 +238,18 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
     @Test(
         arguments: [
             // Not a JSON object.
-            ("", 21000), ("null", 21000), ("[]", 21000), ("\"x\"", 21000), ("{", 21000), ("{\"receipt-data\":\"AA==\"", 21000),
+            ("", 21000), ("null", 21000), ("[]", 21000), ("\"x\"", 21000), ("{", 21000),
+            ("{\"receipt-data\":\"AA==\"", 21000),
             ("{\"receipt-data\":\"AA==\"}}", 21000), ("receipt-data=AA%3D%3D", 21000), ("\u{0}", 21000),
-            (String(repeating: "[", count: 100_000), 21000), ("{\"receipt-data\":\"AA==\",\"receipt-data\":\"AA==\"}", 21000),
+            (String(repeating: "[", count: 100_000), 21000),
+            ("{\"receipt-data\":\"AA==\",\"receipt-data\":\"AA==\"}", 21000),
             // No receipt in it.
-            ("{}", 21002), ("{\"receipt-data\":null}", 21002), ("{\"receipt-data\":5}", 21002), ("{\"receipt-data\":\"\"}", 21002),
-            ("{\"receipt-data\":\"***\"}", 21002), ("{\"receipt-data\":\"AA\"}", 21002), ("{\"receipt-data\":\"AAAA\"}", 21002),
-            ("{\"receipt-data\":\"MIIB\"}", 21002), ("{\"receipt-data\":[\"AAAA\"]}", 21002), ("{\"Receipt-Data\":\"AAAA\"}", 21002),
+            ("{}", 21002), ("{\"receipt-data\":null}", 21002), ("{\"receipt-data\":5}", 21002),
+            ("{\"receipt-data\":\"\"}", 21002),
+            ("{\"receipt-data\":\"***\"}", 21002), ("{\"receipt-data\":\"AA\"}", 21002),
+            ("{\"receipt-data\":\"AAAA\"}", 21002),
+            ("{\"receipt-data\":\"MIIB\"}", 21002), ("{\"receipt-data\":[\"AAAA\"]}", 21002),
+            ("{\"Receipt-Data\":\"AAAA\"}", 21002),
             ("{\"receipt-data\":\"AAAA\",\"password\":7}", 21002),
             ("{\"receipt-data\":\"AAAA\",\"exclude-old-transactions\":\"yes\"}", 21002),
             // A property list, but no receipt: { "a" = "b"; }
@@ -257,12 +286,14 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             for broken in [Array(good.dropLast()), good + [0], Array(good.prefix(20))] {
                 #expect(try await test.verify(broken).status == 21002)
             }
-            let old = try await test.store.transactionReceipt(hats.transactionID, TestStore.receiptRequest, for: account)
+            let old = try await test.store.transactionReceipt(
+                hats.transactionID, TestStore.receiptRequest, for: account)
             #expect(try await test.verify(old).status == 0)
             let text = String(decoding: old, as: UTF8.self)
             let info = try #require(text.firstMatch(of: /"purchase-info" = "([^"]+)"/)?.1)
             let decoded = String(decoding: try #require(Data(base64Encoded: String(info))), as: UTF8.self)
-            let forged = Data(decoded.replacing("\"quantity\" = \"1\"", with: "\"quantity\" = \"9\"").utf8).base64EncodedString()
+            let forged = Data(decoded.replacing("\"quantity\" = \"1\"", with: "\"quantity\" = \"9\"").utf8)
+                .base64EncodedString()
             #expect(forged != info)
             #expect(try await test.verify(Array(text.replacing(info, with: forged).utf8)).status == 21003)
         }
@@ -303,13 +334,15 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
                     let club = try await home.buy("club.monthly", by: account)
                     let receipts = [
                         try await home.appReceipt(account),
-                        try await home.store.transactionReceipt(club.transactionID, TestStore.receiptRequest, for: account),
+                        try await home.store.transactionReceipt(
+                            club.transactionID, TestStore.receiptRequest, for: account),
                     ]
                     for receipt in receipts {
                         #expect(try await home.verify(receipt, password: home.sharedSecret).status == 0)
                         // Whose it is comes before whether the secret is right.
                         for password in [nil, "x", home.sharedSecret] {
-                            #expect(try await other.verify(receipt, password: password).text == "{\"status\":\(status)}")
+                            #expect(
+                                try await other.verify(receipt, password: password).text == "{\"status\":\(status)}")
                         }
                     }
                 }
@@ -333,7 +366,9 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
-    @Test(arguments: [21005, 21009] + Array(21100...21199)) func temporaryStatusesCanBeOrdered(_ status: Int) async throws {
+    @Test(arguments: [21005, 21009] + Array(21100...21199)) func temporaryStatusesCanBeOrdered(_ status: Int)
+        async throws
+    {
         try await Backend.sqlite.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("hats", by: account)

@@ -10,6 +10,17 @@ struct CatalogReload: Service {
     let logger: Logger
     /// Called with the new catalog before it takes the old one's place.
     let prepare: @Sendable (Catalog) async throws -> Void
+    private var waiting: (catalog: Catalog, notes: [String])?
+
+    init(
+        watcher: CatalogWatcher, catalog: CurrentCatalog, logger: Logger,
+        prepare: @escaping @Sendable (Catalog) async throws -> Void
+    ) {
+        self.watcher = watcher
+        self.catalog = catalog
+        self.logger = logger
+        self.prepare = prepare
+    }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -18,19 +29,23 @@ struct CatalogReload: Service {
         }
     }
 
-    /// Takes the files in if one changed since the last look.
+    /// Takes the files in if one changed since the last look. A good catalog that could not be prepared, since the database was away, is tried again.
     mutating func look() async {
         switch watcher.reload() {
-        case .unchanged: return
-        case .failed(let error): report(error)
-        case .loaded(let new, let notes):
-            do {
-                try await prepare(new)
-                catalog.replace(with: new)
-                logger.notice("catalog taken in again", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
-            } catch {
-                report(error)
-            }
+        case .unchanged: break
+        case .failed(let error):
+            waiting = nil
+            report(error)
+        case .loaded(let new, let notes): waiting = (new, notes)
+        }
+        guard let (new, notes) = waiting else { return }
+        do {
+            try await prepare(new)
+            waiting = nil
+            catalog.replace(with: new)
+            logger.notice("catalog taken in again", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
+        } catch {
+            report(error)
         }
     }
 
