@@ -178,7 +178,7 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "MonkeyCredits", "StoreKit", "StoreServer", "TestSupport", "monkey-credits",
+                "MonkeyCredits", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "monkey-credits",
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict

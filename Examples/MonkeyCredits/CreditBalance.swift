@@ -2,8 +2,8 @@ import Foundation
 
 /// The player's credits, in a file.
 ///
-/// A purchased transaction comes again until it is finished: after a crash, and whenever the store did not hear of the finishing. So the ids
-/// already granted stand in the same file as the balance, and both change together.
+/// A purchased transaction comes again until it is finished: after a crash, and whenever the store did not hear of
+/// the finishing. So the ids already granted stand in the same file as the balance, and both change together.
 public final class CreditBalance {
     private struct Contents: Codable {
         var credits = 0
@@ -13,7 +13,8 @@ public final class CreditBalance {
     private let file: URL
     private var contents: Contents
 
-    /// Opens the balance in `folder`, which is made when it is not there. A file that cannot be read is an error, not an empty balance.
+    /// Opens the balance in `folder`, which is made when it is not there. A file that cannot be read is an error, not
+    /// an empty balance.
     public init(folder: URL) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         file = folder.appendingPathComponent("balance.json")
@@ -26,7 +27,8 @@ public final class CreditBalance {
 
     public var credits: Int { contents.credits }
 
-    /// Adds the credits of a transaction, once. When it returns, they are on the disk, and the transaction may be finished.
+    /// Adds the credits of a transaction, once. When it returns, they are on the disk, and the transaction may be
+    /// finished.
     ///
     /// - Returns: false when they were granted before.
     public func grant(_ credits: Int, for transactionIdentifier: String) throws -> Bool {

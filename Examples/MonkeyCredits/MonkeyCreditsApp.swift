@@ -46,7 +46,8 @@ public final class MonkeyCreditsApp {
                 print(MonkeyCreditsOptions.help)
                 return 0
             }
-            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has to be said somewhere.
+            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
+            // to be said somewhere.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.monkeys"
             try StoreKitConfiguration.use(configuration)
@@ -61,7 +62,9 @@ public final class MonkeyCreditsApp {
     }
 
     private static func folder(_ environment: [String: String]) -> URL {
-        if let path = environment["MONKEY_CREDITS_FOLDER"], !path.isEmpty { return URL(fileURLWithPath: path, isDirectory: true) }
+        if let path = environment["MONKEY_CREDITS_FOLDER"], !path.isEmpty {
+            return URL(fileURLWithPath: path, isDirectory: true)
+        }
         let home = environment["HOME"] ?? NSHomeDirectory()
         let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.local/share"
         return URL(fileURLWithPath: data, isDirectory: true).appendingPathComponent("monkey-credits", isDirectory: true)
@@ -159,7 +162,8 @@ public final class MonkeyCreditsApp {
             return .goOn
         }
         let quantity = words.count == 1 ? 1 : Int(words[1]) ?? 0
-        guard words.count <= 2, let number = Int(first), CreditPack.all.indices.contains(number - 1), (1...10).contains(quantity)
+        guard words.count <= 2, let number = Int(first), CreditPack.all.indices.contains(number - 1),
+            (1...10).contains(quantity)
         else {
             print("Type a button's number, and how many from 1 to 10, or q.")
             return .goOn

@@ -55,7 +55,9 @@ public struct MonkeyCreditsOptions: Equatable, Sendable {
             case "--balance": showsBalance = true
             case "--exit-when-idle": exitsWhenIdle = true
             case "--crash-after":
-                guard try value(of: argument) == "purchased" else { throw Misuse(text: "--crash-after knows only: purchased") }
+                guard try value(of: argument) == "purchased" else {
+                    throw Misuse(text: "--crash-after knows only: purchased")
+                }
                 crashesAfterPurchased = true
             case "--help", "-h": showsHelp = true
             default: throw Misuse(text: "unknown argument \(argument); see --help")

@@ -45,7 +45,8 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
     /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away.
     public func open(productsRequest: SKProductsRequest? = nil) {
         queue.add(self)
-        let request = productsRequest ?? SKProductsRequest(productIdentifiers: Set(CreditPack.all.map(\.productIdentifier)))
+        let request =
+            productsRequest ?? SKProductsRequest(productIdentifiers: Set(CreditPack.all.map(\.productIdentifier)))
         request.delegate = self
         self.request = request
         request.start()
@@ -132,13 +133,15 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
         onEvent(.queueChanged)
     }
 
-    /// First the credits, on the disk; then the finish. The other way round, a crash in between would lose what was paid for.
+    /// First the credits, on the disk; then the finish. The other way round, a crash in between would lose what was
+    /// paid for.
     private func grant(_ transaction: SKPaymentTransaction) {
         beforeGrant?()
         guard let identifier = transaction.transactionIdentifier,
             let pack = CreditPack.all.first(where: { $0.productIdentifier == transaction.payment.productIdentifier })
         else {
-            onEvent(.purchaseFailed("This version does not know \(transaction.payment.productIdentifier); please update."))
+            onEvent(
+                .purchaseFailed("This version does not know \(transaction.payment.productIdentifier); please update."))
             return
         }
         let credits = pack.credits * transaction.payment.quantity

@@ -42,12 +42,16 @@ struct CrashTests {
             #expect(keys.count == 1, "step \(step)")
             if !wasKilled { break }
         }
-        // The first observer's listing, then save, tell, ask, save, send, collect, save, tell, save, finish, forget, tell.
+        // The first observer's listing, then save, tell, ask, save, send, collect, save, tell, save, finish, forget,
+        // tell.
         #expect(kills >= 13)
     }
 
-    /// One launch: buys when nothing was bought or journaled yet, and goes on until the queue is empty or it was killed.
-    private func run(_ device: TestDevice, _ book: GrantBook, killAt step: Int?) async throws -> (wasKilled: Bool, [String]) {
+    /// One launch: buys when nothing was bought or journaled yet, and goes on until the queue is empty or it was
+    /// killed.
+    private func run(_ device: TestDevice, _ book: GrantBook, killAt step: Int?) async throws -> (
+        wasKilled: Bool, [String]
+    ) {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let journaled = try entries(device)
         let isDone = !device.store.finished.isEmpty && journaled.isEmpty
@@ -69,10 +73,14 @@ struct CrashTests {
             await observer.wait { history in history.contains { $0.hasPrefix("removed") } }
             end.yield(false)
         }
-        // A transaction that was being finished is gone without a word to this launch's observers: its object never was theirs.
+        // A transaction that was being finished is gone without a word to this launch's observers: its object never
+        // was theirs.
         let finished = Task {
             while !Task.isCancelled {
-                if journaled.contains(where: { $0.phase == .finishing }), engine.payments.isEmpty { return _ = end.yield(false) }
+                if journaled.contains(where: { $0.phase == .finishing }), engine.payments.isEmpty {
+                    _ = end.yield(false)
+                    return
+                }
                 await Task.yield()
             }
         }

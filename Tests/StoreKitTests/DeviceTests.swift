@@ -16,7 +16,8 @@ struct DeviceTests {
 
     private func entry(_ number: Int) -> PaymentQueueEntry {
         PaymentQueueEntry(
-            key: TestDevice.key(number), position: Int64(number), payment: PaymentValues(productIdentifier: "p\(number)"), phase: .queued)
+            key: TestDevice.key(number), position: Int64(number),
+            payment: PaymentValues(productIdentifier: "p\(number)"), phase: .queued)
     }
 
     @Test func `its ids are made once and it is private`() throws {
@@ -50,7 +51,8 @@ struct DeviceTests {
         let production = try folder.accountFile(of: productionURL)
         #expect(sandbox != production)
         let account = AccountDescription(
-            accountID: "me", email: "me@example.com", storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"),
+            accountID: "me", email: "me@example.com",
+            storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"),
             canMakePayments: true)
         try AccountTokens(file: sandbox).keep(.init(token: "secret", account: account), asCurrent: true)
         #expect(try mode(sandbox) == 0o600)
@@ -162,7 +164,8 @@ struct StoreKitConfigurationTests {
         let plist = try PropertyListSerialization.data(
             fromPropertyList: ["CFBundleIdentifier": "x.y", "CFBundleVersion": "42"], format: .xml, options: 0)
         try plist.write(to: device.folder.appendingPathComponent("Info.plist"))
-        let configuration = StoreKitConfiguration(environment: [:], executable: device.folder.appendingPathComponent("app"))
+        let configuration = StoreKitConfiguration(
+            environment: [:], executable: device.folder.appendingPathComponent("app"))
         #expect(configuration.bundleIdentifier == "x.y")
         #expect(configuration.bundleVersion == "42")
     }

@@ -4,8 +4,8 @@ import Synchronization
 
 @testable import StoreKit
 
-/// A small store with the protocol's semantics: idempotent by key, an unfinished list for each account, receipts made on request. It can be told
-/// to fail, and it remembers everything it was asked.
+/// A small store with the protocol's semantics: idempotent by key, an unfinished list for each account, receipts made
+/// on request. It can be told to fail, and it remembers everything it was asked.
 final class FakeStore: StoreTransport {
     enum Fault: Equatable {
         /// The request does not arrive.
@@ -39,6 +39,8 @@ final class FakeStore: StoreTransport {
         var declines = false
         var page = 2
         var vendors: Set<UUID> = []
+        /// Makes the app receipts; a line of text when there is nothing.
+        var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
 
     private let state = Mutex(State())
@@ -46,7 +48,9 @@ final class FakeStore: StoreTransport {
     static let price = Money(milliunits: 990, currency: "USD")
     static let sold: Set<ProductID> = ["com.example.monkeys.credits5", "com.example.monkeys.credits10"]
 
-    func change<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result { try state.withLock { try body(&$0) } }
+    func change<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        try state.withLock { try body(&$0) }
+    }
 
     var asked: [String] { change { $0.asked } }
     var purchases: [UUID: Purchase] { change { $0.purchases } }
@@ -63,7 +67,8 @@ final class FakeStore: StoreTransport {
                 purchase.response = Self.paid(purchase.request, account: purchase.account, &state)
             } else {
                 purchase.response = PurchaseResponse(
-                    state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "Not approved."))
+                    state: .failed, transaction: nil,
+                    failure: WireError(code: .paymentDeclined, message: "Not approved."))
             }
             state.purchases[key] = purchase
         }
@@ -127,7 +132,8 @@ final class FakeStore: StoreTransport {
         try json(status, WireError(code: code, message: "\(code)"))
     }
 
-    private static func answer(_ request: StoreTransportRequest, _ state: inout State) throws -> StoreTransportResponse {
+    private static func answer(_ request: StoreTransportRequest, _ state: inout State) throws -> StoreTransportResponse
+    {
         func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
             try JSONDecoder().decode(type, from: request.body ?? Data())
         }
@@ -143,10 +149,13 @@ final class FakeStore: StoreTransport {
         case .purchases: return try purchase(decoded(PurchaseRequest.self), account, &state)
         case .unfinishedTransactions(_, let after):
             let rest = state.unfinished.values.filter { $0.account == account }.map(\.transaction)
-                .filter { $0.transactionID > after ?? TransactionID(rawValue: 0) }.sorted { $0.transactionID < $1.transactionID }
+                .filter { $0.transactionID > after ?? TransactionID(rawValue: 0) }.sorted {
+                    $0.transactionID < $1.transactionID
+                }
             let page = Array(rest.prefix(state.page))
             return try json(
-                200, UnfinishedTransactionsResponse(
+                200,
+                UnfinishedTransactionsResponse(
                     transactions: page, next: rest.count > page.count ? page.last?.transactionID : nil))
         case .finish(let id):
             guard state.unfinished[id]?.account == account || state.finished.contains(id) else {
@@ -155,7 +164,9 @@ final class FakeStore: StoreTransport {
             if state.unfinished.removeValue(forKey: id) != nil { state.finished.append(id) }
             return StoreTransportResponse(status: 204, body: Data())
         case .appReceipt:
-            state.vendors.insert(try decoded(AppReceiptRequest.self).vendorIdentifier)
+            let asked = try decoded(AppReceiptRequest.self)
+            state.vendors.insert(asked.vendorIdentifier)
+            if let make = state.makeReceipt { return StoreTransportResponse(status: 200, body: make(asked)) }
             let all = state.purchases.values.compactMap { $0.response.transaction?.transactionID }.sorted()
             return StoreTransportResponse(status: 200, body: Data("receipt \(all)".utf8))
         case .transactionReceipt(let id):
@@ -171,11 +182,13 @@ final class FakeStore: StoreTransport {
         let token = "token-\(state.tokens.count + 1)"
         state.tokens[token] = account
         return try json(
-            200, SignInResponse(
+            200,
+            SignInResponse(
                 token: token,
                 account: AccountDescription(
                     accountID: account, email: request.email,
-                    storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"), canMakePayments: true)))
+                    storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"), canMakePayments: true))
+        )
     }
 
     private static func products(_ request: ProductsRequest) -> ProductsResponse {
@@ -194,13 +207,16 @@ final class FakeStore: StoreTransport {
     ) throws -> StoreTransportResponse {
         state.purchaseRequests.append(request)
         if let known = state.purchases[request.idempotencyKey] {
-            guard known.request == request, known.account == account else { return try refuse(409, .idempotencyKeyReused) }
+            guard known.request == request, known.account == account else {
+                return try refuse(409, .idempotencyKeyReused)
+            }
             return try json(200, known.response)
         }
         let response: PurchaseResponse
         if state.declines {
             response = PurchaseResponse(
-                state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "Your card was declined."))
+                state: .failed, transaction: nil,
+                failure: WireError(code: .paymentDeclined, message: "Your card was declined."))
         } else if request.simulatesAskToBuy {
             response = PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
         } else {

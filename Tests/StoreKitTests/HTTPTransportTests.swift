@@ -19,11 +19,14 @@ func withServer(_ store: FakeStore, _ body: @escaping @Sendable (URL) async thro
         return try await respond(store, .unfinishedTransactions("com.example.monkeys", after: after), request)
     }
     router.post("/device/v1/transactions/:id/finish") { request, context in
-        try await respond(store, .finish(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)), request)
+        try await respond(
+            store, .finish(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)), request)
     }
     router.post("/device/v1/transactions/:id/receipt") { request, context in
         try await respond(
-            store, .transactionReceipt(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)), request)
+            store,
+            .transactionReceipt(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)),
+            request)
     }
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let application = Application(
@@ -89,7 +92,8 @@ struct MonkeyCreditsCommandTests {
         Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("monkey-credits")
     }
 
-    private static func run(_ device: TestDevice, _ store: URL, _ arguments: String...) async throws -> (Int32, String) {
+    private static func run(_ device: TestDevice, _ store: URL, _ arguments: String...) async throws -> (Int32, String)
+    {
         let passwordFile = device.folder.appendingPathComponent("password")
         try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
         try Data("bananas\n".utf8).write(to: passwordFile)
@@ -98,7 +102,8 @@ struct MonkeyCreditsCommandTests {
         process.executableURL = command
         process.arguments = arguments
         process.environment = [
-            "CORNERSTORE_STORE": store.absoluteString, "CORNERSTORE_DEVICE": device.folder.appendingPathComponent("device").path,
+            "CORNERSTORE_STORE": store.absoluteString,
+            "CORNERSTORE_DEVICE": device.folder.appendingPathComponent("device").path,
             "CORNERSTORE_SHEET": "approve", "CORNERSTORE_ACCOUNT": "monkey@example.com",
             "CORNERSTORE_PASSWORD_FILE": passwordFile.path,
             "MONKEY_CREDITS_FOLDER": device.folder.appendingPathComponent("app").path,

@@ -11,7 +11,8 @@ struct MonkeyCreditsTests {
 
     private var folder: URL { device.folder.appendingPathComponent("app") }
 
-    /// Opens the shop, does something on the callback queue once the prices are there, and gives the events up to `last`.
+    /// Opens the shop, does something on the callback queue once the prices are there, and gives the events up to
+    /// `last`.
     private func shop(
         _ configuration: StoreKitConfiguration? = nil, balance: CreditBalance, until last: Int,
         _ act: @escaping (MonkeyStore) -> Void
@@ -21,7 +22,8 @@ struct MonkeyCreditsTests {
         let (events, event) = AsyncStream.makeStream(of: MonkeyStore.Event.self)
         let shop = MonkeyStore(queue: SKPaymentQueue(engine: engine), balance: balance) { event.yield($0) }
         shop.open(
-            productsRequest: SKProductsRequest(productIdentifiers: Set(CreditPack.all.map(\.productIdentifier)), engine: engine))
+            productsRequest: SKProductsRequest(
+                productIdentifiers: Set(CreditPack.all.map(\.productIdentifier)), engine: engine))
         var seen: [MonkeyStore.Event] = []
         for await event in events where event != .queueChanged {
             seen.append(event)
@@ -58,21 +60,31 @@ struct MonkeyCreditsTests {
             shop.buy(product, quantity: 1)
         }
         #expect(
-            await shop(device.configuration(sheet: sheet), balance: balance, until: 2, buy) == [.pricesChanged, .purchaseCancelled])
-        device.store.change { $0.declines = true }
-        #expect(
-            await shop(balance: balance, until: 2, buy) == [.pricesChanged, .purchaseFailed("Your card was declined.")])
+            await shop(device.configuration(sheet: sheet), balance: balance, until: 2, buy) == [
+                .pricesChanged, .purchaseCancelled,
+            ])
         #expect(balance.credits == 0)
+    }
+
+    @Test func `another failure is told in the store's words`() async throws {
+        device.store.change { $0.declines = true }
+        let events = await shop(balance: try CreditBalance(folder: folder), until: 2) { shop in
+            guard let product = shop.product(of: CreditPack.all[0]) else { return }
+            shop.buy(product, quantity: 1)
+        }
+        #expect(events == [.pricesChanged, .purchaseFailed("Your card was declined.")])
     }
 
     @Test func `the buttons say why nothing can be bought`() async throws {
         device.store.change { $0.isDown = true }
         let buttons = LockedList<String>()
-        _ = await shop(balance: try CreditBalance(folder: folder), until: 1) { _ in }
-        let shop = MonkeyStore(queue: SKPaymentQueue(engine: device.launch()), balance: try CreditBalance(folder: folder)) { _ in }
-        shop.request(SKRequest(), didFailWithError: SKError(.unknown))
-        buttons.append(shop.button(for: CreditPack.all[0], canMakePayments: true))
-        buttons.append(shop.button(for: CreditPack.all[0], canMakePayments: false))
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        _ = await shop(balance: try CreditBalance(folder: folder), until: 1) { shop in
+            buttons.append(shop.button(for: CreditPack.all[0], canMakePayments: true))
+            buttons.append(shop.button(for: CreditPack.all[0], canMakePayments: false))
+            end.yield()
+        }
+        for await _ in ends { break }
         #expect(buttons.all == ["Network down?", "AppStore disabled"])
     }
 
@@ -90,10 +102,14 @@ struct MonkeyCreditsTests {
     }
 
     @Test func `arguments are read, and nonsense is refused with words`() throws {
-        let options = try MonkeyCreditsOptions(arguments: ["--buy", "credits10", "--quantity", "4", "--crash-after", "purchased"])
+        let options = try MonkeyCreditsOptions(arguments: [
+            "--buy", "credits10", "--quantity", "4", "--crash-after", "purchased",
+        ])
         #expect(options.purchase == .init(pack: CreditPack.all[1], quantity: 4))
         #expect(options.crashesAfterPurchased)
-        for bad in [["--buy"], ["--buy", "bananas"], ["--quantity", "3"], ["--buy", "credits5", "--quantity", "11"], ["what"]] {
+        for bad in [
+            ["--buy"], ["--buy", "bananas"], ["--quantity", "3"], ["--buy", "credits5", "--quantity", "11"], ["what"],
+        ] {
             #expect(throws: MonkeyCreditsOptions.Misuse.self) { try MonkeyCreditsOptions(arguments: bad) }
         }
     }

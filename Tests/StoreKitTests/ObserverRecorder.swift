@@ -3,12 +3,14 @@ import Synchronization
 
 @testable import StoreKit
 
-/// What an observer was told, in order, as `updated purchased 2000000000000001 credits5` lines; one line a transaction, batches joined.
+/// What an observer was told, in order, as `updated purchased 2000000000000001 credits5` lines; one line a
+/// transaction, batches joined.
 // @unchecked: `state` is a Mutex; `respond` is constant.
 final class ObserverRecorder: NSObject, SKPaymentTransactionObserver, @unchecked Sendable {
     private struct State {
         var history: [String] = []
-        var waiters: [(id: Int, predicate: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters:
+            [(id: Int, predicate: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
         var cancelled: Set<Int> = []
         var nextWaiter = 0
     }
@@ -44,7 +46,7 @@ final class ObserverRecorder: NSObject, SKPaymentTransactionObserver, @unchecked
             state.waiters.removeAll { waiter in ready.contains { $0.id == waiter.id } }
             return ready.map(\.continuation)
         }
-        ready.forEach { $0.resume() }
+        for continuation in ready { continuation.resume() }
     }
 
     /// Returns once the history satisfies `predicate`, or the test's time is over.

@@ -17,7 +17,8 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// A device, an app and a store without threads: everything that can happen happens in any order, and the machine is killed now and then.
+/// A device, an app and a store without threads: everything that can happen happens in any order, and the machine is
+/// killed now and then.
 struct World {
     enum Effect {
         case confirm(UUID, PaymentQueueStateMachine.Confirmation)
@@ -113,7 +114,10 @@ struct World {
     mutating func told(_ entries: [PaymentQueueEntry]) {
         for entry in entries where entry.phase == .purchased || entry.phase == .failed {
             if entry.phase == .purchased {
-                guard let id = entry.transaction?.transactionID else { complaints.append("purchased without a transaction"); continue }
+                guard let id = entry.transaction?.transactionID else {
+                    complaints.append("purchased without a transaction")
+                    continue
+                }
                 deliveries[id, default: 0] += 1
                 if removals[id] != nil { complaints.append("\(id) delivered after it was removed") }
                 if journal[entry.key]?.phase != .purchased { complaints.append("\(id) told before it was journaled") }
@@ -141,7 +145,8 @@ struct World {
         nextTransaction += 1
         everSold.insert(id)
         let transaction = TransactionDescription(
-            transactionID: id, originalTransactionID: id, bundleID: "a.b", productID: "a.b.c", kind: .consumable, quantity: 1,
+            transactionID: id, originalTransactionID: id, bundleID: "a.b", productID: "a.b.c", kind: .consumable,
+            quantity: 1,
             purchaseDate: 0, originalPurchaseDate: 0, expiresDate: nil, applicationUsername: nil, idempotencyKey: key)
         unfinished[id] = transaction
         return transaction
@@ -154,7 +159,9 @@ struct World {
     }
 
     mutating func decideDeferred() {
-        guard let key = answers.filter({ $0.value.state == .deferred }).keys.sorted(by: { $0.uuidString < $1.uuidString }).first
+        guard
+            let key = answers.filter({ $0.value.state == .deferred }).keys.sorted(by: { $0.uuidString < $1.uuidString })
+                .first
         else { return }
         if chance(50) {
             answers[key] = PurchaseResponse(state: .failed, transaction: nil, failure: nil)
@@ -189,7 +196,8 @@ struct World {
             .sorted { $0.transactionID < $1.transactionID }
         let page = Array(rest.prefix(3))
         return .page(
-            UnfinishedTransactionsResponse(transactions: page, next: rest.count > 3 ? page.last?.transactionID : nil), account: "me")
+            UnfinishedTransactionsResponse(transactions: page, next: rest.count > 3 ? page.last?.transactionID : nil),
+            account: "me")
     }
 
     // MARK: The engine
@@ -209,7 +217,8 @@ struct World {
             case .confirm(let entry): pending.append(.confirm(entry.key, confirmation()))
             case .send(let entry): pending.append(.send(entry.key, buy(entry)))
             case .collect(let entries):
-                pending.append(.collect(chance(20) ? nil : Dictionary(uniqueKeysWithValues: entries.map { ($0.key, Data()) })))
+                pending.append(
+                    .collect(chance(20) ? nil : Dictionary(uniqueKeysWithValues: entries.map { ($0.key, Data()) })))
             case .finish(let entry): finishAtStore(entry)
             case .list(let after): pending.append(.list(page(after: after)))
             case .wait(let retry, _): waits.append(retry)

@@ -12,8 +12,10 @@ struct PaymentQueueStateMachineTests {
 
     private func transaction(_ id: Int64, key: UUID?) -> TransactionDescription {
         TransactionDescription(
-            transactionID: TransactionID(rawValue: id), originalTransactionID: TransactionID(rawValue: id), bundleID: "a.b",
-            productID: "a.b.c", kind: .consumable, quantity: 1, purchaseDate: 0, originalPurchaseDate: 0, expiresDate: nil,
+            transactionID: TransactionID(rawValue: id), originalTransactionID: TransactionID(rawValue: id),
+            bundleID: "a.b",
+            productID: "a.b.c", kind: .consumable, quantity: 1, purchaseDate: 0, originalPurchaseDate: 0,
+            expiresDate: nil,
             applicationUsername: nil, idempotencyKey: key)
     }
 
@@ -25,7 +27,8 @@ struct PaymentQueueStateMachineTests {
     private func names(_ actions: [PaymentQueueStateMachine.Action]) -> [String] {
         actions.map { action in
             switch action {
-            case .save(let entries, let isGate): "\(isGate ? "gate" : "save") \(entries.map(\.phase.rawValue).joined(separator: ","))"
+            case .save(let entries, let isGate):
+                "\(isGate ? "gate" : "save") \(entries.map(\.phase.rawValue).joined(separator: ","))"
             case .forget: "forget"
             case .update(let entries): "update \(entries.map(\.phase.rawValue).joined(separator: ","))"
             case .introduce(_, let entries): "introduce \(entries.map(\.phase.rawValue).joined(separator: ","))"
@@ -93,13 +96,16 @@ struct PaymentQueueStateMachineTests {
         }
         let isConfirming = phase == .confirming
         #expect(after { $0.confirmed(key, agreed) } == (isConfirming ? ["gate sending", "send"] : []))
-        #expect(after { $0.confirmed(key, .refused(.cancelled)) } == (isConfirming ? ["save failed", "update failed"] : []))
+        #expect(
+            after { $0.confirmed(key, .refused(.cancelled)) } == (isConfirming ? ["save failed", "update failed"] : []))
         #expect(after { $0.confirmed(key, .unreachable) } == (isConfirming ? ["wait entry 1"] : []))
 
         let isSending = phase == .sending
         #expect(after { $0.answered(key, bought(7)) } == (isSending ? ["collect 1"] : []))
         #expect(after { $0.answered(key, refused) } == (isSending ? ["save failed", "update failed"] : []))
-        #expect(after { $0.answered(key, deferred) } == (isSending ? ["save deferred", "update deferred", "wait entry 1"] : []))
+        #expect(
+            after { $0.answered(key, deferred) }
+                == (isSending ? ["save deferred", "update deferred", "wait entry 1"] : []))
         #expect(after { $0.answered(key, .unreachable) } == (isSending ? ["wait entry 1"] : []))
         #expect(after { $0.answered(key, .signedOut) } == [])
 
@@ -120,7 +126,9 @@ struct PaymentQueueStateMachineTests {
             default: []
             }
         #expect(after { $0.waited(for: .entry(key)) } == again)
-        #expect(after { $0.observerAdded(2, isFirst: false) } == (phase == .finishing ? [] : ["introduce \(phase.rawValue)"]))
+        #expect(
+            after { $0.observerAdded(2, isFirst: false) }
+                == (phase == .finishing ? [] : ["introduce \(phase.rawValue)"]))
     }
 
     @Test(arguments: PaymentQueueEntry.Phase.allCases)

@@ -20,7 +20,8 @@ struct PaymentQueueTests {
         await observer.wait(count: 3)
         #expect(
             observer.history == [
-                "updated purchasing - credits5", "updated purchased \(Self.first) credits5", "removed purchased \(Self.first) credits5",
+                "updated purchasing - credits5", "updated purchased \(Self.first) credits5",
+                "removed purchased \(Self.first) credits5",
             ])
         #expect(queue.transactions.isEmpty)
         #expect(device.store.finished.map(\.description) == [Self.first])
@@ -29,7 +30,8 @@ struct PaymentQueueTests {
         #expect(purchase.request.agreedPrice == FakeStore.price)
         await engine.stop()
         let journal = try SQLitePaymentJournal(
-            folder: device.folder.appendingPathComponent("apps/com.example.monkeys"), name: "sandbox.journal") { _ in }
+            folder: device.folder.appendingPathComponent("apps/com.example.monkeys"), name: "sandbox.journal"
+        ) { _ in }
         #expect(try journal.load().isEmpty)
     }
 
@@ -94,7 +96,9 @@ struct PaymentQueueTests {
         queue.add(observer)
         await observer.wait(count: 2)
         #expect(
-            observer.history == ["updated purchased \(Self.first) credits5", "removed purchased \(Self.first) credits5"])
+            observer.history == [
+                "updated purchased \(Self.first) credits5", "removed purchased \(Self.first) credits5",
+            ])
         #expect(device.store.purchases.count == 1)
     }
 
@@ -248,7 +252,8 @@ struct PaymentQueueTests {
         timers.cancel()
         #expect(
             observer.history == [
-                "updated purchasing - credits5", "updated purchased \(Self.first) credits5", "removed purchased \(Self.first) credits5",
+                "updated purchasing - credits5", "updated purchased \(Self.first) credits5",
+                "removed purchased \(Self.first) credits5",
             ])
         #expect(device.store.purchases.count == 1)
     }
@@ -257,6 +262,7 @@ struct PaymentQueueTests {
         FakeStore.Fault.lostRequest, .lostAnswer, .garbage(502), .garbage(404), .garbage(200),
         .refusal(503, WireError(code: .unavailable, message: "later")),
         .refusal(500, WireError(code: .internalError, message: "broken")),
+        .refusal(502, WireError(code: "proxy", message: "")),
     ])
     func `a passing fault of any route ends in one purchase`(fault: FakeStore.Fault) async throws {
         let routes = ["signIn", "products", "purchases", "transactionReceipt", "appReceipt", "finish", "unfinished"]
@@ -301,7 +307,8 @@ struct PaymentQueueTests {
         await observer.wait { $0.last?.hasPrefix("removed") == true }
         #expect(
             observer.history == [
-                "updated deferred - credits10", "updated purchased \(Self.first) credits10", "removed purchased \(Self.first) credits10",
+                "updated deferred - credits10", "updated purchased \(Self.first) credits10",
+                "removed purchased \(Self.first) credits10",
             ])
     }
 
@@ -341,27 +348,67 @@ struct PaymentQueueTests {
     }
 
     @Test func `a purchase whose account changed at the store is not made under the new one`() async throws {
-        device.store.failNext("purchases", .lostAnswer)
+        device.store.failNext("purchases", .lostRequest)
         let timer = ManualTimer()
         let engine = device.launch(timer: timer)
         let queue = SKPaymentQueue(engine: engine)
-        let observer = ObserverRecorder()
+        let errors = LockedList<SKError>()
+        let observer = ObserverRecorder { _, transaction in
+            if let error = transaction.error as? SKError { errors.append(error) }
+        }
         queue.add(observer)
         queue.add(payment())
-        await observer.wait(count: 1)
-        while device.store.purchases.isEmpty { await Task.yield() }
+        await until { device.store.asked.contains("purchases") }
         device.store.change {
             $0.tokens = [:]
             $0.accounts["monkey@example.com"] = "account-9"
         }
         await timer.fire()
         await observer.wait { $0.last == "updated failed - credits5" }
+        #expect(errors.all.first?.localizedDescription == PaymentFailure.otherAccount.text)
+        #expect(device.store.purchases.isEmpty)
+    }
+
+    @Test func `signing in as somebody else does not pay for an account's purchase`() async throws {
+        let others = LockedList<SignInPrompt>()
+        let sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .buy },
+            signIn: { prompt in
+                others.append(prompt)
+                return others.all.count == 1
+                    ? StoreCredentials(email: "monkey@example.com", password: "bananas")
+                    : StoreCredentials(email: "ape@example.com", password: "figs")
+            })
+        device.store.change {
+            $0.accounts["ape@example.com"] = "account-2"
+            $0.passwords["ape@example.com"] = "figs"
+        }
+        device.store.failNext("purchases", .lostRequest)
+        let timer = ManualTimer()
+        var engine = device.launch(device.configuration(sheet: sheet), timer: timer)
+        var queue = SKPaymentQueue(engine: engine)
+        queue.add(payment())
+        await until { device.store.asked.contains("purchases") }
+        device.store.change { $0.tokens = [:] }
+        await timer.fire()
+        await until { others.all.count >= 2 }
+        await engine.stop()
+        #expect(others.all.map(\.email) == [nil, "monkey@example.com"])
+        #expect(device.store.purchases.isEmpty)
+
+        // The payment was kept, and is made once its own account is back.
+        engine = device.launch(timer: ImmediateTimer())
+        queue = SKPaymentQueue(engine: engine)
+        let observer = GrantBook().observer()
+        queue.add(observer)
+        await observer.wait { $0.last?.hasPrefix("removed purchased") == true }
         #expect(device.store.purchases.values.map(\.account) == ["account-1"])
     }
 
     @Test func `without a configuration every request fails and nothing traps`() async throws {
         let empty = StoreKitConfiguration(
-            store: nil, bundleIdentifier: nil, deviceFolder: device.folder, sheet: AutomaticPaymentSheet(answer: .buy, credentials: nil))
+            store: nil, bundleIdentifier: nil, deviceFolder: device.folder,
+            sheet: AutomaticPaymentSheet(answer: .buy, credentials: nil))
         var configuration = empty
         configuration.callbackQueue = DispatchQueue(label: "callbacks")
         let error = try await failure(of: payment(), configuration)

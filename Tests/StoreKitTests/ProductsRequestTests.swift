@@ -21,7 +21,9 @@ struct ProductsRequestTests {
             tell.yield("received \(products) \(response.invalidProductIdentifiers)")
         }
         func requestDidFinish(_ request: SKRequest) { tell.yield("finished") }
-        func request(_ request: SKRequest, didFailWithError error: any Error) { tell.yield("failed \(error is SKError)") }
+        func request(_ request: SKRequest, didFailWithError error: any Error) {
+            tell.yield("failed \(error is SKError)")
+        }
 
         func next(_ count: Int) async -> [String] {
             var all: [String] = []
@@ -78,7 +80,8 @@ struct ProductsRequestTests {
         let product = SKProduct(
             ProductDescription(
                 productID: "s", kind: .autoRenewableSubscription, displayName: "S", description: "D",
-                price: Money(milliunits: 4_990, currency: "EUR"), priceLocale: "de_DE@currency=EUR", isFamilyShareable: true,
+                price: Money(milliunits: 4_990, currency: "EUR"), priceLocale: "de_DE@currency=EUR",
+                isFamilyShareable: true,
                 subscription: SubscriptionDescription(
                     groupID: "g", groupName: "G", groupLevel: 1, period: SubscriptionPeriod(unit: .month, count: 1),
                     introductoryOffer: offer(nil, .free), promotionalOffers: [offer("o", .payUpFront)])))

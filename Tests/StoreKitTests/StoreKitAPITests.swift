@@ -25,7 +25,9 @@ private final class PhoneStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
             switch transaction.transactionState {
             case .purchased, .restored: queue.finishTransaction(transaction)
             case .failed:
-                if let error = transaction.error as? SKError, error.code != .paymentCancelled { print(error.localizedDescription) }
+                if let error = transaction.error as? SKError, error.code != .paymentCancelled {
+                    print(error.localizedDescription)
+                }
                 queue.finishTransaction(transaction)
             case .purchasing, .deferred: break
             @unknown default: break
@@ -134,7 +136,10 @@ struct StoreKitAPITests {
     }
 
     @Test func `raw values are Apple's`() {
-        #expect([SKPaymentTransactionState.purchasing, .purchased, .failed, .restored, .deferred].map(\.rawValue) == [0, 1, 2, 3, 4])
+        #expect(
+            [SKPaymentTransactionState.purchasing, .purchased, .failed, .restored, .deferred].map(\.rawValue) == [
+                0, 1, 2, 3, 4,
+            ])
         #expect([SKProduct.PeriodUnit.day, .week, .month, .year].map(\.rawValue) == [0, 1, 2, 3])
         #expect([SKProductDiscount.PaymentMode.payAsYouGo, .payUpFront, .freeTrial].map(\.rawValue) == [0, 1, 2])
     }

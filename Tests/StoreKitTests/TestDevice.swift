@@ -22,7 +22,8 @@ final class TestDevice: Sendable {
         sheet: any PaymentSheet = .automatic(StoreCredentials(email: "monkey@example.com", password: "bananas"))
     ) -> StoreKitConfiguration {
         var configuration = StoreKitConfiguration(
-            store: URL(string: "http://127.0.0.1:1"), bundleIdentifier: Self.bundleID, deviceFolder: folder, sheet: sheet)
+            store: URL(string: "http://127.0.0.1:1"), bundleIdentifier: Self.bundleID, deviceFolder: folder,
+            sheet: sheet)
         configuration.callbackQueue = DispatchQueue(label: "callbacks")
         return configuration
     }
@@ -38,7 +39,11 @@ final class TestDevice: Sendable {
 
     static func key(_ number: Int) -> UUID {
         withUnsafeBytes(of: UInt64(number).bigEndian) { bytes in
-            UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]))
+            UUID(
+                uuid: (
+                    0, 0, 0, 0, 0, 0, 0, 0, bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6],
+                    bytes[7]
+                ))
         }
     }
 
@@ -76,26 +81,40 @@ final class ManualTimer: RetryTimer {
     /// The delays asked for so far, in seconds.
     var delays: [Double] { state.withLock { $0.delays } }
 
-    /// Waits until something is to be done later, then does it now.
+    /// Waits until something is to be done later, or the test's time is over, then does it now.
     func fire() async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.bodies.isEmpty { state.waiter = continuation }
-                return !state.bodies.isEmpty
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    let isReady = !state.bodies.isEmpty || Task.isCancelled
+                    if !isReady { state.waiter = continuation }
+                    return isReady
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
         }
         let bodies = state.withLock { state in
             defer { state.bodies = [] }
             return state.bodies
         }
-        bodies.forEach { $0() }
+        for body in bodies { body() }
     }
 }
 
 /// Does at once what is to be done later.
 struct ImmediateTimer: RetryTimer {
     func after(seconds: Double, _ body: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: body) }
+}
+
+/// Looks again and again until it is so, or the test's time is over.
+func until(_ isSo: () -> Bool) async {
+    while !Task.isCancelled, !isSo() { await Task.yield() }
 }
 
 /// A payment of this many packs of five credits.

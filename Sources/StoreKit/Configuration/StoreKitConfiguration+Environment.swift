@@ -46,13 +46,16 @@ extension StoreKitConfiguration {
     }
 
     private static func deviceFolder(_ variables: [String: String]) -> URL {
-        if let path = variables["CORNERSTORE_DEVICE"], !path.isEmpty { return URL(fileURLWithPath: path, isDirectory: true) }
+        if let path = variables["CORNERSTORE_DEVICE"], !path.isEmpty {
+            return URL(fileURLWithPath: path, isDirectory: true)
+        }
         let state: URL
         if let path = variables["XDG_STATE_HOME"], path.hasPrefix("/") {
             state = URL(fileURLWithPath: path, isDirectory: true)
         } else {
             let home = variables["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
-            state = URL(fileURLWithPath: home, isDirectory: true).appendingPathComponent(".local/state", isDirectory: true)
+            state = URL(fileURLWithPath: home, isDirectory: true).appendingPathComponent(
+                ".local/state", isDirectory: true)
         }
         return state.appendingPathComponent("cornerstore/device", isDirectory: true)
     }
@@ -88,13 +91,18 @@ extension StoreKitConfiguration {
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
                 return FileManager.default.fileExists(atPath: url.path) ? [url] : []
             }
-            return names.sorted().filter { $0.hasSuffix(".der") || $0.hasSuffix(".cer") }.map(url.appendingPathComponent)
+            return names.sorted().filter { $0.hasSuffix(".der") || $0.hasSuffix(".cer") }.map(
+                url.appendingPathComponent)
         }
     }
 
     private static func languages(_ variables: [String: String]) -> [String] {
-        let named = ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { variables[$0] }.first { !$0.isEmpty }
-        let languages = (named ?? "en").split(separator: ":").compactMap { $0.split(separator: ".").first.map(String.init) }
+        let named = ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { variables[$0] }.first {
+            !$0.isEmpty
+        }
+        let languages = (named ?? "en").split(separator: ":").compactMap {
+            $0.split(separator: ".").first.map(String.init)
+        }
         return languages.filter { $0 != "C" && $0 != "POSIX" }.prefix(8) + ["en"]
     }
 

@@ -2,8 +2,8 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Which store the device speaks to, and as which app. Read once, at the first use of StoreKit: what ``use(_:)`` was given, else what
-/// ``init(environment:executable:)`` finds.
+/// Which store the device speaks to, and as which app. Read once, at the first use of StoreKit: what ``use(_:)`` was
+/// given, else what ``init(environment:executable:)`` finds.
 public struct StoreKitConfiguration: Sendable {
     /// The store's base URL, `http` or `https`. Nil: every request fails with "Cannot connect to iTunes Store".
     public var store: URL?
@@ -21,11 +21,13 @@ public struct StoreKitConfiguration: Sendable {
     public var languages: [String]
     /// Asks the customer.
     public var sheet: any PaymentSheet
-    /// False when the device is restricted from buying: `canMakePayments()` is false, and payments fail with `paymentNotAllowed`.
+    /// False when the device is restricted from buying: `canMakePayments()` is false, and payments fail with
+    /// `paymentNotAllowed`.
     public var allowsPayments: Bool
     /// Where observers and delegates are called.
     public var callbackQueue: DispatchQueue
-    /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt refused.
+    /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt
+    /// refused.
     public var diagnostics: @Sendable (String) -> Void
 
     /// A configuration with nothing but these; the rest can be set after.
@@ -50,7 +52,8 @@ public struct StoreKitConfiguration: Sendable {
         try chosen.withLock { state in
             guard case .open = state else {
                 throw StoreKitConfigurationError(
-                    code: .alreadyInUse, detail: "StoreKit was configured or used before; set its configuration first, and once")
+                    code: .alreadyInUse,
+                    detail: "StoreKit was configured or used before; set its configuration first, and once")
             }
             state = .set(configuration)
         }
@@ -72,7 +75,8 @@ public struct StoreKitConfiguration: Sendable {
             return nil
         }
         return set
-            ?? StoreKitConfiguration(environment: ProcessInfo.processInfo.environment, executable: Bundle.main.executableURL)
+            ?? StoreKitConfiguration(
+                environment: ProcessInfo.processInfo.environment, executable: Bundle.main.executableURL)
     }
 }
 

@@ -32,7 +32,8 @@ final class AccountTokens: Sendable {
 
     func signedIn(_ account: AccountID) -> SignedIn? { contents.withLock { $0.accounts[account.rawValue] } }
 
-    /// Remembers a token; it becomes the current account's unless another account was only asked to complete its own payment.
+    /// Remembers a token; it becomes the current account's unless another account was only asked to complete its own
+    /// payment.
     func keep(_ signedIn: SignedIn, asCurrent: Bool) throws {
         try change { contents in
             contents.accounts[signedIn.account.accountID.rawValue] = signedIn

@@ -14,12 +14,13 @@ enum BoundedFile {
         return bytes
     }
 
-    /// Writes a temporary file beside `url`, syncs it, renames it over `url` and syncs the folder: a reader and a crash see the old file or the
-    /// new one.
+    /// Writes a temporary file beside `url`, syncs it, renames it over `url` and syncs the folder: a reader and a
+    /// crash see the old file or the new one.
     ///
     /// - Throws: ``DeviceError`` with the failing path and the system's reason.
     static func write(_ bytes: Data, to url: URL, mode: mode_t = 0o600) throws {
-        let temporary = url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(UUID().uuidString)")
+        let temporary = url.deletingLastPathComponent().appendingPathComponent(
+            ".\(url.lastPathComponent).\(UUID().uuidString)")
         let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else { throw DeviceError.system("cannot create", temporary) }
         do {
@@ -30,7 +31,8 @@ enum BoundedFile {
         } catch {
             unlink(temporary.path)
             throw error as? DeviceError
-                ?? DeviceError(code: .folderUnusable, detail: "cannot write \(temporary.path): \(error.localizedDescription)")
+                ?? DeviceError(
+                    code: .folderUnusable, detail: "cannot write \(temporary.path): \(error.localizedDescription)")
         }
         syncFolder(url.deletingLastPathComponent())
     }

@@ -17,12 +17,14 @@ struct DeviceFolder: Sendable {
         vendorIdentifier = try Self.identifier(in: url.appendingPathComponent("vendor-id"))
     }
 
-    /// The file of the accounts at one store. Another address is another file: a token is never shown to a store that did not give it.
+    /// The file of the accounts at one store. Another address is another file: a token is never shown to a store that
+    /// did not give it.
     func accountFile(of store: URL) throws -> URL {
         let folder = url.appendingPathComponent("accounts", isDirectory: true)
         try Self.makeFolder(folder)
         let port = store.port ?? (store.scheme == "https" ? 443 : 80)
-        return folder.appendingPathComponent(Self.fileName("\(store.scheme ?? "")_\(store.host ?? "")_\(port)") + ".json")
+        return folder.appendingPathComponent(
+            Self.fileName("\(store.scheme ?? "")_\(store.host ?? "")_\(port)") + ".json")
     }
 
     /// The folder of one app, made when it is not there.
@@ -40,7 +42,8 @@ struct DeviceFolder: Sendable {
             .appendingPathComponent(environment == .sandbox ? "sandboxReceipt" : "receipt")
     }
 
-    /// A name that stays inside its folder whatever the text: other characters than letters, digits, `-`, `_` and inner dots are encoded.
+    /// A name that stays inside its folder whatever the text: other characters than letters, digits, `-`, `_` and
+    /// inner dots are encoded.
     static func fileName(_ text: String) -> String {
         let name = text.utf8.prefix(200).enumerated().map { index, byte in
             switch byte {
@@ -72,7 +75,8 @@ struct DeviceFolder: Sendable {
         if errno == EEXIST, let known = read(file) { return known }
         throw DeviceError(
             code: .folderUnusable,
-            detail: "\(file.path) does not hold a UUID; restore it from a backup, or remove it to make this a new device")
+            detail:
+                "\(file.path) does not hold a UUID; restore it from a backup, or remove it to make this a new device")
     }
 
     private static func read(_ file: URL) -> UUID? {

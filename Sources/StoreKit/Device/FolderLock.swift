@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Keeps other processes out of an app's folder for as long as it is held. The system frees it when the process ends, however it ends.
+/// Keeps other processes out of an app's folder for as long as it is held. The system frees it when the process ends,
+/// however it ends.
 final class FolderLock: Sendable {
     private let descriptor: Mutex<Int32>
 
@@ -14,7 +15,8 @@ final class FolderLock: Sendable {
             let error =
                 errno == EWOULDBLOCK
                 ? DeviceError(
-                    code: .inUse, detail: "another process of this app holds \(folder.path); end it, or use another device folder")
+                    code: .inUse,
+                    detail: "another process of this app holds \(folder.path); end it, or use another device folder")
                 : DeviceError.system("cannot lock", file)
             close(descriptor)
             throw error

@@ -2,20 +2,52 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// Judges an app receipt that the store sent, before it is written. THE ONE PLACE where `StoreReceipts`' verifier is plugged in.
+/// Judges an app receipt that the store sent, before it is written: signed under the trusted roots, for this app, this
+/// version and this device, by the store of the configured environment.
 struct ReceiptCheck: Sendable {
-    /// DER bytes of the trusted roots; empty means that receipts are not checked.
-    var roots: [Data]
-    var bundleID: BundleID
-    var bundleVersion: String
-    var vendorIdentifier: UUID
-    var environment: StoreEnvironment
+    /// Nil when no roots are configured: then receipts are not checked.
+    private let verifier: ReceiptVerifier?
+    private let expectation: ReceiptExpectation
+    private let environment: StoreEnvironment
+
+    /// `roots` are DER files.
+    ///
+    /// - Throws: ``DeviceError`` with the file that is no certificate.
+    init(
+        roots: [URL], bundleID: BundleID, bundleVersion: String, vendorIdentifier: UUID, environment: StoreEnvironment
+    ) throws {
+        verifier = try Self.verifier(roots)
+        expectation = ReceiptExpectation(
+            bundleID: bundleID.rawValue, applicationVersion: bundleVersion,
+            deviceIdentifier: withUnsafeBytes(of: vendorIdentifier.uuid) { Array($0) })
+        self.environment = environment
+    }
+
+    private static func verifier(_ roots: [URL]) throws -> ReceiptVerifier? {
+        guard !roots.isEmpty else { return nil }
+        let certificates = try roots.map { file in
+            guard let bytes = BoundedFile.read(file, limit: 1 << 16) else {
+                throw DeviceError(code: .folderUnusable, detail: "cannot read the root certificate \(file.path)")
+            }
+            return [UInt8](bytes)
+        }
+        do { return try ReceiptVerifier(roots: certificates) } catch {
+            let files = roots.map(\.path).joined(separator: ", ")
+            throw DeviceError(
+                code: .folderUnusable, detail: "not a certificate in DER among \(files): \(error.detail)")
+        }
+    }
 
     /// Nil when the receipt may be written, else why not.
-    func refusal(of receipt: Data) -> String? {
+    func refusal(of receipt: Data) async -> String? {
         guard !receipt.isEmpty else { return "the store sent an empty receipt" }
-        guard !roots.isEmpty else { return nil }
-        // PLUG: ReceiptVerifier with `roots`, this bundle id, bundle version and device hash. Until it is there, every receipt is taken.
-        return nil
+        guard let verifier else { return nil }
+        switch await verifier.verify([UInt8](receipt), expecting: expectation) {
+        case .rejected(let rejection):
+            return "\(rejection.code.rawValue): \(rejection.detail)"
+        case .verified(let verified):
+            let made = verified.receipt.environment
+            return made == environment ? nil : "it is of another environment than \(environment.name)"
+        }
     }
 }

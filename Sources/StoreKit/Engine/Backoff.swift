@@ -1,7 +1,7 @@
 import Foundation
 
-/// How long to wait before trying again: doubling from one second to a minute, each spread over its upper half so that devices that lost the
-/// store together do not come back together.
+/// How long to wait before trying again: doubling from one second to a minute, each spread over its upper half so
+/// that devices that lost the store together do not come back together.
 struct Backoff: Sendable {
     /// A number from 0 up to 1.
     let jitter: @Sendable () -> Double

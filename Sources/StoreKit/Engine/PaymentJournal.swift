@@ -26,8 +26,8 @@ final class SQLitePaymentJournal: PaymentJournal {
     private let database: DatabaseQueue
     private let lock: FolderLock
 
-    /// Opens the journal in `folder` and locks it against other processes. A file that is not a database is set aside, and a new one begun: what
-    /// was paid comes back with the store's list of unfinished transactions.
+    /// Opens the journal in `folder` and locks it against other processes. A file that is not a database is set
+    /// aside, and a new one begun: what was paid comes back with the store's list of unfinished transactions.
     ///
     /// - Throws: ``DeviceError``.
     init(folder: URL, name: String, diagnostics: (String) -> Void) throws {
@@ -46,7 +46,8 @@ final class SQLitePaymentJournal: PaymentJournal {
     }
 
     private static func unusable(_ file: URL, _ error: any Error) -> DeviceError {
-        error as? DeviceError ?? DeviceError(code: .journalUnusable, detail: "cannot open the journal \(file.path): \(error)")
+        error as? DeviceError
+            ?? DeviceError(code: .journalUnusable, detail: "cannot open the journal \(file.path): \(error)")
     }
 
     private static let version = 1
@@ -61,7 +62,8 @@ final class SQLitePaymentJournal: PaymentJournal {
             guard found <= version else {
                 throw DeviceError(
                     code: .journalUnusable,
-                    detail: "\(file.path) is of version \(found), newer than this program's \(version); update the program")
+                    detail:
+                        "\(file.path) is of version \(found), newer than this program's \(version); update the program")
             }
             guard found < version else { return }
             try db.execute(

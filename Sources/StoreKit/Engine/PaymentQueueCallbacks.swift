@@ -2,8 +2,8 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The queue's objects and observers. What it is told, it tells the app on the callback queue, in the same order; an object changes its state
-/// there, right before its observers hear of it.
+/// The queue's objects and observers. What it is told, it tells the app on the callback queue, in the same order; an
+/// object changes its state there, right before its observers hear of it.
 final class PaymentQueueCallbacks: Sendable {
     // @unchecked: `observer` and `queue` are only used under `state`'s lock and on the callback queue.
     private struct Registration: @unchecked Sendable {
@@ -67,7 +67,9 @@ final class PaymentQueueCallbacks: Sendable {
 
     func removed(_ key: UUID) {
         callbackQueue.async {
-            guard let transaction = self.state.withLock({ $0.objects.removeValue(forKey: key)?.transaction }) else { return }
+            guard let transaction = self.state.withLock({ $0.objects.removeValue(forKey: key)?.transaction }) else {
+                return
+            }
             self.each { $0.paymentQueue($1, removedTransactions: [transaction]) }
         }
     }

@@ -2,9 +2,11 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Runs the payment queue: feeds ``PaymentQueueStateMachine`` with what happens, one event at a time, and performs the actions it returns.
+/// Runs the payment queue: feeds ``PaymentQueueStateMachine`` with what happens, one event at a time, and performs
+/// the actions it returns.
 ///
-/// Events and the journal are on `work`; calls to the app on `callbackQueue`; requests and the sheet in tasks that come back with events.
+/// Events and the journal are on `work`; calls to the app on `callbackQueue`; requests and the sheet in tasks that
+/// come back with events.
 final class PaymentQueueEngine: Sendable {
     /// What the engine works with.
     struct Parts: Sendable {
@@ -175,7 +177,8 @@ enum Listing: Sendable {
 protocol PaymentStore: Sendable {
     func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation
     func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer
-    /// Fetches the receipts of these and writes the app receipt; the transactions' own receipts by key, or nil for "not now".
+    /// Fetches the receipts of these and writes the app receipt; the transactions' own receipts by key, or nil for
+    /// "not now".
     func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]?
     /// Whether the store knows now that the app is done.
     func finish(_ entry: PaymentQueueEntry) async -> Bool

@@ -23,7 +23,8 @@ struct PaymentQueueEntry: Codable, Sendable, Equatable {
         case finishing
     }
 
-    /// The payment's idempotency key, made once, before anything else. For a transaction that no payment of this device made, a name of its own.
+    /// The payment's idempotency key, made once, before anything else. For a transaction that no payment of this
+    /// device made, a name of its own.
     let key: UUID
     /// Its place in the queue.
     var position: Int64
@@ -50,5 +51,7 @@ struct PaymentFailure: Codable, Sendable, Equatable {
         self.text = text
     }
 
-    var error: SKError { SKError(SKError.Code(rawValue: code) ?? .unknown, userInfo: [NSLocalizedDescriptionKey: text]) }
+    var error: SKError {
+        SKError(SKError.Code(rawValue: code) ?? .unknown, userInfo: [NSLocalizedDescriptionKey: text])
+    }
 }

@@ -3,57 +3,11 @@ import StoreWire
 
 /// The payment queue as a pure value: methods take what happened and return what to do, in that order.
 ///
-/// A phase that must be durable before it is acted on is saved as a *gate*: when a gate's save fails, the actions after it are dropped
-/// and ``saveFailed(_:)`` is told. What a gate protects stands last in its list.
+/// A phase that must be durable before it is acted on is saved as a *gate*: when a gate's save fails, the actions
+/// after it are dropped and ``saveFailed(_:)`` is told. What a gate protects stands last in its list.
 struct PaymentQueueStateMachine: Sendable {
-    enum Action: Sendable, Equatable {
-        /// Write these to the journal, in one transaction.
-        case save([PaymentQueueEntry], isGate: Bool)
-        /// Take it out of the journal.
-        case forget(UUID)
-        /// Tell the observers of these, as they are here.
-        case update([PaymentQueueEntry])
-        /// Tell one new observer of these.
-        case introduce(observer: Int, [PaymentQueueEntry])
-        /// Tell the observers that it is gone.
-        case remove(UUID)
-        /// Show the sheet.
-        case confirm(PaymentQueueEntry)
-        /// Ask the store to buy, or how a deferred purchase stands.
-        case send(PaymentQueueEntry)
-        /// Fetch the receipts of these, which are of one account, and write the app receipt.
-        case collect([PaymentQueueEntry])
-        /// Tell the store that the app is done.
-        case finish(PaymentQueueEntry)
-        /// Ask the store for a page of unfinished transactions.
-        case list(after: TransactionID?)
-        /// Come back with ``waited(for:)`` after the `attempt`th delay.
-        case wait(for: Retry, attempt: Int)
-    }
-
-    /// What is tried again.
-    enum Retry: Sendable, Hashable {
-        case entry(UUID)
-        case collection
-        case listing
-    }
-
-    /// How the sheet ended.
-    enum Confirmation: Sendable, Equatable {
-        case agreed(account: AccountID, price: Money)
-        case refused(PaymentFailure)
-        /// The store could not be reached to show a price.
-        case unreachable
-    }
-
-    /// How asking the store ended.
-    enum Answer: Sendable, Equatable {
-        case response(PurchaseResponse)
-        case refused(PaymentFailure)
-        case unreachable
-        /// The account that agreed is not signed in, and the customer would not: ask again at the next launch.
-        case signedOut
-    }
+    /// The store's list is not followed further than this; the rest comes at the next launch.
+    static let largestQueue = 100_000
 
     /// The entries by key.
     private(set) var entries: [UUID: PaymentQueueEntry] = [:]
@@ -72,7 +26,8 @@ struct PaymentQueueStateMachine: Sendable {
     /// What was finished while the store's list was under way: it may still stand in that list.
     private var finishedWhileListing: Set<TransactionID> = []
 
-    /// Takes up what the journal holds. Only phases before the customer agreed go back: a sheet that was up is shown again.
+    /// Takes up what the journal holds. Only phases before the customer agreed go back: a sheet that was up is shown
+    /// again.
     init(journal: [PaymentQueueEntry] = []) {
         for var entry in journal {
             if entry.phase == .confirming { entry.phase = .queued }
@@ -175,7 +130,8 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
-    /// The receipts of the batch arrived and the app receipt is written; a transaction without a receipt of its own has nil.
+    /// The receipts of the batch arrived and the app receipt is written; a transaction without a receipt of its own
+    /// has nil.
     mutating func collected(_ receipts: [UUID: Data]) -> [Action] {
         let batch = collecting
         collecting = []
@@ -207,7 +163,7 @@ struct PaymentQueueStateMachine: Sendable {
             guard known.insert(transaction.transactionID).inserted else { continue }
             take(transaction, account: account, fresh: fresh)
         }
-        if let next = page.next, next > lastListed ?? TransactionID(rawValue: 0) {
+        if let next = page.next, next > lastListed ?? TransactionID(rawValue: 0), entries.count < Self.largestQueue {
             lastListed = next
             return [.list(after: next)] + nextCollection() + nextConfirmation()
         }
@@ -355,7 +311,8 @@ struct PaymentQueueStateMachine: Sendable {
         return [.save([entry], isGate: false), .update([entry])]
     }
 
-    /// The journal says `sending` still, which repeats the question and gets the same answer: nothing need be saved here.
+    /// The journal says `sending` still, which repeats the question and gets the same answer: nothing need be saved
+    /// here.
     private mutating func paid(_ entry: PaymentQueueEntry, _ transaction: TransactionDescription) -> [Action] {
         var entry = entry
         entry.phase = .collecting
@@ -365,7 +322,8 @@ struct PaymentQueueStateMachine: Sendable {
         return []
     }
 
-    /// Merges a transaction of the store's list: by the payment's key when that payment still waits for it, else as a new entry.
+    /// Merges a transaction of the store's list: by the payment's key when that payment still waits for it, else as a
+    /// new entry.
     private mutating func take(_ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID) {
         if let key = transaction.idempotencyKey, var entry = entries[key], entry.transaction == nil {
             if confirming == key { confirming = nil }

@@ -20,7 +20,8 @@ struct RemotePaymentStore: PaymentStore {
     func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer {
         guard let account = entry.account else { return .refused(.otherAccount) }
         let request = PurchaseRequest(
-            idempotencyKey: entry.key, bundleID: session.bundleID, productID: ProductID(entry.payment.productIdentifier),
+            idempotencyKey: entry.key, bundleID: session.bundleID,
+            productID: ProductID(entry.payment.productIdentifier),
             quantity: entry.payment.quantity, applicationUsername: entry.payment.applicationUsername,
             simulatesAskToBuy: entry.payment.simulatesAskToBuyInSandbox, agreedPrice: entry.agreedPrice)
         do {
@@ -45,11 +46,13 @@ struct RemotePaymentStore: PaymentStore {
         do {
             return try await session.asAccount(account, mayAsk: true) { token throws(StoreFailure) in
                 let receipts = try await transactionReceipts(entries, request, token: token)
-                try write(await session.client.appReceipt(request, token: token))
+                try await write(session.client.appReceipt(request, token: token))
                 return receipts
             }
         } catch {
-            if case .refused(let refusal) = error { diagnostics("no receipt: \(refusal.code) \(refusal.message.prefix(500))") }
+            if case .refused(let refusal) = error {
+                diagnostics("no receipt: \(refusal.code) \(refusal.message.prefix(500))")
+            }
             return nil
         }
     }
@@ -57,7 +60,8 @@ struct RemotePaymentStore: PaymentStore {
     /// Requests that may be under way at once.
     private static let width = 8
 
-    /// Each transaction's own receipt. One that the store will not give is left out: the app receipt has the purchase as well.
+    /// Each transaction's own receipt. One that the store will not give is left out: the app receipt has the purchase
+    /// as well.
     private func transactionReceipts(
         _ entries: [PaymentQueueEntry], _ request: TransactionReceiptRequest, token: String
     ) async throws(StoreFailure) -> [UUID: Data] {
@@ -71,7 +75,9 @@ struct RemotePaymentStore: PaymentStore {
                     running += 1
                     group.addTask {
                         do throws(StoreFailure) {
-                            return (key, .success(try await client.transactionReceipt(transaction, request, token: token)))
+                            return (
+                                key, .success(try await client.transactionReceipt(transaction, request, token: token))
+                            )
                         } catch {
                             return (key, .failure(error))
                         }
@@ -93,8 +99,8 @@ struct RemotePaymentStore: PaymentStore {
         return receipts
     }
 
-    private func write(_ receipt: Data) throws(StoreFailure) {
-        if let reason = check.refusal(of: receipt) {
+    private func write(_ receipt: Data) async throws(StoreFailure) {
+        if let reason = await check.refusal(of: receipt) {
             diagnostics("the store's receipt is not taken: \(reason)")
             throw .unreachable
         }

@@ -1,7 +1,8 @@
 import Foundation
 import StoreWire
 
-/// The one map from what goes wrong to `SKError`. Texts are Apple's where Apple has one; the store's own words otherwise.
+/// The one map from what goes wrong to `SKError`. Texts are Apple's where Apple has one; the store's own words
+/// otherwise.
 extension PaymentFailure {
     /// The catch-all of Apple's StoreKit, seen whenever the store cannot be reached.
     static let unreachable = PaymentFailure(.unknown, "Cannot connect to iTunes Store")
@@ -12,7 +13,8 @@ extension PaymentFailure {
     static let journal = PaymentFailure(.unknown, "The purchase could not be saved on this device, and was not made.")
     static let requestData = PaymentFailure(.unauthorizedRequestData, "The app may not use requestData.")
     static let wrongPassword = PaymentFailure(.unknown, "The password is not right.")
-    static let otherAccount = PaymentFailure(.unknown, "The account that began this purchase is no longer known to the store.")
+    static let otherAccount = PaymentFailure(
+        .unknown, "The account that began this purchase is no longer known to the store.")
 
     /// What the store refused for good; nil when it gave no reason.
     init(refusal: WireError?) {
@@ -21,7 +23,8 @@ extension PaymentFailure {
             return
         }
         // It goes to a screen: bounded, whatever the store says.
-        let text = refusal.message.isEmpty ? "The purchase could not be completed." : String(refusal.message.prefix(500))
+        let text =
+            refusal.message.isEmpty ? "The purchase could not be completed." : String(refusal.message.prefix(500))
         switch refusal.code {
         case .paymentNotAllowed: self.init(.paymentNotAllowed, text)
         case .productNotAvailable, .unknownApp: self.init(.storeProductNotAvailable, text)
@@ -42,12 +45,15 @@ extension PaymentFailure {
         if payment.requestData != nil {
             self = .requestData
         } else if payment.quantity > StoreLimits.quantity || payment.quantity < 1 {
-            self.init(.paymentInvalid, "The quantity is \(payment.quantity); the store sells 1 to \(StoreLimits.quantity) at once.")
+            self.init(
+                .paymentInvalid,
+                "The quantity is \(payment.quantity); the store sells 1 to \(StoreLimits.quantity) at once.")
         } else if payment.productIdentifier.utf8.count > StoreLimits.identifier {
             self = .notAvailable
         } else if (payment.applicationUsername ?? "").utf8.count > StoreLimits.applicationUsername {
             self.init(
-                .paymentInvalid, "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
+                .paymentInvalid,
+                "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
         } else {
             return nil
         }

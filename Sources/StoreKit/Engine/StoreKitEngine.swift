@@ -5,7 +5,8 @@ import StoreWire
 final class StoreKitEngine: Sendable {
     /// The process's own, made at first use.
     static let shared = StoreKitEngine(
-        configuration: .settle(), transport: nil, timer: DispatchRetryTimer(), backoff: Backoff(jitter: { .random(in: 0..<1) }),
+        configuration: .settle(), transport: nil, timer: DispatchRetryTimer(),
+        backoff: Backoff(jitter: { .random(in: 0..<1) }),
         newKey: { UUID() })
 
     let payments: PaymentQueueEngine
@@ -15,7 +16,8 @@ final class StoreKitEngine: Sendable {
     private let session: StoreSession?
     private let allowsPayments: Bool
 
-    /// Puts it together. What is missing or cannot be opened never throws: the queue then refuses every payment and says why.
+    /// Puts it together. What is missing or cannot be opened never throws: the queue then refuses every payment and
+    /// says why.
     init(
         configuration: StoreKitConfiguration, transport: (any StoreTransport)?, timer: any RetryTimer, backoff: Backoff,
         newKey: @escaping @Sendable () -> UUID,
@@ -29,7 +31,8 @@ final class StoreKitEngine: Sendable {
         }
         func queue(_ journal: any PaymentJournal, _ store: any PaymentStore) -> PaymentQueueEngine.Parts {
             PaymentQueueEngine.Parts(
-                journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer, backoff: backoff,
+                journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
+                backoff: backoff,
                 newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform)
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
@@ -70,7 +73,8 @@ final class StoreKitEngine: Sendable {
 
     private static func place(_ configuration: StoreKitConfiguration, _ transport: (any StoreTransport)?) -> Place? {
         guard let store = configuration.store, let bundleID = configuration.bundleIdentifier, !bundleID.isEmpty else {
-            configuration.diagnostics("no store or no bundle id is configured; set CORNERSTORE_STORE and CORNERSTORE_BUNDLE_ID")
+            configuration.diagnostics(
+                "no store or no bundle id is configured; set CORNERSTORE_STORE and CORNERSTORE_BUNDLE_ID")
             return nil
         }
         guard let transport = transport ?? HTTPTransport(store: store) else {
@@ -84,27 +88,25 @@ final class StoreKitEngine: Sendable {
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder
     ) throws -> StoreSession {
         StoreSession(
-            client: StoreClient(transport: place.transport), tokens: AccountTokens(file: try folder.accountFile(of: place.store)),
-            deviceID: folder.deviceID, bundleID: place.bundleID, languages: configuration.languages, sheet: configuration.sheet)
+            client: StoreClient(transport: place.transport),
+            tokens: AccountTokens(file: try folder.accountFile(of: place.store)),
+            deviceID: folder.deviceID, bundleID: place.bundleID, languages: configuration.languages,
+            sheet: configuration.sheet)
     }
 
     private static func journalAndStore(
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession
     ) throws -> (any PaymentJournal, any PaymentStore) {
         let bundleFolder = try folder.bundleFolder(of: place.bundleID)
-        let roots = try configuration.roots.map { file in
-            guard let bytes = BoundedFile.read(file, limit: 1 << 16) else {
-                throw DeviceError(code: .folderUnusable, detail: "cannot read the root certificate \(file.path)")
-            }
-            return bytes
-        }
+        let check = try ReceiptCheck(
+            roots: configuration.roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,
+            vendorIdentifier: folder.vendorIdentifier, environment: configuration.environment)
         let journal = try SQLitePaymentJournal(
-            folder: bundleFolder, name: "\(configuration.environment.name).journal", diagnostics: configuration.diagnostics)
+            folder: bundleFolder, name: "\(configuration.environment.name).journal",
+            diagnostics: configuration.diagnostics)
         let store = RemotePaymentStore(
             session: session,
-            check: ReceiptCheck(
-                roots: roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,
-                vendorIdentifier: folder.vendorIdentifier, environment: configuration.environment),
+            check: check,
             receiptURL: DeviceFolder.receiptURL(
                 device: configuration.deviceFolder, bundleID: place.bundleID, environment: configuration.environment),
             bundleVersion: configuration.bundleVersion, vendorIdentifier: folder.vendorIdentifier,
@@ -128,7 +130,8 @@ final class StoreKitEngine: Sendable {
     /// Asks for products, in portions that the store takes.
     func products(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error) }
-        let known = identifiers.filter { !$0.isEmpty && $0.utf8.count <= StoreLimits.identifier }.sorted().map(ProductID.init(rawValue:))
+        let known = identifiers.filter { !$0.isEmpty && $0.utf8.count <= StoreLimits.identifier }.sorted().map(
+            ProductID.init(rawValue:))
         var whole = ProductsResponse(
             products: [],
             invalidProductIDs: identifiers.subtracting(known.map(\.rawValue)).sorted().map(ProductID.init(rawValue:)),

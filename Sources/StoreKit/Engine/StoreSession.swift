@@ -16,7 +16,8 @@ final class StoreSession: Sendable {
     private let declined = Mutex<Set<AccountID>>([])
 
     init(
-        client: StoreClient, tokens: AccountTokens, deviceID: UUID, bundleID: BundleID, languages: [String], sheet: any PaymentSheet
+        client: StoreClient, tokens: AccountTokens, deviceID: UUID, bundleID: BundleID, languages: [String],
+        sheet: any PaymentSheet
     ) {
         self.client = client
         self.tokens = tokens
@@ -67,7 +68,8 @@ final class StoreSession: Sendable {
         return .refused(.wrongPassword)
     }
 
-    /// The store's words on some products, in the current account's storefront. A token that is no longer good is forgotten.
+    /// The store's words on some products, in the current account's storefront. A token that is no longer good is
+    /// forgotten.
     func products(_ identifiers: [ProductID]) async throws(StoreFailure) -> ProductsResponse {
         let request = ProductsRequest(bundleID: bundleID, productIDs: identifiers, languages: languages)
         let response: ProductsResponse

@@ -77,8 +77,8 @@ struct StoreClient: Sendable {
 }
 
 extension StoreFailure {
-    /// Reads a refusal. Only a status of 4xx with the store's own words is one for good: anything else may come from something between us
-    /// and the store, and giving a payment up for it could lose money.
+    /// Reads a refusal. Only a status of 4xx with the store's own words is one for good: anything else may come from
+    /// something between us and the store, and giving a payment up for it could lose money.
     init(status: Int, body: Data) {
         guard (400..<500).contains(status), status != 408, status != 429, body.count <= 1 << 16,
             let error = try? JSONDecoder().decode(WireError.self, from: body)

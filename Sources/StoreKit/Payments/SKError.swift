@@ -1,16 +1,19 @@
 import Foundation
 
 /// The domain of StoreKit's errors (Apple, "SKErrorDomain").
+// Apple's name.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let SKErrorDomain = "SKErrorDomain"
 
 /// An error of StoreKit with Apple's codes.
 ///
-/// It bridges to `NSError` with domain, code and user info. On Linux an `NSError` does not cast back (`as? SKError` is nil), which is why this
-/// module hands out `SKError` values themselves.
+/// It bridges to `NSError` with domain, code and user info. On Linux an `NSError` does not cast back (`as? SKError`
+/// is nil), which is why this module hands out `SKError` values themselves.
 public struct SKError: _BridgedStoredNSError {
     public let _nsError: NSError
 
-    /// Wraps an `NSError` of ``SKErrorDomain``; another domain is a programmer's error, as with every bridged error type.
+    /// Wraps an `NSError` of ``SKErrorDomain``; another domain is a programmer's error, as with every bridged error
+    /// type.
     public init(_nsError error: NSError) {
         precondition(error.domain == SKErrorDomain, "SKError wraps errors of SKErrorDomain only")
         _nsError = error

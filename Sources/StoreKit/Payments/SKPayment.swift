@@ -97,6 +97,7 @@ extension PaymentValues {
     init(of payment: SKPayment) {
         self.init(
             productIdentifier: payment.productIdentifier, requestData: payment.requestData, quantity: payment.quantity,
-            applicationUsername: payment.applicationUsername, simulatesAskToBuyInSandbox: payment.simulatesAskToBuyInSandbox)
+            applicationUsername: payment.applicationUsername,
+            simulatesAskToBuyInSandbox: payment.simulatesAskToBuyInSandbox)
     }
 }

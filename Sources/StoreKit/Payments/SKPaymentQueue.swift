@@ -3,8 +3,8 @@ import StoreWire
 
 /// The queue of payments between the app and the store.
 ///
-/// What is added is written to the device's journal before the store hears of it, and stays until the app has finished it: after a crash at any
-/// point, unfinished transactions come again when an observer is added.
+/// What is added is written to the device's journal before the store hears of it, and stays until the app has
+/// finished it: after a crash at any point, unfinished transactions come again when an observer is added.
 // @unchecked: the engine is Sendable, and nothing else is held.
 open class SKPaymentQueue: NSObject, @unchecked Sendable {
     private static let shared = SKPaymentQueue()
@@ -30,7 +30,8 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     /// Whether this device and its account may buy at all; says nothing of the network.
     open class func canMakePayments() -> Bool { StoreKitEngine.shared.canMakePayments }
 
-    /// Adds an observer, which is not retained. It is told of everything unfinished; the first also makes the queue speak to the store.
+    /// Adds an observer, which is not retained. It is told of everything unfinished; the first also makes the queue
+    /// speak to the store.
     open func add(_ observer: any SKPaymentTransactionObserver) { engine.payments.add(observer, queue: self) }
 
     /// Removes an observer; it is told nothing more.
@@ -39,18 +40,20 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     /// The observers now registered.
     open var transactionObservers: [any SKPaymentTransactionObserver] { engine.payments.observers }
 
-    /// Adds a copy of `payment`. As at Apple's, an empty product identifier or a quantity below 1 is a programmer's error and traps; all else
-    /// that is wrong with it comes back as a failed transaction.
+    /// Adds a copy of `payment`. As at Apple's, an empty product identifier or a quantity below 1 is a programmer's
+    /// error and traps; all else that is wrong with it comes back as a failed transaction.
     open func add(_ payment: SKPayment) {
         let values = PaymentValues(of: payment)
         precondition(!values.productIdentifier.isEmpty, "SKPaymentQueue.add: the payment names no product")
-        precondition(values.quantity > 0, "SKPaymentQueue.add: the payment's quantity is \(values.quantity); it must be 1 or more")
+        precondition(
+            values.quantity > 0,
+            "SKPaymentQueue.add: the payment's quantity is \(values.quantity); it must be 1 or more")
         engine.payments.add(values)
     }
 
-    /// Says that the app is done with a transaction: what was bought is delivered and saved. The store is told, again after a relaunch if need
-    /// be, and then `removedTransactions` says so. Finishing one that is still purchasing is a programmer's error and traps, as at
-    /// Apple's; one that is deferred or not in the queue is left as it is.
+    /// Says that the app is done with a transaction: what was bought is delivered and saved. The store is told, again
+    /// after a relaunch if need be, and then `removedTransactions` says so. Finishing one that is still purchasing is
+    /// a programmer's error and traps, as at Apple's; one that is deferred or not in the queue is left as it is.
     open func finishTransaction(_ transaction: SKPaymentTransaction) {
         precondition(
             transaction.transactionState != .purchasing,

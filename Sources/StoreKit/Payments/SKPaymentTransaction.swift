@@ -16,8 +16,8 @@ public enum SKPaymentTransactionState: Int, Sendable {
     case deferred = 4
 }
 
-/// A payment in the queue. The same object stays in the queue while its state changes; it changes on the callback queue, right before the
-/// observers are told.
+/// A payment in the queue. The same object stays in the queue while its state changes; it changes on the callback
+/// queue, right before the observers are told.
 // @unchecked: `record` is a Mutex, and all else is constant.
 open class SKPaymentTransaction: NSObject, @unchecked Sendable {
     struct Record: Sendable {
@@ -62,7 +62,8 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
     open var transactionDate: Date? { record.withLock { $0.transactionDate } }
     /// The store's id, the same at every delivery: grant each id once. Only for purchased and restored ones.
     open var transactionIdentifier: String? { record.withLock { $0.transactionIdentifier } }
-    /// The iOS 6 receipt of this transaction alone (a property list); only for purchased ones. Apple deprecated it for the app receipt.
+    /// The iOS 6 receipt of this transaction alone (a property list); only for purchased ones. Apple deprecated it
+    /// for the app receipt.
     open var transactionReceipt: Data? { record.withLock { $0.transactionReceipt } }
     /// Where it stands.
     open var transactionState: SKPaymentTransactionState { record.withLock { $0.state } }

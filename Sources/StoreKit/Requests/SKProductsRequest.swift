@@ -50,7 +50,8 @@ open class SKProductsRequest: SKRequest {
         guard isCurrent else { return }
         switch answer {
         case .success(let response):
-            (delegate as? any SKProductsRequestDelegate)?.productsRequest(self, didReceive: SKProductsResponse(response))
+            (delegate as? any SKProductsRequestDelegate)?.productsRequest(
+                self, didReceive: SKProductsResponse(response))
             delegate?.requestDidFinish(self)
         case .failure(let error):
             delegate?.request(self, didFailWithError: error)

@@ -13,7 +13,9 @@ public struct AutomaticPaymentSheet: PaymentSheet {
 
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer { answer }
 
-    public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? { prompt.passwordWasWrong ? nil : credentials }
+    public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
+        prompt.passwordWasWrong ? nil : credentials
+    }
 }
 
 /// Asks the program itself.

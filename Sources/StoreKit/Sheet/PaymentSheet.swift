@@ -23,7 +23,8 @@ public struct PaymentSheetRequest: Sendable, Equatable {
     public var account: String
 
     public init(
-        productIdentifier: String, productName: String, unitPrice: Decimal, quantity: Int, priceLocale: Locale, account: String
+        productIdentifier: String, productName: String, unitPrice: Decimal, quantity: Int, priceLocale: Locale,
+        account: String
     ) {
         self.productIdentifier = productIdentifier
         self.productName = productName
@@ -67,7 +68,9 @@ public struct SignInPrompt: Sendable, Equatable {
 }
 
 /// An account's e-mail address and password. Its description leaves the password out.
-public struct StoreCredentials: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct StoreCredentials: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     public var email: String
     public var password: String
 

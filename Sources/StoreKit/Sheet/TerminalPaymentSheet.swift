@@ -1,6 +1,7 @@
 import Foundation
 
-/// Asks on the terminal. It reads lines on a thread of its own; without a terminal it says so on standard error and cancels.
+/// Asks on the terminal. It reads lines on a thread of its own; without a terminal it says so on standard error and
+/// cancels.
 public struct TerminalPaymentSheet: PaymentSheet {
     private let credentials: StoreCredentials?
 
@@ -11,7 +12,8 @@ public struct TerminalPaymentSheet: PaymentSheet {
 
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer {
         guard Self.hasTerminal else {
-            Self.say("No terminal to confirm the purchase on; set CORNERSTORE_SHEET=approve to buy without being asked.\n")
+            Self.say(
+                "No terminal to confirm the purchase on; set CORNERSTORE_SHEET=approve to buy without being asked.\n")
             return .cancel
         }
         Self.say(Self.text(of: request))
@@ -55,7 +57,9 @@ public struct TerminalPaymentSheet: PaymentSheet {
 
     /// Without control characters, which could repaint the terminal and so show another price.
     static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }.prefix(200)))
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }.prefix(200)))
     }
 
     private static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 }
