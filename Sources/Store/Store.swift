@@ -73,9 +73,9 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError`` from `change`; ``DatabaseError``, with the clock as it was before.
     public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
         let before = clock.current
-        try change(clock)
-        let after = clock.current
         do {
+            try change(clock)
+            let after = clock.current
             try await database.write { try ClockSettings.save(after, $0) }
         } catch {
             clock.restore(before)

@@ -52,7 +52,7 @@ public struct Accounts: Sendable {
     /// Signs a device in and gives it a token, of which the store keeps only the digest.
     /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address) or `account_locked`.
     public func signIn(_ request: SignInRequest, at milliseconds: Int64) async throws -> (token: String, account: Account) {
-        guard request.email.utf8.count <= 254, request.password.utf8.count <= 1024 else {
+        guard request.email.utf8.count <= 254, !request.email.utf8.contains(0), request.password.utf8.count <= 1024 else {
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
         }
         let email = request.email.lowercased()
@@ -67,9 +67,7 @@ public struct Accounts: Sendable {
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
         }
         let account = try Self.account(row)
-        guard !account.isLocked else {
-            throw StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
-        }
+        guard !account.isLocked else { throw Self.locked }
         guard try await kept.matches(request.password) else {
             try await countWrongPassword(of: account)
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
@@ -77,7 +75,10 @@ public struct Accounts: Sendable {
         let token = Self.newToken()
         let digest = Self.digest(token)
         try await database.write { connection in
-            try connection.execute("UPDATE accounts SET failed_sign_ins = 0 WHERE account_id = $1", [account.accountID.rawValue])
+            // Of many guesses at once only those before the tenth wrong one count.
+            let open = try connection.execute(
+                "UPDATE accounts SET failed_sign_ins = 0 WHERE account_id = $1 AND NOT locked", [account.accountID.rawValue])
+            guard open == 1 else { throw Self.locked }
             try connection.execute(
                 "INSERT INTO device_tokens (token_digest, account_id, device_id, created_at) VALUES ($1, $2, $3, $4)",
                 [digest, account.accountID.rawValue, request.deviceID.uuidString, milliseconds])
@@ -100,6 +101,7 @@ public struct Accounts: Sendable {
         guard (1...128).contains(token.utf8.count) else { throw StoreError(.notSignedIn, "Sign in again.") }
         let digest = Self.digest(token)
         if let account = signedIn.value(for: digest) { return account }
+        let changes = signedIn.changes
         let row = try await database.read { connection in
             try connection.queryOne(
                 """
@@ -109,8 +111,8 @@ public struct Accounts: Sendable {
         }
         guard let row else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
         let account = try Self.account(row)
-        guard !account.isLocked else { throw StoreError(.accountLocked, "The account is locked.") }
-        signedIn.insert(account, for: digest)
+        guard !account.isLocked else { throw Self.locked }
+        signedIn.insert(account, for: digest, unlessChangedSince: changes)
         return account
     }
 
@@ -123,7 +125,7 @@ public struct Accounts: Sendable {
     }
 
     /// The account of an id.
-    func account(_ accountID: AccountID) async throws -> Account? {
+    public func account(_ accountID: AccountID) async throws -> Account? {
         try await database.read { try Self.account(accountID, $0) }
     }
 
@@ -169,12 +171,14 @@ public struct Accounts: Sendable {
         try await database.write { connection in
             try connection.execute(
                 """
-                UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (failed_sign_ins + 1 >= $2)
+                UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (locked OR failed_sign_ins + 1 >= $2)
                 WHERE account_id = $1
                 """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
         }
         signedIn.removeAll()
     }
+
+    private static let locked = StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
 
     private static let columns = "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at"
 

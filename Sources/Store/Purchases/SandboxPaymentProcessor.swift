@@ -94,6 +94,9 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         }
     }
 
+    /// Whether it approves everything now.
+    var approvesEverything: Bool { rules.withLock { $0.isEmpty } }
+
     /// Removes all rules.
     public func removeRules() async throws {
         try await database.write { try $0.execute("DELETE FROM payment_rules", []) }
@@ -103,7 +106,7 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     private func keep(_ ruleID: String, remaining: Int) async throws {
         try await database.write { connection in
             if remaining > 0 {
-                try connection.execute("UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1", [ruleID, remaining])
+                try connection.execute("UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1 AND remaining > $2", [ruleID, remaining])
             } else {
                 try connection.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID])
             }

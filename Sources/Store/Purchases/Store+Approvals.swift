@@ -62,7 +62,7 @@ extension Store {
                 return try await settle(idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
             case .approved(let reference):
                 let transaction = self.transaction(sale, request, account)
-                return try await settle(purchase, transaction: transaction, amount: sale.amount, reference: reference, waiting)
+                return try await settle(purchase, transaction: transaction, sale, reference: reference, waiting)
             }
         }
     }
@@ -80,7 +80,7 @@ extension Store {
     }
 
     private func settle(
-        _ purchase: Purchase, transaction: Transaction, amount: Money, reference: String, _ waiting: StoreError
+        _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: StoreError
     ) async throws -> PurchaseResponse {
         do {
             try await database.write { connection in
@@ -90,15 +90,20 @@ extension Store {
                     WHERE idempotency_key = $1 AND state = 'deferred'
                     """,
                     [
-                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, amount.milliunits, amount.currency,
+                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, sale.amount.milliunits, sale.amount.currency,
                         reference,
                     ])
                 guard changed == 1 else { throw waiting }
-                try Self.insert(transaction, connection)
+                try Self.insert(transaction, sale, connection)
             }
         } catch is OwnedMeanwhile {
             await processor.void(reference: reference)
-            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again to deliver it without charge.")
+            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again.")
+        } catch let error as StoreError where error == waiting {
+            // Declined meanwhile, so that nothing is paid; or approved by somebody else, who was given the same authorization and uses it.
+            let settled = try await database.read { try Purchase.find(purchase.idempotencyKey, $0) }
+            if settled?.paymentReference != reference { await processor.void(reference: reference) }
+            throw waiting
         }
         return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
     }

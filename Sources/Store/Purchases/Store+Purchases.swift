@@ -9,7 +9,11 @@ extension Store {
     ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
-        guard let app = catalog.value.app(request.bundleID) else {
+        let app = catalog.value.app(request.bundleID)
+        // Any other sale finds the first answer when it is recorded. A processor is not asked again about what was settled, and an app that
+        // went from the catalog does not take its customers' answers along.
+        if app == nil || !asksFreely, let first = try await firstAnswer(request, by: account) { return first }
+        guard let app else {
             throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is in the catalog.")
         }
         // Only a purchase of the same thing by the same account at the same moment makes it look again.
@@ -18,6 +22,16 @@ extension Store {
             if let response = try await carryOut(offer, request, by: account) { return response }
         }
         throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
+    }
+
+    /// Whether asking the processor twice about one key has no effect: the sandbox's own, while it has no rules that count.
+    private var asksFreely: Bool { processor is SandboxPaymentProcessor && payments.approvesEverything }
+
+    /// What was answered to this key before; nil when it is new.
+    private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse? {
+        try await database.read { connection in
+            try Purchase.find(request.idempotencyKey, connection) == nil ? nil : Self.firstAnswer(request, account, connection)
+        }
     }
 
     /// What the store makes of a request before it takes money.
@@ -37,17 +51,20 @@ extension Store {
         var owned: Ownership?
         var period: SubscriptionPeriod?
         var introduction: Transaction.Offer?
+        /// The account's last transaction in the subscription's group when the sale was planned.
+        var lastInGroup: TransactionID?
     }
 
     private static func validate(_ request: PurchaseRequest) throws {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            request.applicationUsername?.utf8.contains(0) != true
+            ![request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? ""].contains(where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername).")
+                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername), "
+                    + "and none a NUL.")
         }
     }
 
@@ -99,6 +116,7 @@ extension Store {
         if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now }) {
             return false
         }
+        sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
         // One introduction for each group and account.
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
@@ -149,7 +167,7 @@ extension Store {
     ) async throws -> PurchaseResponse {
         let purchase = Purchase(
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
-            productID: request.productID, quantity: min(max(request.quantity, 1), StoreLimits.quantity),
+            productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil, amount: amount,
             paymentReference: nil, createdAt: clock.milliseconds)
         return try await database.write { connection in
@@ -170,7 +188,7 @@ extension Store {
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
-                try Self.insert(transaction, connection)
+                try Self.insert(transaction, sale, connection)
                 return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
             }
         } catch is OwnedMeanwhile {
@@ -182,7 +200,8 @@ extension Store {
     /// The transaction that a sale makes, with a new id.
     func transaction(_ sale: Sale, _ request: PurchaseRequest, _ account: Account) -> Transaction {
         let id = ids.next()
-        let now = clock.milliseconds
+        // Apple's subscriptions begin and end on whole seconds; everything else keeps its milliseconds.
+        let now = sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000
         return Transaction(
             accountID: account.accountID, transactionID: id, originalTransactionID: sale.owned?.originalTransactionID ?? id,
             bundleID: request.bundleID, productID: request.productID, itemID: sale.itemID, kind: sale.product.kind,
@@ -195,8 +214,12 @@ extension Store {
     }
 
     /// Puts a sale's transaction into the ledger, with the ownership it makes.
-    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned since the sale was planned.
-    static func insert(_ transaction: Transaction, _ connection: Connection) throws {
+    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned, or something in its group subscribed to, since the sale was planned.
+    static func insert(_ transaction: Transaction, _ sale: Sale, _ connection: Connection) throws {
+        if let groupID = transaction.subscriptionGroupID {
+            let last = try Transactions.last(of: transaction.accountID, in: transaction.bundleID, group: groupID, connection)
+            guard last == sale.lastInGroup else { throw OwnedMeanwhile() }
+        }
         if transaction.kind.isOwnedOnce, transaction.originalTransactionID == transaction.transactionID {
             guard try Ownership(transaction).insert(connection) else { throw OwnedMeanwhile() }
         }

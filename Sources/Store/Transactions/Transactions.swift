@@ -76,6 +76,19 @@ enum Transactions {
         return nil
     }
 
+    /// The last of an account's transactions in a subscription group; nil when there is none.
+    static func last(
+        of accountID: AccountID, in bundleID: BundleID, group groupID: SubscriptionGroupID, _ connection: Connection
+    ) throws -> TransactionID? {
+        try connection.queryOne(
+            """
+            SELECT max(transaction_id) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND subscription_group_id = $3
+            """,
+            [accountID.rawValue, bundleID.rawValue, groupID.rawValue]
+        )?.optionalInt64(0).map { TransactionID(rawValue: $0) }
+    }
+
     /// Finishes a transaction once; true also when it was finished before.
     static func finish(
         _ transactionID: TransactionID, of accountID: AccountID, at milliseconds: Int64, _ connection: Connection

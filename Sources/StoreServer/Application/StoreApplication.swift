@@ -117,21 +117,23 @@ public struct StoreApplication: Sendable {
             server(.control, StoreRouters.controlRouter([sandbox, production], apps: apps, catalog: catalog, adminToken: configuration.adminToken), ready),
             server(.sandbox, StoreRouters.protocolRouter(sandbox), ready),
             server(.production, StoreRouters.protocolRouter(production), ready),
-            CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) },
+            catalogReload,
         ]
         do {
             try await ServiceGroup(
                 configuration: .init(
                     services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals, logger: logger)
             ).run()
-        } catch let error as IOError {
+        } catch {
             await close()
-            throw StoreServerError(
-                .portUnavailable,
-                "A port cannot be opened on \(configuration.host): \(error.reasonDescription). Is another server running? Give other ports, "
-                    + "or 0 for any free one.")
+            throw error
         }
         await close()
+    }
+
+    /// What takes changed catalog files in.
+    var catalogReload: CatalogReload {
+        CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) }
     }
 
     /// Closes the databases after what is queued.
@@ -150,16 +152,33 @@ public struct StoreApplication: Sendable {
             case .production: configuration.productionPort
             }
         let host = configuration.host
-        return Application(
-            router: router, server: ServerLimits.server, configuration: .init(address: .hostname(host, port: number)),
+        let application = Application(
+            router: router, server: ServerLimits.server,
+            configuration: .init(
+                address: .hostname(host, port: number),
+                availableConnectionsDelegate: ServerLimits.connections(sharedBy: 3, logger: logger)),
             onServerRunning: { channel in await ready.opened(port, host: host, number: channel.localAddress?.port ?? number) },
             logger: logger)
+        return PortService(application: application, host: host, port: number)
     }
 }
 
-extension IOError {
-    /// The system's words for it.
-    fileprivate var reasonDescription: String { String(cString: strerror(errnoCode)) }
+/// One of the server's ports, which says which it was when it cannot be had.
+private struct PortService<Base: Service>: Service {
+    let application: Base
+    let host: String
+    let port: Int
+
+    func run() async throws {
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            throw StoreServerError(
+                .portUnavailable,
+                "Port \(port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server running? "
+                    + "Give another port, or 0 for any free one.")
+        }
+    }
 }
 
 /// Collects the ports as they open, and tells when all have.

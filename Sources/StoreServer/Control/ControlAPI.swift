@@ -158,9 +158,11 @@ public enum ControlAPI {
 extension ControlAPI {
     /// ISO 8601 with milliseconds, in UTC.
     static func text(_ milliseconds: Int64) -> String {
-        let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-        return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
-            + "Z"
+        // Apart, since a style rounds the milliseconds of a floating-point date down by one now and then.
+        let (seconds, rest) = (Int64((Double(milliseconds) / 1000).rounded(.down)), (milliseconds % 1000 + 1000) % 1000)
+        let date = Date(timeIntervalSince1970: Double(seconds))
+        return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false))
+            + ".\(String(rest + 1000).dropFirst())Z"
     }
 
     /// Reads ISO 8601 with or without fractions of a second.

@@ -114,12 +114,16 @@ struct ControlController: Sendable {
     @Sendable private func listRules(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        try .json(
-            store.payments.declineRules.map { rule in
+        var rules: [ControlAPI.PaymentRule] = []
+        for rule in store.payments.declineRules {
+            var email: String?
+            if let accountID = rule.accountID { email = try await store.accounts.account(accountID)?.email }
+            rules.append(
                 ControlAPI.PaymentRule(
-                    name: rule.ruleID, account: rule.accountID?.rawValue, productId: rule.productID?.rawValue,
-                    minimumAmount: rule.minimumAmount, count: rule.remaining)
-            })
+                    name: rule.ruleID, account: email, productId: rule.productID?.rawValue, minimumAmount: rule.minimumAmount,
+                    count: rule.remaining))
+        }
+        return try .json(rules)
     }
 
     @Sendable private func addRule(_ store: Store, _ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -158,7 +162,8 @@ struct ControlController: Sendable {
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
         let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
-        guard let account = try await existing(context.parameters.get("email") ?? "", at: store) else {
+        let email = context.parameters.get("email")?.removingPercentEncoding ?? ""
+        guard let account = try await existing(email, at: store) else {
             throw StoreError(.invalidRequest, "An e-mail address is needed.")
         }
         let changed = try await store.accounts.change(

@@ -45,7 +45,10 @@ struct DeviceController: Sendable {
         try fail(.products)
         let body = try await request.decodeJSON(ProductsRequest.self, upTo: StoreLimits.deviceRequest)
         // Prices can be read by anyone; an account only decides the storefront. A stale token is no reason to hide them.
-        let account = request.bearerToken == nil ? nil : try? await signedIn(request)
+        var account: Account?
+        if request.bearerToken != nil {
+            do { account = try await signedIn(request) } catch is StoreError {}
+        }
         return try .json(store.products(body, for: account))
     }
 
