@@ -1,1 +1,4 @@
-print("cornerstore")
+import CornerstoreCommands
+import Foundation
+
+exit(await Cornerstore.launch(Array(CommandLine.arguments.dropFirst())))

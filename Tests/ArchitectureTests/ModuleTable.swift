@@ -75,7 +75,7 @@ struct ModuleTable {
             ],
             outside: [
                 "ArgumentParser", "AsyncHTTPClient", "Configuration", "Logging", "NIOCore", "ServiceLifecycle",
-                "UnixSignals",
+                "UnixSignals", "Yams",
             ]
         ),
         "cornerstore": Row(["CornerstoreCommands"]),

@@ -1,0 +1,116 @@
+import ArgumentParser
+import Foundation
+import StoreServer
+
+/// `cornerstore buy`: a device from the shell.
+struct BuyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "buy",
+        abstract: "Buy a product from a running store, as an app on a device would.",
+        discussion: """
+            It goes through the same StoreKit as an app's purchase, finishes the transaction, and asks nothing. In the sandbox the tester \
+            that the store made on its first start buys when no account is named; production needs an account.
+
+              cornerstore buy com.example.app.coins
+              cornerstore buy com.example.app.coins --quantity 3 --receipt-out coins.receipt
+              cornerstore buy com.example.app.pro --environment production --account anna@example.com --password-file anna.txt
+              cornerstore buy com.example.app.coins --json | jq -r .transactionId
+
+            The receipt is the one that the app had before it finished: consumables leave it afterwards. What an earlier purchase of this \
+            device left unfinished is finished too. Each account has a device of its own in the data directory, unless --device names one.
+            """)
+
+    @Argument(help: "The product's identifier.")
+    var product: String
+    @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+    var app: String?
+    @Option(help: "How many, 1 to 10.")
+    var quantity = 1
+    @Option(help: ArgumentHelp("Who buys.", valueName: "email"))
+    var account: String?
+    @Option(help: ArgumentHelp("Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
+        completion: .file())
+    var passwordFile: String?
+    @Option(help: ArgumentHelp("Where to write the app receipt.", valueName: "file"), completion: .file())
+    var receiptOut: String?
+    @Option(help: ArgumentHelp("The device's folder.", valueName: "dir"), completion: .directory)
+    var device: String?
+    @Option(help: ArgumentHelp("The CFBundleVersion that the receipt names.", valueName: "version"))
+    var appVersion = "1"
+    @OptionGroup var environment: EnvironmentOptions
+    @OptionGroup var control: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (1...10).contains(quantity) else { throw ValidationError("--quantity is a number from 1 to 10.") }
+        guard !product.isEmpty else { throw ValidationError("Name the product.") }
+    }
+
+    func run() async throws {
+        let addresses = try control.data.addresses()
+        let seller = try await seller()
+        let data = control.data.directory
+        let (email, password) = try customer()
+        let folder = device.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? data.appendingPathComponent("devices/\(Self.folderName(email))")
+        let purchase = ShellPurchase(
+            store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
+            bundleVersion: appVersion, productID: product, quantity: quantity, email: email, password: password,
+            device: folder.standardizedFileURL, root: data.appendingPathComponent("roots/receipt-root.der"),
+            receiptOut: receiptOut.map { URL(fileURLWithPath: $0) })
+        let report = try await Progress.during("Buying \(product)") { try await purchase.perform() }
+        try Console.current.report(report, json: output.json) { report.text($0) }
+    }
+
+    /// The one app that sells the product.
+    private func seller() async throws -> String {
+        let apps: [ControlAPI.App] = try await control.client().get("/apps")
+        if let app {
+            guard let found = apps.first(where: { $0.bundleId == app }) else {
+                throw CommandError(.refused, "The store knows no app \(app); it has \(apps.map(\.bundleId).joined(separator: ", ")).")
+            }
+            guard found.productIds.contains(product) else {
+                throw CommandError(.refused, "\(app) has no product \(product); it has \(Self.list(found.productIds)).")
+            }
+            return app
+        }
+        let sellers = apps.filter { $0.productIds.contains(product) }
+        guard let seller = sellers.first else {
+            throw CommandError(.refused, "No app of this store has a product \(product); there are \(Self.list(apps.flatMap(\.productIds))).")
+        }
+        guard sellers.count == 1 else {
+            throw CommandError(
+                .usage, "Several apps have that product; choose with --app one of \(sellers.map(\.bundleId).joined(separator: ", ")).")
+        }
+        return seller.bundleId
+    }
+
+    private func customer() throws -> (email: String, password: String) {
+        if let account { return (account, try PasswordPrompt.password(file: passwordFile, whose: account)) }
+        guard environment.environment == .sandbox else {
+            throw CommandError(
+                .usage,
+                "Production has no tester. Make a customer with “cornerstore account create EMAIL --environment production”, and name it with "
+                    + "--account.")
+        }
+        guard let tester = SandboxTester.read(from: control.data.directory) else {
+            throw CommandError(.failed, "There is no \(SandboxTester.fileName) in \(control.data.directory.path); name an account with --account.")
+        }
+        return (tester.email, tester.password)
+    }
+
+    private static func list(_ names: [String]) -> String {
+        guard !names.isEmpty else { return "none" }
+        return names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
+    }
+
+    /// The address as a folder's name.
+    static func folderName(_ email: String) -> String {
+        email.lowercased().utf8.prefix(100).enumerated().map { index, byte in
+            switch byte {
+            case 0x30...0x39, 0x61...0x7A, 0x2D, 0x40, 0x5F: String(UnicodeScalar(byte))
+            case 0x2E where index > 0: "."
+            default: "%" + String(byte, radix: 16)
+            }
+        }.joined()
+    }
+}

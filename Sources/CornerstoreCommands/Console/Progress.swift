@@ -1,0 +1,34 @@
+import Foundation
+
+/// Shows on a terminal that something is under way, once it has taken a second.
+enum Progress {
+    private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+
+    /// Does `body`, and shows `text` beside a turning wheel meanwhile.
+    static func during<T: Sendable>(_ text: String, _ body: () async throws -> T) async rethrows -> T {
+        let console = Console.current
+        guard console.showsProgress else { return try await body() }
+        let wheel = Task { await turn(text, console) }
+        defer { wheel.cancel() }
+        do {
+            let result = try await body()
+            wheel.cancel()
+            await wheel.value
+            return result
+        } catch {
+            wheel.cancel()
+            await wheel.value
+            throw error
+        }
+    }
+
+    private static func turn(_ text: String, _ console: Console) async {
+        guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+        var turn = 0
+        repeat {
+            console.write("\r\(frames[turn % frames.count]) \(text)", .error)
+            turn += 1
+        } while (try? await Task.sleep(for: .milliseconds(100))) != nil
+        console.write("\r\u{1B}[K", .error)
+    }
+}

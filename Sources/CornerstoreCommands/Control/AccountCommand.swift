@@ -1,0 +1,109 @@
+import ArgumentParser
+import StoreServer
+import StoreWire
+
+/// `cornerstore account`: sandbox testers and production customers.
+struct AccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "account",
+        abstract: "Show, make and change customers' accounts.",
+        discussion: """
+              cornerstore account list
+              cornerstore account create anna@example.com --storefront DEU --environment production
+              cornerstore account create child@example.com --asks-to-buy --password-file child.txt
+              cornerstore account change anna@example.com --payments off
+            """,
+        subcommands: [List.self, Create.self, Change.self], defaultSubcommand: List.self)
+
+    enum Switch: String, ExpressibleByArgument, CaseIterable {
+        case on
+        case off
+
+        var isOn: Bool { self == .on }
+    }
+
+    struct Options: ParsableArguments {
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        static func text(_ accounts: [ControlAPI.Account], _ style: Style) -> String {
+            let rows = accounts.map { account in
+                [
+                    account.email, account.storefront, account.paymentsAllowed ? "on" : "off", account.asksToBuy ? "yes" : "no",
+                    account.locked ? "locked" : "open",
+                ]
+            }
+            return Table(heading: ["account", "storefront", "payments", "asks to buy", "state"], rows: rows).text(style)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the accounts by e-mail address, 200 at a time.")
+        @Option(help: ArgumentHelp("Go on after this one.", valueName: "email"))
+        var after: String?
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let path = ControlClient.path(options.environment.environment, "accounts")
+            let accounts: [ControlAPI.Account] = try await options.control.client().get(path, query: [("after", after)])
+            try Console.current.report(accounts, json: options.output.json) { style in
+                accounts.isEmpty ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)
+            }
+        }
+    }
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Make an account.")
+        @Argument(help: "Its e-mail address.")
+        var email: String
+        @Option(help: ArgumentHelp("Holds the password; - for standard input. Asked for otherwise.", valueName: "file"), completion: .file())
+        var passwordFile: String?
+        @Option(help: ArgumentHelp("Where it shops, three letters.", valueName: "country"))
+        var storefront = "USA"
+        @Flag(help: "Its purchases wait for approval.")
+        var asksToBuy = false
+        @Flag(help: "It may not buy.")
+        var noPayments = false
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let client = try options.control.client()
+            let password = try PasswordPrompt.password(file: passwordFile, whose: email)
+            let new = ControlAPI.NewAccount(
+                email: email, password: password, storefront: storefront, paymentsAllowed: !noPayments, asksToBuy: asksToBuy)
+            let path = ControlClient.path(options.environment.environment, "accounts")
+            let account: ControlAPI.Account = try await client.send("POST", path, new)
+            try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }
+        }
+    }
+
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Change an account; what is not named stays.")
+        @Argument(help: "Its e-mail address.")
+        var email: String
+        @Option(help: ArgumentHelp("Where it shops, three letters.", valueName: "country"))
+        var storefront: String?
+        @Option(help: "Whether it may buy.")
+        var payments: Switch?
+        @Option(help: "Whether its purchases wait for approval.")
+        var asksToBuy: Switch?
+        @Option(help: "Whether it is locked.")
+        var locked: Switch?
+        @OptionGroup var options: Options
+
+        func validate() throws {
+            guard storefront != nil || payments != nil || asksToBuy != nil || locked != nil else {
+                throw ValidationError("Name what is to change: --storefront, --payments, --asks-to-buy or --locked.")
+            }
+        }
+
+        func run() async throws {
+            let change = ControlAPI.AccountChange(
+                storefront: storefront, paymentsAllowed: payments?.isOn, asksToBuy: asksToBuy?.isOn, locked: locked?.isOn)
+            let path = ControlClient.path(options.environment.environment, "accounts", email)
+            let account: ControlAPI.Account = try await options.control.client().send("PATCH", path, change)
+            try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }
+        }
+    }
+}

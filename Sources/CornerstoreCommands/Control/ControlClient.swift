@@ -1,0 +1,109 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import StoreServer
+import StoreWire
+
+/// Speaks ``ControlAPI`` to a running store.
+struct ControlClient: Sendable {
+    var base: String
+    var adminToken: String?
+    private static let answerLimit = 64 << 20
+
+    init(base: String, adminToken: String?) {
+        self.base = base
+        self.adminToken = adminToken
+    }
+
+    func get<Answer: Decodable>(_ path: String, query: [(String, String?)] = [], as: Answer.Type = Answer.self) async throws -> Answer {
+        try Self.decode(await send("GET", path, query: query, body: nil))
+    }
+
+    func send<Answer: Decodable>(_ method: String, _ path: String, _ body: (some Encodable)?, as: Answer.Type = Answer.self) async throws
+        -> Answer
+    {
+        try Self.decode(await send(method, path, body: body.map { try JSONEncoder().encode($0) }))
+    }
+
+    /// For requests whose answer has no body of interest.
+    func perform(_ method: String, _ path: String, _ body: (some Encodable)?) async throws {
+        _ = try await send(method, path, body: body.map { try JSONEncoder().encode($0) })
+    }
+
+    func perform(_ method: String, _ path: String) async throws {
+        _ = try await send(method, path, body: nil)
+    }
+
+    /// The path of something of one environment.
+    static func path(_ environment: StoreEnvironment, _ parts: String...) -> String {
+        "/\(environment.name)/" + parts.map(encoded).joined(separator: "/")
+    }
+
+    private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws -> Data {
+        let pairs = query.compactMap { name, value in value.map { "\(name)=\(Self.encoded($0))" } }
+        let url = base + ControlAPI.prefix + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+        let answer = try await PlainHTTP.send(
+            method, url, body: body, headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [], limit: Self.answerLimit)
+        guard (200..<300).contains(answer.status) else { throw refusal(answer) }
+        return answer.body
+    }
+
+    private func refusal(_ answer: PlainHTTP.Answer) -> CommandError {
+        guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
+            return CommandError(.failed, "\(base) answered HTTP \(answer.status); is it the control port of a Cornerstore?")
+        }
+        let hint = answer.status == 401 ? " Set CORNERSTORE_ADMIN_TOKEN." : ""
+        return CommandError(.refused, Style.printable(error.message) + hint)
+    }
+
+    private static func decode<Answer: Decodable>(_ data: Data) throws -> Answer {
+        do {
+            return try JSONDecoder().decode(Answer.self, from: data)
+        } catch {
+            throw CommandError(.failed, "The control port's answer is not what this version of cornerstore knows; use the server's own.")
+        }
+    }
+
+    /// All but RFC 3986's unreserved characters and `@` percent-encoded.
+    private static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x40...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}
+
+/// One HTTP request with a bound on time and on the answer.
+enum PlainHTTP {
+    struct Answer: Sendable {
+        var status: Int
+        var body: Data
+    }
+
+    /// - Throws: ``CommandError`` when nobody answers there.
+    static func send(
+        _ method: String, _ url: String, body: Data?, headers: [(String, String)] = [], limit: Int
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: url)
+        request.method = .init(rawValue: method)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        do {
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            let bytes = try await response.body.collect(upTo: limit)
+            return Answer(status: Int(response.status.code), body: Data(bytes.readableBytesView))
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            let place = url.split(separator: "/").prefix(2).joined(separator: "//")
+            throw CommandError(
+                .failed,
+                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or name the one meant with --data.")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Store
+import StoreServer
+
+/// `cornerstore fault`: failures for the next requests, to try what a client does then.
+struct FaultCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fault",
+        abstract: "Make the next requests fail, to try what a client does then.",
+        discussion: """
+            Operations: \(Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")). The status of verifyReceipt is 21005, 21009 or \
+            21100 to 21199; of the others an HTTP status of 500 to 599.
+
+              cornerstore fault order verifyReceipt 21005 --count 3
+              cornerstore fault order purchases 503
+              cornerstore fault list
+              cornerstore fault clear
+            """,
+        subcommands: [List.self, Order.self, Clear.self], defaultSubcommand: List.self)
+
+    struct Options: ParsableArguments {
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        var path: String { ControlClient.path(environment.environment, "faults") }
+
+        func report(_ faults: [ControlAPI.Fault]) throws {
+            try Console.current.report(faults, json: output.json) { style in
+                guard !faults.isEmpty else { return "No fault is ordered." }
+                return Table(
+                    heading: ["operation", "status", "requests left"], rows: faults.map { [$0.operation, "\($0.status)", "\($0.count)"] }
+                ).text(style)
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what is ordered.")
+        @OptionGroup var options: Options
+
+        func run() async throws { try options.report(try await options.control.client().get(options.path)) }
+    }
+
+    struct Order: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Order a fault in place of an earlier one.")
+        @Argument(help: "Which requests fail.", completion: .list(Faults.Operation.allCases.map(\.rawValue)))
+        var operation: String
+        @Argument(help: "How they fail.")
+        var status: Int
+        @Option(help: "How many requests fail.")
+        var count = 1
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let fault = ControlAPI.Fault(operation: operation, status: status, count: count)
+            try options.report(try await options.control.client().send("POST", options.path, fault))
+        }
+    }
+
+    struct Clear: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take all orders back.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.control.client().perform("DELETE", options.path)
+            try options.report([])
+        }
+    }
+}

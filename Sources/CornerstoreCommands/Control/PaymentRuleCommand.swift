@@ -1,0 +1,86 @@
+import ArgumentParser
+import StoreServer
+import StoreWire
+
+/// `cornerstore payment-rule`: which payments are declined.
+struct PaymentRuleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "payment-rule",
+        abstract: "Say which payments are declined.",
+        discussion: """
+            Without rules every payment is taken. A rule without conditions declines all.
+
+              cornerstore payment-rule add too-dear --minimum 100.00
+              cornerstore payment-rule add once --product com.example.app.coins --count 1
+              cornerstore payment-rule clear
+            """,
+        subcommands: [List.self, Add.self, Clear.self], defaultSubcommand: List.self)
+
+    struct Options: ParsableArguments {
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        var path: String { ControlClient.path(environment.environment, "payment-rules") }
+
+        func report() async throws {
+            let rules: [ControlAPI.PaymentRule] = try await control.client().get(path)
+            try Console.current.report(rules, json: output.json) { style in
+                guard !rules.isEmpty else { return "No rule: every payment is taken." }
+                let rows = rules.map { rule in
+                    [
+                        rule.name, rule.account ?? "any", rule.productId ?? "any",
+                        rule.minimumAmount.map { Money(milliunits: $0, currency: "USD").decimal } ?? "any",
+                        rule.count.map(String.init) ?? "always",
+                    ]
+                }
+                return Table(heading: ["rule", "account", "product", "from", "times left"], rows: rows).text(style)
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the rules.")
+        @OptionGroup var options: Options
+
+        func run() async throws { try await options.report() }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Add a rule, or replace the one of that name.")
+        @Argument(help: "The rule's name.")
+        var name: String
+        @Option(help: ArgumentHelp("Only payments of this account.", valueName: "email"))
+        var account: String?
+        @Option(help: ArgumentHelp("Only payments for this product.", valueName: "product-id"))
+        var product: String?
+        @Option(help: ArgumentHelp("Only payments of this much or more, in their own currency.", valueName: "amount"))
+        var minimum: String?
+        @Option(help: "How often it declines; always when not said.")
+        var count: Int?
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let milliunits = try minimum.map { text in
+                guard let money = Money(decimal: text, currency: "USD") else {
+                    throw CommandError(.usage, "--minimum is an amount such as 9.99, not “\(text)”.")
+                }
+                return money.milliunits
+            }
+            let rule = ControlAPI.PaymentRule(
+                name: name, account: account, productId: product, minimumAmount: milliunits, count: count)
+            try await options.control.client().perform("POST", options.path, rule)
+            try await options.report()
+        }
+    }
+
+    struct Clear: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove all rules.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.control.client().perform("DELETE", options.path)
+            try await options.report()
+        }
+    }
+}

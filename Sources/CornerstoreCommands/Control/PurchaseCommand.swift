@@ -1,0 +1,94 @@
+import ArgumentParser
+import Foundation
+import StoreServer
+import StoreWire
+
+/// `cornerstore purchase`: what waits for somebody's approval.
+struct PurchaseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purchase",
+        abstract: "Show, approve and decline purchases that ask to buy.",
+        discussion: """
+              cornerstore account change child@example.com --asks-to-buy on
+              cornerstore purchase pending
+              cornerstore purchase approve 8C5B3A5E-…
+            """,
+        subcommands: [Pending.self, Approve.self, Decline.self], defaultSubcommand: Pending.self)
+
+    struct Options: ParsableArguments {
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func path(_ parts: String...) -> String {
+            parts.reduce(ControlClient.path(environment.environment, "pending-purchases")) { "\($0)/\($1)" }
+        }
+    }
+
+    /// What became of one.
+    struct Settled: Codable {
+        var key: UUID
+        var state: String
+        var transactionId: String?
+    }
+
+    struct Key: ExpressibleByArgument {
+        var uuid: UUID
+
+        init?(argument: String) {
+            guard let uuid = UUID(uuidString: argument) else { return nil }
+            self.uuid = uuid
+        }
+    }
+
+    struct Pending: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what waits.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let purchases: [ControlAPI.PendingPurchase] = try await options.control.client().get(options.path())
+            try Console.current.report(purchases, json: options.output.json) { style in
+                guard !purchases.isEmpty else { return "Nothing waits for approval." }
+                let rows = purchases.map { purchase in
+                    [
+                        purchase.key.uuidString, String(purchase.createdDate.prefix(19)), purchase.bundleId, purchase.productId,
+                        "\(purchase.quantity)",
+                    ]
+                }
+                return Table(heading: ["key", "asked", "app", "product", "quantity"], rows: rows).text(style)
+            }
+        }
+    }
+
+    struct Approve: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Approve one: it is paid for and delivered now.")
+        @Argument(help: "Its key, as “pending” shows it.")
+        var key: Key
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let none: String? = nil
+            let answer: PurchaseResponse = try await options.control.client().send(
+                "POST", options.path(key.uuid.uuidString, "approve"), none)
+            if let failure = answer.failure { throw CommandError(.refused, "Approved, but not paid: \(failure.message)") }
+            let settled = Settled(
+                key: key.uuid, state: answer.state.rawValue, transactionId: answer.transaction?.transactionID.description)
+            try Console.current.report(settled, json: options.output.json) { style in
+                style.good("Approved.") + (settled.transactionId.map { " Transaction \($0)." } ?? "")
+            }
+        }
+    }
+
+    struct Decline: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Decline one.")
+        @Argument(help: "Its key, as “pending” shows it.")
+        var key: Key
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.control.client().perform("POST", options.path(key.uuid.uuidString, "decline"))
+            let settled = Settled(key: key.uuid, state: "declined", transactionId: nil)
+            try Console.current.report(settled, json: options.output.json) { _ in "Declined." }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import StoreServer
+
+/// `cornerstore transaction`: the ledger.
+struct TransactionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "transaction", abstract: "Look into the ledger.", subcommands: [List.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show transactions, the newest first.",
+            discussion: """
+                  cornerstore transaction list --app com.example.app --limit 10
+                  cornerstore transaction list --account tester@sandbox.example --json
+                  cornerstore transaction list --before 2000000000000123
+                """)
+
+        @Option(help: ArgumentHelp("Only of this app.", valueName: "bundle-id"))
+        var app: String?
+        @Option(help: ArgumentHelp("Only of this account.", valueName: "email"))
+        var account: String?
+        @Option(help: ArgumentHelp("Only older than this one, for the next page.", valueName: "transaction-id"))
+        var before: String?
+        @Option(help: "How many at most.")
+        var limit = 20
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws {
+            guard (1...1000).contains(limit) else { throw ValidationError("--limit is a number from 1 to 1000.") }
+        }
+
+        func run() async throws {
+            let transactions: [ControlAPI.Transaction] = try await control.client().get(
+                ControlClient.path(environment.environment, "transactions"),
+                query: [("bundle", app), ("account", account), ("before", before), ("limit", String(limit))])
+            try Console.current.report(transactions, json: output.json) { style in
+                guard !transactions.isEmpty else { return "No transactions in \(environment.environment.name)." }
+                return Table(
+                    heading: ["transaction", "purchased", "product", "quantity", "price", "state"], rows: transactions.map(Self.row)
+                ).text(style)
+            }
+        }
+
+        private static func row(_ transaction: ControlAPI.Transaction) -> [String] {
+            let state =
+                if transaction.revocationDate != nil {
+                    "revoked"
+                } else if transaction.finishedDate == nil {
+                    "unfinished"
+                } else {
+                    "finished"
+                }
+            return [
+                transaction.transactionId, String(transaction.purchaseDate.prefix(19)), transaction.productId, "\(transaction.quantity)",
+                "\(transaction.price) \(transaction.currency)", state,
+            ]
+        }
+    }
+}

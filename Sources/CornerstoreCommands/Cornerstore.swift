@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+
+/// The program `cornerstore`: a subcommand parses, an action performs, a report is printed.
+public struct Cornerstore: AsyncParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "cornerstore",
+        abstract: "An in-app purchase store on your own machine.",
+        discussion: """
+            Start a store from a .storekit file, buy from it, and verify the receipts:
+
+              cornerstore serve App.storekit
+              cornerstore buy com.example.app.coins --receipt-out coins.receipt
+              cornerstore receipt verify coins.receipt
+
+            Commands that speak to a running store find it through its data directory (--data, else CORNERSTORE_DATA, else .cornerstore). \
+            They end with 0 when done, 1 when something was refused or failed, 2 when they were called wrongly.
+            """,
+        version: "cornerstore 0.1.0",
+        subcommands: [DemoCommand.self, ServeCommand.self],
+        groupedSubcommands: [
+            CommandGroup(name: "Buying and receipts", subcommands: [BuyCommand.self, ReceiptCommand.self]),
+            CommandGroup(
+                name: "The operator's side of a running store",
+                subcommands: [
+                    AccountCommand.self, AppCommand.self, ClockCommand.self, FaultCommand.self, PaymentRuleCommand.self,
+                    PurchaseCommand.self, TransactionCommand.self,
+                ]),
+            CommandGroup(name: "Catalog files", subcommands: [CatalogCommand.self]),
+        ])
+
+    public init() {}
+
+    /// Runs the program as a process does: a closed standard output does not end it.
+    ///
+    /// - Parameter arguments: without the program's name.
+    /// - Returns: the exit code.
+    public static func launch(_ arguments: [String]) async -> Int32 {
+        signal(SIGPIPE, SIG_IGN)
+        return await run(arguments, on: .standard(ProcessInfo.processInfo.environment))
+    }
+
+    /// Runs a command and prints to the console.
+    ///
+    /// - Returns: the exit code: 0 done, 1 refused or failed, 2 wrong usage.
+    static func run(_ arguments: [String], on console: Console) async -> Int32 {
+        await Console.$current.withValue(console) {
+            do {
+                var command = try parseAsRoot(arguments)
+                if var asynchronous = command as? any AsyncParsableCommand {
+                    try await asynchronous.run()
+                } else {
+                    try command.run()
+                }
+                return 0
+            } catch {
+                return end(error, on: console)
+            }
+        }
+    }
+
+    /// Says why it ends. What ArgumentParser throws is a wrong call, or help and the like, which were asked for.
+    private static func end(_ error: any Error, on console: Console) -> Int32 {
+        if let known = CommandError(known: error) {
+            console.complain(known.detail)
+            return known.code == .usage ? 2 : 1
+        }
+        if let exit = error as? ExitCode { return exit.rawValue }
+        let text = fullMessage(for: error)
+        guard exitCode(for: error) == .success else {
+            console.print(text.hasSuffix("\n") ? String(text.dropLast()) : text, to: .error)
+            return 2
+        }
+        console.print(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+        return 0
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Logging
+import ServiceLifecycle
+import Store
+import StoreServer
+import UnixSignals
+
+/// The whole loop: a store in this process, the sample app in others.
+struct Demo: Sendable {
+    var places: DemoPlaces
+    var isOnce: Bool
+    var json: Bool
+
+    /// What `--json` prints.
+    struct Report: Encodable {
+        var passed: Bool
+        var problem: String?
+        var steps: [DemoTeller.Step]
+    }
+
+    /// - Returns: whether every step went as it should.
+    func run() async throws -> Bool {
+        let console = Console.current
+        let teller = DemoTeller(console, isSilent: json)
+        teller.say(console.style.bold("Cornerstore: buying monkey credits from a store on this machine"))
+        teller.begin("The store opens")
+        teller.explain("Two stores of one catalog, sandbox and production, with keys of their own under a new root:")
+        teller.show("cornerstore serve \(places.catalog.lastPathComponent) --data \(places.data.path)")
+        let application = try await Progress.during("Making keys") { try await open() }
+        let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
+        let serving = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: ServeAction.logger(.error)))
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { isReady.finish() }
+                try await serving.run()
+            }
+            let problem = try await follow(ready, teller, &group)
+            if let problem { console.complain(problem) }
+            try report(console, teller, problem)
+            if isOnce || problem != nil {
+                await serving.triggerGracefulShutdown()
+            } else {
+                stayUp(teller, console)
+            }
+            try await group.waitForAll()
+            return problem == nil
+        }
+    }
+
+    /// Goes through the steps once the store answers.
+    /// - Returns: what went wrong, or nil.
+    private func follow(
+        _ ready: AsyncStream<Addresses>, _ teller: DemoTeller, _ group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws -> String? {
+        var addresses = ready.makeAsyncIterator()
+        guard let addresses = await addresses.next() else {
+            try await group.waitForAll()
+            throw CommandError(.failed, "The store stopped before it answered.")
+        }
+        do {
+            try await DemoSteps(places: places, addresses: addresses, teller: teller).run()
+            return nil
+        } catch {
+            return CommandError(known: error)?.detail ?? error.localizedDescription
+        }
+    }
+
+    private func open() async throws -> StoreApplication {
+        let configuration = StoreServerConfiguration(
+            dataDirectory: places.data, catalogFiles: [CatalogFile(path: places.catalog.path, bundleID: "com.example.monkeys")],
+            controlPort: 0, sandboxPort: 0, productionPort: 0)
+        // What the store logs would interrupt the story.
+        return try await StoreApplication.open(configuration, now: { Date() }, logger: ServeAction.logger(.error))
+    }
+
+    private func report(_ console: Console, _ teller: DemoTeller, _ problem: String?) throws {
+        let report = Report(passed: problem == nil, problem: problem, steps: teller.told)
+        try console.report(report, json: json) { style in
+            guard problem == nil else { return "\n" + style.bad("The demonstration failed.") + " Its files are in \(places.data.path)." }
+            let checks = report.steps.reduce(0) { $0 + $1.checks.count }
+            return "\n" + style.good("All \(report.steps.count) steps went as they should, \(checks) things checked.")
+        }
+    }
+
+    private func stayUp(_ teller: DemoTeller, _ console: Console) {
+        guard let addresses = Addresses.read(from: places.data) else { return }
+        let data = places.data.path
+        let receipt = places.path("device/apps/com.example.monkeys/sandboxReceipt").path
+        teller.say(
+            """
+
+            The store stays open. In another terminal, try:
+
+              export CORNERSTORE_DATA=\(data)
+              cornerstore buy com.example.monkeys.credits10 --quantity 2
+              cornerstore transaction list
+              cornerstore clock advance 3d12h
+              cornerstore receipt inspect \(receipt)
+              curl -s \(addresses.sandbox)/verifyReceipt -d '{"receipt-data":"'$(base64 -w0 \(receipt))'"}'
+
+            Ctrl-C closes it\(places.isKept ? "." : " and removes its files.")
+            """)
+    }
+}
+
+/// A store as one service of a group, so that it can be told to stop.
+private struct StoreService: Service {
+    let application: StoreApplication
+    let onReady: @Sendable (Addresses) async -> Void
+
+    func run() async throws { try await application.run(gracefulShutdownSignals: [], onReady: onReady) }
+}

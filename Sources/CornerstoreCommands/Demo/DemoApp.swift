@@ -1,0 +1,58 @@
+import Foundation
+import StoreServer
+
+/// The sample app on its device, as a program of its own.
+struct DemoApp: Sendable {
+    private let executable: URL
+    private let environment: [String: String]
+    private static let limit = Duration.seconds(60)
+
+    /// Writes the tester's password to a file, for the app's sign-in.
+    /// - Throws: ``CommandError`` when the tester is not known.
+    init(places: DemoPlaces) throws {
+        guard let tester = SandboxTester.read(from: places.data) else {
+            throw CommandError(.failed, "There is no \(SandboxTester.fileName) in \(places.data.path).")
+        }
+        executable = places.monkeyCredits
+        let password = places.path("tester-password")
+        unlink(password.path)
+        guard
+            FileManager.default.createFile(
+                atPath: password.path, contents: Data(tester.password.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw CommandError(.failed, "\(password.path) cannot be written.") }
+        environment = [
+            "PATH": Console.current.environment["PATH"] ?? "/usr/bin:/bin",
+            "HOME": places.data.path,
+            "LANG": "en_US.UTF-8",
+            "CORNERSTORE_DATA": places.data.path,
+            "CORNERSTORE_DEVICE": places.path("device").path,
+            "CORNERSTORE_ACCOUNT": tester.email,
+            "CORNERSTORE_PASSWORD_FILE": password.path,
+            "MONKEY_CREDITS_FOLDER": places.path("monkey-credits").path,
+        ]
+    }
+
+    /// Runs the app to its end.
+    /// - Parameter sheet: how the payment sheet is answered.
+    func run(_ arguments: [String], sheet: String = "approve", input: String = "") async throws -> ChildProcess.Result {
+        var environment = environment
+        environment["CORNERSTORE_SHEET"] = sheet
+        return try await ChildProcess(executable: executable, arguments: arguments, environment: environment, input: input)
+            .run(within: Self.limit)
+    }
+
+    func balance() async throws -> Int {
+        let result = try await run(["--balance"])
+        guard let balance = Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw CommandError(.failed, "monkey-credits --balance printed no number: \(Style.printable(result.all))")
+        }
+        return balance
+    }
+}
+
+extension ChildProcess.Result {
+    /// All that was printed.
+    var all: String {
+        [output, errors].map { $0.trimmingCharacters(in: .newlines) }.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,33 @@
+/// The report for a person.
+extension ReceiptReport {
+    func text(_ style: Style) -> String {
+        let verdict =
+            switch valid {
+            case true?: style.good("✓ genuine")
+            case false?: style.bad("✗ refused: \(reason)")
+            case nil: "not verified"
+            }
+        var fields: [(String, String?)] = [
+            ("receipt", kind.map { $0 == .app ? "app receipt" : "transaction receipt of iOS 6" }), ("environment", environment),
+            ("bundle id", bundleId), ("version", applicationVersion), (kind == .transaction ? "purchased" : "made", creationDate),
+        ]
+        if let detail { fields.insert(("why", detail), at: 0) }
+        let blocks = [verdict, Table.fields(fields, style), purchases(style)]
+        return blocks.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+
+    private func purchases(_ style: Style) -> String {
+        guard kind != nil, bundleId != nil else { return "" }
+        guard !inApp.isEmpty else { return "\nNo purchases in it." }
+        let rows = inApp.map { purchase in
+            [
+                purchase["transaction_id"] ?? "", purchase["product_id"] ?? "", purchase["quantity"] ?? "",
+                Self.date(purchase["purchase_date"]), Self.date(purchase["expires_date_formatted"] ?? purchase["expires_date"]),
+            ]
+        }
+        let heading = ["transaction", "product", "quantity", "purchased", "expires"]
+        return "\n" + Table(heading: heading, rows: rows).text(style)
+    }
+
+    private static func date(_ text: String?) -> String { text?.replacing(" Etc/GMT", with: "Z").replacing(" ", with: "T") ?? "" }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import StoreReceipts
+import StoreWire
+
+/// What a receipt says, and whether that is proven.
+struct ReceiptReport: Encodable {
+    enum Kind: String, Encodable {
+        case app
+        case transaction
+    }
+
+    /// Nil when it begins like neither.
+    var kind: Kind?
+    /// Nil when it was only looked into.
+    var valid: Bool?
+    /// A stable code: `ok`, `not-verified`, or a ``ReceiptRejection/Code``.
+    var reason: String
+    /// What is wrong, in words.
+    var detail: String?
+    var environment: String?
+    var bundleId: String?
+    var applicationVersion: String?
+    /// When the receipt was made, or what it is for was bought: `2018-07-15T08:25:37Z`.
+    var creationDate: String?
+    /// In the field names of verifyReceipt.
+    var inApp: [[String: String]] = []
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, valid, reason, detail, environment, bundleId, applicationVersion, creationDate, inApp
+    }
+
+    /// Writes what is not known as null, so that the document has the same keys always.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(kind, forKey: .kind)
+        try container.encode(valid, forKey: .valid)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(detail, forKey: .detail)
+        try container.encode(environment, forKey: .environment)
+        try container.encode(bundleId, forKey: .bundleId)
+        try container.encode(applicationVersion, forKey: .applicationVersion)
+        try container.encode(creationDate, forKey: .creationDate)
+        try container.encode(inApp, forKey: .inApp)
+    }
+
+    // MARK: Making one
+
+    /// Reads without verifying.
+    init(inspecting input: ReceiptInput) {
+        self.init(reading: input)
+    }
+
+    /// Reads and verifies. What was refused is shown too as far as it can be read.
+    init(verifying input: ReceiptInput, by verifier: ReceiptVerifier, expecting expectation: ReceiptExpectation) async {
+        self.init(reading: input)
+        guard valid != false else { return }
+        switch kind {
+        case .app:
+            switch await verifier.verify(input.bytes, expecting: expectation) {
+            case .verified: accept()
+            case .rejected(let rejection): refuse(rejection)
+            }
+        case .transaction:
+            await verifyTransaction(input.bytes, verifier, expectation)
+        case nil:
+            break
+        }
+    }
+
+    private init(reading input: ReceiptInput) {
+        reason = "not-verified"
+        do throws(ReceiptRejection) {
+            switch input.kind {
+            case .app:
+                kind = .app
+                try read(ReceiptContainer.parse(input.bytes).receipt)
+            case .transaction:
+                kind = .transaction
+                try read(SignedTransactionReceipt(bytes: input.bytes))
+            case nil:
+                throw ReceiptRejection(.malformed, "neither an app receipt nor a transaction receipt, and not Base64 of one")
+            }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    private mutating func accept() {
+        valid = true
+        reason = "ok"
+    }
+
+    private mutating func refuse(_ rejection: ReceiptRejection) {
+        valid = false
+        reason = rejection.code.rawValue
+        detail = rejection.detail
+    }
+
+    private mutating func read(_ receipt: AppReceipt) {
+        environment = receipt.environment?.rawValue ?? receipt.receiptType
+        bundleId = receipt.bundleID
+        applicationVersion = receipt.applicationVersion
+        creationDate = ReceiptDate(receipt.creationDate).rfc3339
+        var information = ReceiptInformation(receipt, requestDate: ReceiptDate(receipt.creationDate))
+        // Who owns it is not in a receipt.
+        information.inApp = receipt.inApp.map { PurchaseInformation($0, ownership: nil) }
+        let answer = VerifyReceiptResponse.appReceipt(
+            AppReceiptResponse(environment: receipt.environment ?? .sandbox, receipt: information, latest: nil))
+        inApp = Fields.read(answer)?.inApp ?? []
+    }
+
+    private mutating func read(_ signed: SignedTransactionReceipt) throws(ReceiptRejection) {
+        let receipt = try signed.receipt()
+        environment = signed.environment.rawValue
+        bundleId = receipt.bundleID
+        applicationVersion = receipt.bundleVersion
+        creationDate = receipt.purchaseDate.rfc3339
+        let answer = VerifyReceiptResponse.transactionReceipt(TransactionReceiptResponse(receipt: receipt, subscription: nil))
+        inApp = Fields.read(answer).map { [$0.own] } ?? []
+    }
+
+    private mutating func verifyTransaction(
+        _ bytes: [UInt8], _ verifier: ReceiptVerifier, _ expectation: ReceiptExpectation
+    ) async {
+        guard let signed = try? SignedTransactionReceipt(bytes: bytes) else { return }
+        let answer = await signed.verified { signedBytes, signature, leaf, date in
+            await verifier.verifyTransactionSignature(signed: signedBytes, signature: signature, leaf: leaf, at: date)
+        }
+        switch answer {
+        case .failure(let rejection): refuse(rejection)
+        case .success(let verified):
+            if let rejection = Self.rejection(of: verified.receipt, expectation) { refuse(rejection) } else { accept() }
+        }
+    }
+
+    /// What is expected of a transaction receipt. Its device is a UDID or an `identifierForVendor` in clear.
+    private static func rejection(of receipt: TransactionReceipt, _ expectation: ReceiptExpectation) -> ReceiptRejection? {
+        if let bundleID = expectation.bundleID, receipt.bundleID != bundleID {
+            return ReceiptRejection(.wrongBundleID, "the receipt is for another bundle id than \(bundleID)")
+        }
+        if let version = expectation.applicationVersion, receipt.bundleVersion != version {
+            return ReceiptRejection(.wrongVersion, "the receipt is for another version than \(version)")
+        }
+        if let device = expectation.deviceIdentifier {
+            let vendor = receipt.uniqueVendorIdentifier.flatMap(UUID.init(uuidString:))
+            guard let vendor, withUnsafeBytes(of: vendor.uuid, Array.init) == device else {
+                return ReceiptRejection(.wrongDeviceHash, "the receipt was made for another device")
+            }
+        }
+        return nil
+    }
+
+    /// verifyReceipt's own words, taken from the one place that writes them.
+    private struct Fields: Decodable {
+        struct Receipt: Decodable {
+            var inApp: [[String: String]]?
+
+            enum CodingKeys: String, CodingKey { case inApp = "in_app" }
+        }
+
+        var receipt: Receipt
+
+        static func read(_ answer: VerifyReceiptResponse) -> (inApp: [[String: String]], own: [String: String])? {
+            let data = Data(answer.json)
+            let decoder = JSONDecoder()
+            if let fields = try? decoder.decode(Fields.self, from: data), let inApp = fields.receipt.inApp { return (inApp, [:]) }
+            struct Own: Decodable { var receipt: [String: String] }
+            return (try? decoder.decode(Own.self, from: data)).map { ([], $0.receipt) }
+        }
+    }
+}

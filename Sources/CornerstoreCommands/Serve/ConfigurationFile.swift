@@ -1,0 +1,47 @@
+import Yams
+
+/// The file of `--config`: one YAML mapping (JSON is one, too) of option names to values.
+struct ConfigurationFile {
+    var values: [ServeSetting: String] = [:]
+    var catalogFiles: [String] = []
+
+    static func read(_ path: String) throws -> ConfigurationFile {
+        let bytes = try BoundedInput.read(path, limit: 64 << 10, what: "configuration")
+        return try ConfigurationFile(text: String(decoding: bytes, as: UTF8.self), path: path)
+    }
+
+    /// - Throws: ``CommandError`` that names the file and the key.
+    init(text: String, path: String) throws {
+        let node: Node?
+        do {
+            node = try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            throw CommandError(.usage, "\(path) is neither YAML nor JSON: \(Self.firstLine("\(error)"))")
+        } catch {
+            throw CommandError(.usage, "\(path) is neither YAML nor JSON.")
+        }
+        guard let node else { return }
+        guard case .mapping(let mapping) = node else {
+            throw CommandError(.usage, "\(path) must hold option names with values, such as “sandbox-port: 8401”.")
+        }
+        for (key, value) in mapping { try take(key.string ?? "", value, path) }
+    }
+
+    private mutating func take(_ key: String, _ value: Node, _ path: String) throws {
+        if key == "files" {
+            guard let files = value.sequence?.compactMap(\.string) ?? value.string.map({ [$0] }) else {
+                throw CommandError(.usage, "\(path): “files” is a list of catalog files.")
+            }
+            catalogFiles = files
+            return
+        }
+        guard let setting = ServeSetting(rawValue: key) else {
+            let known = ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandError(.usage, "\(path): there is no option “\(Style.printable(key))”; there are files, \(known).")
+        }
+        guard let text = value.scalar?.string else { throw CommandError(.usage, "\(path): “\(key)” takes one value.") }
+        values[setting] = text
+    }
+
+    private static func firstLine(_ text: String) -> String { text.split(separator: "\n").first.map(String.init) ?? "" }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Logging
+import StoreServer
+
+/// `cornerstore serve`: the store.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Start the store with the products of catalog files.",
+        discussion: """
+            Sandbox, production and the control port answer on three ports of this machine. Keys, databases and the sandbox tester are made \
+            on the first start and kept in the data directory. A catalog file that changes is taken in while the store runs.
+
+              cornerstore serve App.storekit --bundle-id com.example.app
+              cornerstore serve One.storekit=com.example.one Two.yaml --data /var/lib/store
+              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --json
+              cornerstore serve App.storekit --database postgres://store@localhost/store
+
+            Every option can also stand in the environment (CORNERSTORE_SANDBOX_PORT=0) or in the file of --config, YAML or JSON \
+            (sandbox-port: 0); the command line goes first, then the environment. CORNERSTORE_ADMIN_TOKEN (admin-token) guards the control \
+            port, and is needed when --host is not this machine alone.
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A .storekit file or a YAML catalog; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"),
+        completion: .file(extensions: ["storekit", "yaml", "yml"]))
+    var files: [String] = []
+    @Option(help: "The app's bundle id, when one .storekit file is served.")
+    var bundleId: String?
+    @Option(help: ArgumentHelp("Where to keep everything (.cornerstore).", valueName: "dir"), completion: .directory)
+    var data: String?
+    @Option(help: ArgumentHelp("A PostgreSQL database, postgres://…, instead of SQLite in the data directory.", valueName: "url"))
+    var database: String?
+    @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
+    var host: String?
+    @Option(help: ArgumentHelp("Port of the operator's side (8400); 0 takes any free one.", valueName: "port"))
+    var controlPort: Int?
+    @Option(help: ArgumentHelp("Port of the sandbox (8401); 0 takes any free one.", valueName: "port"))
+    var sandboxPort: Int?
+    @Option(help: ArgumentHelp("Port of production (8402); 0 takes any free one.", valueName: "port"))
+    var productionPort: Int?
+    @Option(help: ArgumentHelp("This process's number in transaction ids (0), 0 to 63, where several serve one database.", valueName: "number"))
+    var node: Int?
+    @Option(help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
+        completion: .list(Logger.Level.allCases.map(\.rawValue)))
+    var logLevel: String?
+    @Option(help: ArgumentHelp("A file of options, YAML or JSON.", valueName: "file"), completion: .file())
+    var config: String?
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        var flags: [ServeSetting: String] = [:]
+        flags[.bundleID] = bundleId
+        flags[.data] = data
+        flags[.database] = database
+        flags[.host] = host
+        flags[.controlPort] = controlPort.map(String.init)
+        flags[.sandboxPort] = sandboxPort.map(String.init)
+        flags[.productionPort] = productionPort.map(String.init)
+        flags[.node] = node.map(String.init)
+        flags[.logLevel] = logLevel
+        let settings = try ServeSettings(
+            flags: flags, files: files, environment: Console.current.environment,
+            file: try config.map { try ConfigurationFile.read($0) })
+        let action = ServeAction(configuration: try settings.configuration(), logLevel: try settings.logLevel())
+        try await action.run(json: output.json)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import StoreServer
+
+/// Where a store answers and what it has written.
+struct ServeReport: Encodable {
+    struct App: Encodable {
+        var bundleId: String
+        var name: String?
+        var productIds: [String]
+    }
+
+    var control: String
+    var sandbox: String
+    var production: String
+    var apps: [App]
+    var notes: [String]
+    var dataDirectory: String
+    var receiptRoot: String
+    var jwsRoot: String
+    var sharedSecrets: String
+    var sandboxTester: String
+    /// The e-mail address of the tester.
+    var testerAccount: String?
+
+    init(_ application: StoreApplication, _ addresses: Addresses) {
+        let data = application.configuration.dataDirectory
+        control = addresses.control
+        sandbox = addresses.sandbox
+        production = addresses.production
+        apps = application.catalog.value.apps.map {
+            App(bundleId: $0.bundleID.rawValue, name: $0.name, productIds: $0.products.map(\.productID.rawValue))
+        }
+        notes = application.catalogNotes
+        dataDirectory = data.path
+        receiptRoot = data.appendingPathComponent("roots/receipt-root.der").path
+        jwsRoot = data.appendingPathComponent("roots/jws-root.der").path
+        sharedSecrets = data.appendingPathComponent("shared-secrets.json").path
+        sandboxTester = data.appendingPathComponent(SandboxTester.fileName).path
+        testerAccount = SandboxTester.read(from: data)?.email
+    }
+
+    func text(_ style: Style) -> String {
+        let apps = apps.map { app in
+            let count = app.productIds.count
+            let products = "\(count) product\(count == 1 ? "" : "s")"
+            return "  \(style.bold(app.bundleId))  \(products)" + (app.name.map { "  \(style.dim(Style.printable($0)))" } ?? "")
+        }
+        let addresses = Table.fields(
+            [
+                ("  sandbox", sandbox), ("  production", production), ("  control", control),
+            ], style)
+        let files = Table.fields(
+            [
+                ("  data", dataDirectory), ("  receipt root", receiptRoot), ("  JWS root", jwsRoot), ("  shared secrets", sharedSecrets),
+                ("  sandbox tester", testerAccount.map { "\($0), password in \(sandboxTester)" }),
+            ], style)
+        let product = self.apps.lazy.flatMap(\.productIds).first
+        let isDefault = dataDirectory == DataOptions.directory(nil).path
+        let place = isDefault ? "" : " --data " + dataDirectory
+        let hint = product.map { "Try: cornerstore buy \($0)\(place)\n" } ?? ""
+        return """
+            \(style.good("The store is open.")) \(self.apps.count == 1 ? "It sells for one app:" : "It sells for \(self.apps.count) apps:")
+            \(apps.joined(separator: "\n"))
+
+            \(addresses)
+
+            \(files)
+
+            \(hint)Ctrl-C stops it.
+            """
+    }
+}
