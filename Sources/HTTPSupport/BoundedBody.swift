@@ -19,7 +19,8 @@ extension Request {
     ///   - timeout: from the first part on.
     /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer.
     public func boundedBody(upTo limit: Int, within timeout: Duration) async throws -> ByteBuffer {
-        let tooLarge = HTTPProblem(.contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
+        let tooLarge = HTTPProblem(
+            .contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit { throw tooLarge }
         var whole = ByteBuffer()
         var deadline: ContinuousClock.Instant?
@@ -43,7 +44,8 @@ extension Request {
         do {
             return try await parts.next()
         } catch {
-            throw HTTPProblem(.badRequest, code: "invalid_request", message: "The body is malformed, or ended too early.")
+            throw HTTPProblem(
+                .badRequest, code: "invalid_request", message: "The body is malformed, or ended too early.")
         }
     }
 
@@ -90,7 +92,8 @@ extension Response {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(value)
         return Response(
-            status: status, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            status: status, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
 

@@ -10,7 +10,8 @@ public enum ServerLimits {
         .http1(
             configuration: .init(
                 idleTimeout: .seconds(60),
-                httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
     }
 
     /// How many connections a port may hold open; more wait to be accepted. A part of the files that the process may open, so that a flood leaves
@@ -21,7 +22,8 @@ public enum ServerLimits {
 
     static func mostConnections(sharedBy ports: Int) -> Int {
         var limit = rlimit()
-        let files = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 1024
+        let files =
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 1024
         return min(max((files - 128) / max(ports, 1), 32), 4096)
     }
 }

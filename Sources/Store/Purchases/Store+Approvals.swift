@@ -44,7 +44,8 @@ extension Store {
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         let waiting = StoreError(.wrongState, "No purchase of that key waits for approval.")
-        guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }), purchase.state == .deferred,
+        guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }),
+            purchase.state == .deferred,
             let account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
         else { throw waiting }
         let request = PurchaseRequest(
@@ -59,7 +60,8 @@ extension Store {
         case .sell(let sale):
             switch try await authorize(sale.amount, request, account) {
             case .declined(let message):
-                return try await settle(idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
+                return try await settle(
+                    idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
             case .approved(let reference):
                 let transaction = self.transaction(sale, request, account)
                 return try await settle(purchase, transaction: transaction, sale, reference: reference, waiting)
@@ -67,7 +69,9 @@ extension Store {
         }
     }
 
-    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: StoreError) async throws -> PurchaseResponse {
+    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: StoreError) async throws
+        -> PurchaseResponse
+    {
         let changed = try await database.write { connection in
             try connection.execute(
                 """
@@ -90,7 +94,8 @@ extension Store {
                     WHERE idempotency_key = $1 AND state = 'deferred'
                     """,
                     [
-                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, sale.amount.milliunits, sale.amount.currency,
+                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, sale.amount.milliunits,
+                        sale.amount.currency,
                         reference,
                     ])
                 guard changed == 1 else { throw waiting }

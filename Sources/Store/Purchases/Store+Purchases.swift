@@ -30,7 +30,8 @@ extension Store {
     /// What was answered to this key before; nil when it is new.
     private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse? {
         try await database.read { connection in
-            try Purchase.find(request.idempotencyKey, connection) == nil ? nil : Self.firstAnswer(request, account, connection)
+            try Purchase.find(request.idempotencyKey, connection) == nil
+                ? nil : Self.firstAnswer(request, account, connection)
         }
     }
 
@@ -59,7 +60,8 @@ extension Store {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            ![request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? ""].contains(where: { $0.utf8.contains(0) })
+            ![request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? ""].contains(
+                where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
                 .invalidRequest,
@@ -77,20 +79,28 @@ extension Store {
             .refuse(WireError(code: code, message: message), nothing)
         }
         guard let product = app.product(request.productID), let price = product.price(in: storefront) else {
-            return refuse(.productNotAvailable, "The product is not available in the storefront \(storefront.countryCode).")
+            return refuse(
+                .productNotAvailable, "The product is not available in the storefront \(storefront.countryCode).")
         }
         guard account.paymentsAllowed else { return refuse(.paymentNotAllowed, "This account may not make payments.") }
-        guard (1...StoreLimits.quantity).contains(request.quantity), request.quantity == 1 || product.kind == .consumable else {
+        guard (1...StoreLimits.quantity).contains(request.quantity),
+            request.quantity == 1 || product.kind == .consumable
+        else {
             return refuse(
-                .invalidQuantity, "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
+                .invalidQuantity,
+                "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
         }
         guard request.agreedPrice.map({ $0 == price }) ?? true else {
             return refuse(.priceChanged, "The price has changed. Ask for the product again.")
         }
-        guard let amount = price.times(request.quantity) else { return refuse(.invalidQuantity, "The amount is too large.") }
+        guard let amount = price.times(request.quantity) else {
+            return refuse(.invalidQuantity, "The amount is too large.")
+        }
         var sale = Sale(product: product, itemID: product.itemID, amount: amount)
         if product.kind.isOwnedOnce {
-            sale.owned = try await database.read { try Ownership.find(account.accountID, app.bundleID, product.productID, $0) }
+            sale.owned = try await database.read {
+                try Ownership.find(account.accountID, app.bundleID, product.productID, $0)
+            }
             if sale.owned != nil { sale.amount.milliunits = 0 }
         }
         if let subscription = product.subscription {
@@ -105,15 +115,19 @@ extension Store {
 
     /// Finds the first period and its price; false when the account has the subscription now.
     private func apply(
-        _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account, storefront: Storefront
+        _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account,
+        storefront: Storefront
     ) async throws -> Bool {
         let now = clock.milliseconds
         let group = subscription.groupID
         let earlier = try await database.read { connection in
-            try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter { $0.subscriptionGroupID == group }
+            try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter {
+                $0.subscriptionGroupID == group
+            }
         }
         let productID = sale.product.productID
-        if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now }) {
+        if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now })
+        {
             return false
         }
         sale.lastInGroup = earlier.last?.transactionID
@@ -122,9 +136,11 @@ extension Store {
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
-            sale.period = introduction.paymentMode == .payAsYouGo
+            sale.period =
+                introduction.paymentMode == .payAsYouGo
                 ? introduction.period
-                : SubscriptionPeriod(unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
+                : SubscriptionPeriod(
+                    unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
         }
         return true
     }
@@ -168,7 +184,8 @@ extension Store {
         let purchase = Purchase(
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
-            applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil, amount: amount,
+            applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
+            amount: amount,
             paymentReference: nil, createdAt: clock.milliseconds)
         return try await database.write { connection in
             guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
@@ -203,13 +220,16 @@ extension Store {
         // Apple's subscriptions begin and end on whole seconds; everything else keeps its milliseconds.
         let now = sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000
         return Transaction(
-            accountID: account.accountID, transactionID: id, originalTransactionID: sale.owned?.originalTransactionID ?? id,
+            accountID: account.accountID, transactionID: id,
+            originalTransactionID: sale.owned?.originalTransactionID ?? id,
             bundleID: request.bundleID, productID: request.productID, itemID: sale.itemID, kind: sale.product.kind,
             quantity: request.quantity, price: sale.amount, storefront: account.storefront, purchaseDate: now,
-            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? now, expiresDate: sale.period.map { $0.end(from: now) },
+            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? now,
+            expiresDate: sale.period.map { $0.end(from: now) },
             webOrderLineItemID: sale.product.kind == .autoRenewableSubscription ? ids.next().rawValue : nil,
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
-            applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil, revokedAt: nil,
+            applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
+            revokedAt: nil,
             revocationReason: nil)
     }
 
@@ -217,7 +237,8 @@ extension Store {
     /// - Throws: ``OwnedMeanwhile`` when the product came to be owned, or something in its group subscribed to, since the sale was planned.
     static func insert(_ transaction: Transaction, _ sale: Sale, _ connection: Connection) throws {
         if let groupID = transaction.subscriptionGroupID {
-            let last = try Transactions.last(of: transaction.accountID, in: transaction.bundleID, group: groupID, connection)
+            let last = try Transactions.last(
+                of: transaction.accountID, in: transaction.bundleID, group: groupID, connection)
             guard last == sale.lastInGroup else { throw OwnedMeanwhile() }
         }
         if transaction.kind.isOwnedOnce, transaction.originalTransactionID == transaction.transactionID {
@@ -233,13 +254,16 @@ extension Store {
         guard let first = try Purchase.find(request.idempotencyKey, connection),
             first.isSame(as: request, of: account.accountID)
         else {
-            throw StoreError(.idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
+            throw StoreError(
+                .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
         }
         switch first.state {
         case .deferred: return PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
         case .failed: return PurchaseResponse(state: .failed, transaction: nil, failure: first.failure)
         case .purchased:
-            let transaction = try first.transactionID.flatMap { try Transactions.find($0, of: account.accountID, connection) }
+            let transaction = try first.transactionID.flatMap {
+                try Transactions.find($0, of: account.accountID, connection)
+            }
             return PurchaseResponse(state: .purchased, transaction: transaction?.description, failure: nil)
         }
     }

@@ -40,7 +40,8 @@ extension Store {
             throw StoreError(.invalidRequest, "“bundleVersion” has 1 to 64 bytes.")
         }
         guard let app = apps[request.bundleID] else {
-            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
+            throw StoreError(
+                .unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
         }
         return app
     }

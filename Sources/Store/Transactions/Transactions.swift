@@ -15,7 +15,9 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    static func find(_ transactionID: TransactionID, of accountID: AccountID, _ connection: Connection) throws -> Transaction? {
+    static func find(_ transactionID: TransactionID, of accountID: AccountID, _ connection: Connection) throws
+        -> Transaction?
+    {
         try connection.queryOne(
             "SELECT \(Transaction.columns) FROM transactions WHERE account_id = $1 AND transaction_id = $2",
             [accountID.rawValue, transactionID.rawValue]
@@ -37,7 +39,9 @@ enum Transactions {
     }
 
     /// What never leaves the receipt: everything that is not a consumable, oldest first.
-    static func lasting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws -> [Transaction] {
+    static func lasting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
+        -> [Transaction]
+    {
         try connection.query(
             """
             SELECT \(Transaction.columns) FROM transactions
@@ -49,11 +53,16 @@ enum Transactions {
 
     /// What stands in a receipt: everything that lasts, and the consumables that were not finished yet. A product that is owned once stands
     /// there once, as it was last delivered.
-    static func inReceipt(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws -> [Transaction] {
+    static func inReceipt(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
+        -> [Transaction]
+    {
         let lasting = try lasting(of: accountID, in: bundleID, connection)
-        let unfinished = try unfinished(of: accountID, in: bundleID, after: nil, limit: mostUnfinishedInReceipt, connection)
+        let unfinished = try unfinished(
+            of: accountID, in: bundleID, after: nil, limit: mostUnfinishedInReceipt, connection)
         var latest: [ProductID: TransactionID] = [:]
-        for transaction in lasting where transaction.kind.isOwnedOnce { latest[transaction.productID] = transaction.transactionID }
+        for transaction in lasting where transaction.kind.isOwnedOnce {
+            latest[transaction.productID] = transaction.transactionID
+        }
         return lasting.filter { !$0.kind.isOwnedOnce || latest[$0.productID] == $0.transactionID }
             + unfinished.filter { $0.kind == .consumable }
     }

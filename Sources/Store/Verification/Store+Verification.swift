@@ -75,7 +75,9 @@ extension Store {
         }
         guard let made = receipt.environment else { return .answer(failure(.rejected(.unknownIssuer))) }
         guard made == environment else { return .answer(failure(.wrongEnvironment(receipt: made, host: environment))) }
-        let hasSubscription = receipt.inApp.contains { $0.productType == ProductKind.autoRenewableSubscription.receiptNumber }
+        let hasSubscription = receipt.inApp.contains {
+            $0.productType == ProductKind.autoRenewableSubscription.receiptNumber
+        }
         if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: hasSubscription) {
             return .answer(refusal)
         }
@@ -114,11 +116,13 @@ extension Store {
         guard let (account, transactions) = found else { return nil }
         let bytes = try issuer.appReceipt(
             for: account, app: app, bundleVersion: receipt.applicationVersion,
-            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash), transactions: transactions,
+            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash),
+            transactions: transactions,
             at: clock.milliseconds)
         let purchases = transactions.map { PurchaseInformation($0) }
         return AppReceiptResponse.Latest(
-            purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases, receipt: bytes,
+            purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases,
+            receipt: bytes,
             pendingRenewals: pendingRenewals(transactions))
     }
 
@@ -127,7 +131,9 @@ extension Store {
         var last: [TransactionID: Transaction] = [:]
         for transaction in transactions where transaction.kind == .autoRenewableSubscription {
             let known = last[transaction.originalTransactionID]
-            if (known?.expiresDate ?? .min) <= transaction.expiresDate ?? .min { last[transaction.originalTransactionID] = transaction }
+            if (known?.expiresDate ?? .min) <= transaction.expiresDate ?? .min {
+                last[transaction.originalTransactionID] = transaction
+            }
         }
         let now = clock.milliseconds
         return last.values.sorted { $0.transactionID < $1.transactionID }.map { transaction in
@@ -156,9 +162,13 @@ extension Store {
         let receipt = verified.receipt
         // The word beside the signature can be changed by anyone; the id that was signed tells the store that gave it out.
         guard let id = TransactionID(receipt.transactionID) else { return failure(.malformedReceipt) }
-        guard id.environment == environment else { return failure(.wrongEnvironment(receipt: id.environment, host: environment)) }
+        guard id.environment == environment else {
+            return failure(.wrongEnvironment(receipt: id.environment, host: environment))
+        }
         let isSubscription = receipt.expiresDate != nil
-        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) { return refusal }
+        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) {
+            return refusal
+        }
         guard let original = try await database.read({ try Transactions.find(id, $0) }),
             original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
         else { return failure(.accountNotFound) }
@@ -178,8 +188,11 @@ extension Store {
         let vendor = receipt.uniqueVendorIdentifier.flatMap { UUID(uuidString: $0) }
         let latest = TransactionReceipt(
             last, app: app, bundleVersion: receipt.bundleVersion, vendor: vendor, environment: environment)
-        let bytes = isExpired ? nil : try issuer.transactionReceipt(
-            last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
+        let bytes =
+            isExpired
+            ? nil
+            : try issuer.transactionReceipt(
+                last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
         return TransactionReceiptResponse.Subscription(
             latest: latest, isExpired: isExpired, latestReceipt: bytes, autoRenewStatus: !isExpired,
             autoRenewProductID: last.productID.rawValue, expirationIntent: isExpired ? .cancelled : nil,
@@ -213,7 +226,8 @@ extension PurchaseInformation {
             purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate),
             originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate),
             expiresDate: transaction.expiresDate.map { ReceiptDate(milliseconds: $0) },
-            webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) }, isTrialPeriod: transaction.offer == .trial,
+            webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) },
+            isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
             cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0) },
             cancellationReason: transaction.revocationReason,

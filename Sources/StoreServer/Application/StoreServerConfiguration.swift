@@ -20,7 +20,8 @@ public struct StoreServerConfiguration: Sendable {
     public var node: Int
 
     public init(
-        dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400, sandboxPort: Int = 8401,
+        dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
+        sandboxPort: Int = 8401,
         productionPort: Int = 8402, databaseURL: String? = nil, adminToken: String? = nil, node: Int = 0
     ) {
         self.dataDirectory = dataDirectory

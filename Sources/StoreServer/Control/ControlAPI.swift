@@ -70,7 +70,8 @@ public enum ControlAPI {
         public var count: Int?
 
         public init(
-            name: String, account: String? = nil, productId: String? = nil, minimumAmount: Int64? = nil, count: Int? = nil
+            name: String, account: String? = nil, productId: String? = nil, minimumAmount: Int64? = nil,
+            count: Int? = nil
         ) {
             self.name = name
             self.account = account
@@ -99,7 +100,8 @@ public enum ControlAPI {
         public var asksToBuy: Bool?
 
         public init(
-            email: String, password: String, storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil
+            email: String, password: String, storefront: String? = nil, paymentsAllowed: Bool? = nil,
+            asksToBuy: Bool? = nil
         ) {
             self.email = email
             self.password = password
@@ -169,7 +171,9 @@ extension ControlAPI {
     static func milliseconds(_ text: String) -> Int64? {
         let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
         for format in formats {
-            if let date = try? Date(text, strategy: format) { return Int64((date.timeIntervalSince1970 * 1000).rounded()) }
+            if let date = try? Date(text, strategy: format) {
+                return Int64((date.timeIntervalSince1970 * 1000).rounded())
+            }
         }
         return nil
     }

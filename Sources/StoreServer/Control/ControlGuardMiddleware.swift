@@ -18,7 +18,8 @@ struct ControlGuardMiddleware: RouterMiddleware {
             // Digests of equal length compare in constant time.
             let shown = SHA256.hash(data: Array((request.bearerToken ?? "").utf8))
             guard shown == SHA256.hash(data: Array(adminToken.utf8)) else {
-                throw HTTPProblem(.unauthorized, code: "not_signed_in", message: "The control port needs the admin token.")
+                throw HTTPProblem(
+                    .unauthorized, code: "not_signed_in", message: "The control port needs the admin token.")
             }
         } else {
             let host = (request.head.authority ?? "").lowercased()
@@ -28,8 +29,11 @@ struct ControlGuardMiddleware: RouterMiddleware {
             }
         }
         // A page of another origin may send some requests unasked, but not without saying where it is from.
-        if let origin = request.headers[.origin], origin.lowercased() != "http://\((request.head.authority ?? "").lowercased())" {
-            throw HTTPProblem(.forbidden, code: "forbidden", message: "The control port does not answer other origins' pages.")
+        if let origin = request.headers[.origin],
+            origin.lowercased() != "http://\((request.head.authority ?? "").lowercased())"
+        {
+            throw HTTPProblem(
+                .forbidden, code: "forbidden", message: "The control port does not answer other origins' pages.")
         }
         if [.post, .put, .patch].contains(request.method), request.headers[.contentLength].map({ $0 != "0" }) ?? true {
             guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {

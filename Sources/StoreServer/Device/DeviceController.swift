@@ -56,11 +56,13 @@ struct DeviceController: Sendable {
         try fail(.purchases)
         let account = try await signedIn(request)
         let body = try await request.boundedBody(upTo: 16 << 10)
-        let purchase = try PurchaseRequest(usualJSON: body.readableBytesUInt8Span) ?? body.decodedJSON(PurchaseRequest.self)
+        let purchase =
+            try PurchaseRequest(usualJSON: body.readableBytesUInt8Span) ?? body.decodedJSON(PurchaseRequest.self)
         let response = try await store.purchase(purchase, by: account)
         guard let json = response.usualJSON else { return try .json(response) }
         return Response(
-            status: .ok, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 
     // MARK: Transactions
@@ -69,7 +71,8 @@ struct DeviceController: Sendable {
         let account = try await signedIn(request)
         let query = request.uri.queryParameters
         guard let bundleID = query["bundle"] else {
-            throw HTTPProblem(.badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query needs “bundle”.")
+            throw HTTPProblem(
+                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query needs “bundle”.")
         }
         let after = try query["after"].map { try Self.transactionID($0) }
         return try .json(
@@ -92,7 +95,9 @@ struct DeviceController: Sendable {
         return Self.bytes(try await store.appReceipt(body, for: account))
     }
 
-    @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+    @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws
+        -> Response
+    {
         try fail(.receipts)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(TransactionReceiptRequest.self, upTo: 16 << 10)
@@ -109,7 +114,8 @@ struct DeviceController: Sendable {
     private func fail(_ operation: Faults.Operation) throws {
         guard let fault = store.faults.next(operation) else { return }
         throw HTTPProblem(
-            HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue, message: "This failure was ordered.")
+            HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue,
+            message: "This failure was ordered.")
     }
 
     private static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {
@@ -118,7 +124,8 @@ struct DeviceController: Sendable {
 
     private static func transactionID(_ text: some StringProtocol) throws -> TransactionID {
         guard let id = TransactionID(text) else {
-            throw HTTPProblem(.badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")
+            throw HTTPProblem(
+                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")
         }
         return id
     }
