@@ -82,11 +82,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits", exclude: ["MonkeyCredits.storekit"],
+            name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits",
+            exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command", swiftSettings: strict
+            name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command",
+            swiftSettings: strict
         ),
 
         // The store's column.
@@ -182,7 +184,8 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "MonkeyCredits", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "monkey-credits",
+                "MonkeyCredits", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "monkey-credits",
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict

@@ -76,7 +76,8 @@ struct Ledger: Sendable {
             """,
             [
                 Self.accountID(account), id, SampleReceipts.bundleID, product,
-                isSubscription ? ProductKind.autoRenewableSubscription.rawValue : ProductKind.consumable.rawValue, Self.date,
+                isSubscription ? ProductKind.autoRenewableSubscription.rawValue : ProductKind.consumable.rawValue,
+                Self.date,
                 isSubscription ? Self.date + 30 * 86_400_000 : nil as Int64?, isSubscription ? id : nil as Int64?,
                 isSubscription ? "BE9C0003" : nil as String?, key,
             ])

@@ -9,7 +9,10 @@ enum SampleReceipts {
 
     /// An app receipt of the sandbox with ten finished non-consumables.
     static func tenPurchases() -> AppReceipt {
-        receipt((0..<10).map { purchase("\(bundleID).filter\($0)", 2_000_000_000_000_001 + Int64($0), kind: .nonConsumable) })
+        receipt(
+            (0..<10).map {
+                purchase("\(bundleID).filter\($0)", 2_000_000_000_000_001 + Int64($0), kind: .nonConsumable)
+            })
     }
 
     /// An app receipt of the sandbox with one month of a subscription.
@@ -21,11 +24,13 @@ enum SampleReceipts {
         let opaque = [UInt8](repeating: 7, count: 16)
         let bundleIDValue = AppReceipt.bundleIDValue(bundleID)
         return AppReceipt(
-            receiptType: StoreEnvironment.sandbox.receiptType, appItemID: 0, bundleID: bundleID, bundleIDValue: bundleIDValue,
+            receiptType: StoreEnvironment.sandbox.receiptType, appItemID: 0, bundleID: bundleID,
+            bundleIDValue: bundleIDValue,
             applicationVersion: "1", opaqueValue: opaque,
             deviceHash: AppReceipt.deviceHash(
                 deviceIdentifier: [UInt8](repeating: 9, count: 16), opaqueValue: opaque, bundleIDValue: bundleIDValue),
-            downloadDate: nil, fulfillmentToolVersion: 1, ageRating: "4+", developerID: 0, creationDate: date, systemVersion: 0,
+            downloadDate: nil, fulfillmentToolVersion: 1, ageRating: "4+", developerID: 0, creationDate: date,
+            systemVersion: 0,
             downloadID: 0, versionExternalIdentifier: 0, inApp: purchases,
             originalPurchaseDate: Date(timeIntervalSince1970: 1_375_340_400), originalApplicationVersion: "1.0",
             expirationDate: nil,
@@ -36,7 +41,8 @@ enum SampleReceipts {
     private static func purchase(_ productID: String, _ id: Int64, kind: ProductKind) -> InAppPurchase {
         let isSubscription = kind == .autoRenewableSubscription
         return InAppPurchase(
-            quantity: 1, productID: productID, transactionID: String(id), purchaseDate: date, originalTransactionID: String(id),
+            quantity: 1, productID: productID, transactionID: String(id), purchaseDate: date,
+            originalTransactionID: String(id),
             originalPurchaseDate: date, productType: kind.receiptNumber,
             expiresDate: isSubscription ? date.addingTimeInterval(30 * 86_400) : nil, itemID: 0,
             webOrderLineItemID: isSubscription ? id + 1 : 0, cancellationDate: nil, isTrialPeriod: false,

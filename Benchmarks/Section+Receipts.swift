@@ -16,7 +16,9 @@ extension Section {
         switch await verifier.verify(bytes, expecting: ReceiptExpectation()) {
         case .rejected(let rejection): throw BenchmarkError("the receipt was refused: \(rejection)")
         case .verified(let verified):
-            guard verified.receipt.inApp.count == receipt.inApp.count else { throw BenchmarkError("purchases were lost") }
+            guard verified.receipt.inApp.count == receipt.inApp.count else {
+                throw BenchmarkError("purchases were lost")
+            }
         }
         let baseline = try RSABaseline()
         let seconds = setting.seconds / 3
@@ -25,7 +27,9 @@ extension Section {
                 throw BenchmarkError("the receipt did not verify with its chain known")
             }
         }
-        let making = try Rate.compared(seconds: seconds, rounds: setting.rounds, baseline.sign) { _ = try signer.sign(receipt) }
+        let making = try Rate.compared(seconds: seconds, rounds: setting.rounds, baseline.sign) {
+            _ = try signer.sign(receipt)
+        }
         print("  a receipt of ten purchases has \(bytes.count) bytes")
         print(String(format: "  raw check %.0f /s, verified %.0f /s", verifying.first, verifying.second))
         print(String(format: "  raw signature %.0f /s, made %.0f /s", making.first, making.second))

@@ -56,7 +56,8 @@ struct StoreUnderLoad: Sendable {
         let bytes = try authority.receiptSigner(for: .sandbox).sign(SampleReceipts.tenPurchases()).bytes
         let request = LoadGenerator.post(StoreRoute.verifyReceipt.path, body: body(bytes))
         return ServerUnderLoad(
-            name: "verifyReceipt, \(ledger.transactions) in ledger", child: store.child, port: try store.port("sandbox"),
+            name: "verifyReceipt, \(ledger.transactions) in ledger", child: store.child,
+            port: try store.port("sandbox"),
             requests: { _, _ in request }, accepts: Self.isStatusZero)
     }
 

@@ -7,14 +7,25 @@ extension Request {
     /// How long a body may take to arrive; a client that sends one byte at a time is cut off then.
     public static var bodyTimeout: Duration { .seconds(30) }
 
-    /// The whole body.
-    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer than ``bodyTimeout``.
+    /// The whole body, if it is there within ``bodyTimeout``.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes too long.
     public func boundedBody(upTo limit: Int) async throws -> ByteBuffer {
-        let tooLarge = HTTPProblem(.contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
+        try await boundedBody(upTo: limit, within: Self.bodyTimeout)
+    }
+
+    /// The whole body.
+    /// - Parameters:
+    ///   - limit: in bytes.
+    ///   - timeout: from the first part on.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer.
+    public func boundedBody(upTo limit: Int, within timeout: Duration) async throws -> ByteBuffer {
+        let tooLarge = HTTPProblem(
+            .contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit { throw tooLarge }
         var whole = ByteBuffer()
         var deadline: ContinuousClock.Instant?
-        for try await var part in body {
+        var parts = body.makeAsyncIterator()
+        while var part = try await Self.next(&parts) {
             guard whole.readableBytes + part.readableBytes <= limit else { throw tooLarge }
             if whole.readableBytes == 0 { whole = part } else { whole.writeBuffer(&part) }
             // Most bodies come in one part, for which the clock need not be read.
@@ -23,18 +34,34 @@ extension Request {
                     throw HTTPProblem(.requestTimeout, code: "timeout", message: "The body took too long to arrive.")
                 }
             } else {
-                deadline = .now + Self.bodyTimeout
+                deadline = .now + timeout
             }
         }
         return whole
     }
 
+    private static func next(_ parts: inout RequestBody.AsyncIterator) async throws -> ByteBuffer? {
+        do {
+            return try await parts.next()
+        } catch {
+            throw HTTPProblem(
+                .badRequest, code: "invalid_request", message: "The body is malformed, or ended too early.")
+        }
+    }
+
     /// The body as a JSON document of a type.
     /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong, 413, or 408.
     public func decodeJSON<Value: Decodable>(_ type: Value.Type, upTo limit: Int) async throws -> Value {
-        let body = try await boundedBody(upTo: limit)
+        try await boundedBody(upTo: limit).decodedJSON(type)
+    }
+}
+
+extension ByteBuffer {
+    /// The bytes as a JSON document of a type.
+    /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong.
+    public func decodedJSON<Value: Decodable>(_ type: Value.Type) throws -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
+            return try JSONDecoder().decode(type, from: Data(readableBytesView))
         } catch let error as DecodingError {
             throw HTTPProblem(.badRequest, code: "invalid_request", message: error.sentence)
         }
@@ -65,7 +92,8 @@ extension Response {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(value)
         return Response(
-            status: status, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            status: status, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
 

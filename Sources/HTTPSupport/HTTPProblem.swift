@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 
 /// An error that a client may read: a status, a stable word, and a sentence. Its JSON body is `{"code": …, "message": …, "requestID": …}`.
@@ -22,11 +23,29 @@ public struct HTTPProblem: HTTPResponseError {
     }
 
     public func response(from request: Request, context: some RequestContext) throws -> Response {
-        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: context.id))
+        let requestID = context.requestID
+        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID))
+        var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
+        guard status == .requestTimeout else {
+            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        // The rest of the body would go on coming as slowly, and the connection with it: an error after the answer closes it.
+        headers[.connection] = "close"
         return Response(
-            status: status, headers: [.contentType: "application/json", .requestID: context.id],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            status: status, headers: headers,
+            body: ResponseBody(contentLength: body.count) { writer in
+                try await writer.write(ByteBuffer(bytes: body))
+                try await writer.finish(nil)
+                throw TooSlow()
+            })
     }
+
+    private struct TooSlow: Error {}
+}
+
+extension RequestContext {
+    /// What finds the request in the log. Hummingbird's own `id` ends the process when the log's handler keeps no metadata.
+    public var requestID: String { logger[metadataKey: "hb.request.id"]?.description ?? "unknown" }
 }
 
 extension HTTPField.Name {

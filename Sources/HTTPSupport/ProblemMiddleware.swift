@@ -33,6 +33,8 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             return HTTPProblem(known.status, code: code, message: message)
         }
         context.logger.error("request failed", metadata: ["error": .string(String(describing: error))])
-        return HTTPProblem(.internalServerError, code: "internal_error", message: "Something broke. The request id finds it in the log.")
+        return HTTPProblem(
+            .internalServerError, code: "internal_error",
+            message: "Something broke. The request id finds it in the log.")
     }
 }

@@ -1,5 +1,7 @@
+import Glibc
 import Hummingbird
 import HummingbirdCore
+import Logging
 
 /// The bounds that every server here keeps: on headers, and on connections that say nothing.
 public enum ServerLimits {
@@ -8,6 +10,20 @@ public enum ServerLimits {
         .http1(
             configuration: .init(
                 idleTimeout: .seconds(60),
-                httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
+    }
+
+    /// How many connections a port may hold open; more wait to be accepted. A part of the files that the process may open, so that a flood leaves
+    /// enough for the databases.
+    public static func connections(sharedBy ports: Int, logger: Logger) -> any AvailableConnectionsDelegate {
+        MaximumAvailableConnections(mostConnections(sharedBy: ports), logger: logger)
+    }
+
+    static func mostConnections(sharedBy ports: Int) -> Int {
+        var limit = rlimit()
+        let files =
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 1024
+        return min(max((files - 128) / max(ports, 1), 32), 4096)
     }
 }

@@ -25,7 +25,8 @@ public final class Store: Sendable {
 
     private init(
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
-        catalog: CurrentCatalog, payments: SandboxPaymentProcessor, processor: any PaymentProcessor, ids: TransactionIDs,
+        catalog: CurrentCatalog, payments: SandboxPaymentProcessor, processor: any PaymentProcessor,
+        ids: TransactionIDs,
         issuer: ReceiptIssuer, verifier: ReceiptVerifier
     ) {
         self.environment = environment
@@ -62,7 +63,8 @@ public final class Store: Sendable {
         let clock = StoreClock(setting, realTime: realTime)
         let payments = try await SandboxPaymentProcessor.open(database)
         return Store(
-            environment: environment, database: database, accounts: Accounts(database: database), clock: clock, apps: apps,
+            environment: environment, database: database, accounts: Accounts(database: database), clock: clock,
+            apps: apps,
             catalog: catalog, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
@@ -73,9 +75,9 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError`` from `change`; ``DatabaseError``, with the clock as it was before.
     public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
         let before = clock.current
-        try change(clock)
-        let after = clock.current
         do {
+            try change(clock)
+            let after = clock.current
             try await database.write { try ClockSettings.save(after, $0) }
         } catch {
             clock.restore(before)

@@ -13,12 +13,15 @@ public struct StoreError: Error, Sendable, Equatable {
 }
 
 extension StoreError {
-    /// A database that does not answer, as the device is told of it; nil for an error that trying again does not mend.
+    /// A database that does not answer, or a text that it does not keep, as the device is told of it; nil for an error that neither trying again
+    /// nor asking for something else mends.
     public init?(databaseError error: any Error) {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
-        case .unavailable, .busy, .full:
+        case .unavailable, .busy, .full, .serialization, .closed:
             self.init(.unavailable, "The store's database does not answer. Nothing was recorded; try again.")
+        case .invalidValue:
+            self.init(.invalidRequest, "The request holds a text that cannot be kept, such as one with a NUL.")
         default: return nil
         }
     }

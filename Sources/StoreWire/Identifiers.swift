@@ -1,7 +1,7 @@
 /// A name that one party gave to a thing, kept apart by type so that one kind cannot be passed for another.
 public protocol StringIdentifier: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible,
-    ExpressibleByStringLiteral, Comparable where RawValue == String
-{
+    ExpressibleByStringLiteral, Comparable
+where RawValue == String {
     /// Wraps any text; what is well-formed is decided where the name enters.
     init(rawValue: String)
 }

@@ -49,5 +49,7 @@ extension StringProtocol {
     fileprivate var isDigits: Bool { utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
     /// The digits filled up on the right with zeros.
-    fileprivate func padding(to length: Int) -> String { String(self) + String(repeating: "0", count: length - utf8.count) }
+    fileprivate func padding(to length: Int) -> String {
+        String(self) + String(repeating: "0", count: length - utf8.count)
+    }
 }

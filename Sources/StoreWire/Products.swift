@@ -52,7 +52,8 @@ public struct ProductDescription: Codable, Sendable, Equatable {
     public var subscription: SubscriptionDescription?
 
     public init(
-        productID: ProductID, kind: ProductKind, displayName: String, description: String, price: Money, priceLocale: String,
+        productID: ProductID, kind: ProductKind, displayName: String, description: String, price: Money,
+        priceLocale: String,
         isFamilyShareable: Bool, subscription: SubscriptionDescription?
     ) {
         self.productID = productID
@@ -137,7 +138,8 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable, CustomStringConve
     public init?(iso8601 text: some StringProtocol) {
         guard text.first == "P", let last = text.last, let unit = Unit(rawValue: String(last)) else { return nil }
         let digits = text.dropFirst().dropLast()
-        guard (1...3).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(digits),
+        guard (1...3).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let count = Int(digits),
             count > 0
         else { return nil }
         self.init(unit: unit, count: count)

@@ -11,7 +11,9 @@ import Testing
         "subscriptionGroups": [], "version": {"major": 3, "minor": 0}}
         """
 
-    private func withFile(_ name: String, _ text: String, _ body: (TemporaryDirectory, String) async throws -> Void) async throws {
+    private func withFile(_ name: String, _ text: String, _ body: (TemporaryDirectory, String) async throws -> Void)
+        async throws
+    {
         try await TemporaryDirectory.with { directory in
             try Data(text.utf8).write(to: directory.url.appendingPathComponent(name))
             try await body(directory, directory.path(name))
@@ -27,7 +29,10 @@ import Testing
             let app = try #require((report["apps"] as? [[String: Any]])?.first)
             #expect(app["bundleId"] as? String == "com.example.app")
             let product = try #require((app["products"] as? [[String: String]])?.first)
-            #expect(product == ["productId": "com.example.app.coins", "kind": "consumable", "name": "Coins", "price": "0.99 USD"])
+            #expect(
+                product == [
+                    "productId": "com.example.app.coins", "kind": "consumable", "name": "Coins", "price": "0.99 USD",
+                ])
             #expect((report["notes"] as? [String])?.count == 1)
             let given = await Capture.run(["catalog", "check", file + "=com.example.given", "--json"])
             #expect(given.output.contains("\"com.example.given\""))

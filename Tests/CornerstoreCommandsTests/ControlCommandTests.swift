@@ -9,14 +9,16 @@ import Testing
             let set = try await store.run("clock set 2027-01-31T12:00:00Z --json").output.object()
             #expect(set["frozen"] as? Bool == false)
             #expect(await store.run("clock freeze").status == 0)
-            #expect(await store.run("clock set 2027-01-31T12:00:00Z").output.hasPrefix("2027-01-31T12:00:00.000Z  frozen"))
+            #expect(
+                await store.run("clock set 2027-01-31T12:00:00Z").output.hasPrefix("2027-01-31T12:00:00.000Z  frozen"))
             let advanced = try await store.run("clock advance 3d12h --json").output.object()
             #expect(advanced["now"] as? String == "2027-02-04T00:00:00.000Z")
             #expect(Set(advanced.keys) == ["now", "milliseconds", "frozen", "offset"])
             let back = try await store.run("clock advance --json -- -1h").output.object()
             #expect(back["now"] as? String == "2027-02-03T23:00:00.000Z")
             // The other environment's clock is its own.
-            #expect(await store.run("clock --environment production").output.contains("running with this machine's clock"))
+            #expect(
+                await store.run("clock --environment production").output.contains("running with this machine's clock"))
             #expect(await store.run("clock reset").output.contains("running with this machine's clock"))
             let refused = await store.run("clock set yesterday")
             #expect(refused.status == 1)
@@ -32,7 +34,10 @@ import Testing
             #expect(ordered[0]["status"] as? Int == 21005)
             #expect(ordered[0]["count"] as? Int == 3)
             #expect(await store.run("fault").output.contains("21005"))
-            for line in ["fault order verifyReceipt 503", "fault order purchases 404", "fault order nothing 503", "fault order finish 503 --count 0"] {
+            for line in [
+                "fault order verifyReceipt 503", "fault order purchases 404", "fault order nothing 503",
+                "fault order finish 503 --count 0",
+            ] {
                 let refused = await store.run(line)
                 #expect(refused.status == 1, "\(line)")
                 #expect(refused.output.isEmpty)
@@ -65,7 +70,8 @@ import Testing
             #expect(made["email"] as? String == "a+b@example.com")
             #expect(made["storefront"] as? String == "DEU")
             #expect(made["asksToBuy"] as? Bool == true)
-            let changed = try await store.run("account change a+b@example.com --asks-to-buy off --payments off --json").output.object()
+            let changed = try await store.run("account change a+b@example.com --asks-to-buy off --payments off --json")
+                .output.object()
             #expect(changed["asksToBuy"] as? Bool == false)
             #expect(changed["paymentsAllowed"] as? Bool == false)
             #expect(changed["storefront"] as? String == "DEU")
@@ -73,7 +79,9 @@ import Testing
             #expect(twice.status == 1)
             #expect(!twice.errors.contains("correct horse"))
             #expect(await store.run("account change nobody@example.com --locked on").status == 1)
-            #expect(await store.run("account create new@example.com --storefront XXX --password-file", password).status == 1)
+            #expect(
+                await store.run("account create new@example.com --storefront XXX --password-file", password).status == 1
+            )
             #expect(try await store.run("account list --json").output.objects().count == 2)
             #expect(try await store.run("account list --json -e production").output.objects().isEmpty)
         }

@@ -8,7 +8,9 @@ import Testing
 enum Program {
     /// The folder that they were built into: the one of the test bundle.
     static let folder: URL? = {
-        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map {
+            URL(fileURLWithPath: $0).deletingLastPathComponent()
+        }
         var package = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { package.deleteLastPathComponent() }
         return [bundle, package.appendingPathComponent(".build/debug")].compactMap { $0 }.first {
@@ -38,7 +40,9 @@ final class ServeProcess: Sendable {
         process = Process()
         process.executableURL = try #require(Program.folder).appendingPathComponent("cornerstore")
         process.arguments =
-            ["serve"] + files + ["--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--json"]
+            ["serve"] + files + [
+                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--json",
+            ]
         process.environment = Program.environment
         let output = Pipe()
         process.standardOutput = output

@@ -6,7 +6,9 @@ import Testing
 
 @Suite(.enabled(if: Program.folder != nil, "cornerstore is not built")) struct ProgramTests {
     private static let storekitFiles: [String] = {
-        guard let folder = Fixtures.url("storekit"), let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else {
+        guard let folder = Fixtures.url("storekit"),
+            let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
+        else {
             return []
         }
         return names.filter { $0.hasSuffix(".storekit") }.sorted().map { folder.appendingPathComponent($0).path }
@@ -42,7 +44,8 @@ import Testing
             defer { _ = serve.stop() }
             let receipt = directory.path("receipt")
             let options = ["--data", serve.data, "--json"]
-            let coins = try await Program.run(["buy", "com.example.app.coins", "--quantity", "3", "--receipt-out", receipt] + options)
+            let coins = try await Program.run(
+                ["buy", "com.example.app.coins", "--quantity", "3", "--receipt-out", receipt] + options)
             #expect(coins.status == 0, "\(coins.all)")
             let report = try coins.output.object()
             let id = try #require(report["transactionId"] as? String)
@@ -62,7 +65,9 @@ import Testing
             #expect(ledger.map { $0["transactionId"] as? String } == [id])
             #expect(ledger.first?["finishedDate"] is String)
             #expect(ledger.first?["price"] as? String == "2.97")
-            #expect(try await Program.run(["receipt", "verify", receipt, "--bundle-id", "com.example.app"] + options).status == 0)
+            #expect(
+                try await Program.run(["receipt", "verify", receipt, "--bundle-id", "com.example.app"] + options).status
+                    == 0)
 
             // Bought again, a non-consumable is delivered again.
             let pro = try await Program.run(["buy", "com.example.app.pro"] + options).output.object()
@@ -81,7 +86,9 @@ import Testing
             func refused(_ line: String, _ status: Int32, _ words: String) async throws {
                 let result = try await run(line)
                 #expect(result.status == status, "\(line): \(result.all)")
-                #expect(result.output.isEmpty && result.errors.hasPrefix("cornerstore: ") && result.errors.contains(words), "\(result.errors)")
+                #expect(
+                    result.output.isEmpty && result.errors.hasPrefix("cornerstore: ") && result.errors.contains(words),
+                    "\(result.errors)")
             }
             let password = directory.path("password")
             try Data("wrong-password\n".utf8).write(to: URL(fileURLWithPath: password))
@@ -91,7 +98,8 @@ import Testing
             try await refused("buy com.example.app.coins --account tester@sandbox.example", 2, "--password-file")
             let other = directory.path("other")
             try await refused(
-                "buy com.example.app.coins --account tester@sandbox.example --password-file \(password) --device \(other)", 1, "password")
+                "buy com.example.app.coins --account tester@sandbox.example --password-file \(password) --device \(other)",
+                1, "password")
             #expect(try await run("payment-rule add no").status == 0)
             try await refused("buy com.example.app.coins", 1, "declined")
             #expect(try await run("payment-rule clear").status == 0)
@@ -134,7 +142,8 @@ import Testing
             let port = try #require(serve.report["sandbox"]?.split(separator: ":").last.map(String.init))
             let second = try await Program.run(
                 [
-                    "serve", file, "--data", directory.path("other"), "--control-port", "0", "--sandbox-port", port, "--production-port", "0",
+                    "serve", file, "--data", directory.path("other"), "--control-port", "0", "--sandbox-port", port,
+                    "--production-port", "0",
                 ])
             #expect(second.status == 1)
             #expect(second.errors.split(separator: "\n").last?.contains("port") == true, "\(second.errors)")
@@ -148,7 +157,10 @@ import Testing
         #expect(report["passed"] as? Bool == true)
         let steps = try #require(report["steps"] as? [[String: Any]])
         #expect(steps.count == 10)
-        #expect(steps.allSatisfy { ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true })
+        #expect(
+            steps.allSatisfy {
+                ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true
+            })
         #expect(result.errors.isEmpty)
     }
 }

@@ -12,7 +12,8 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
     ]
 
     private static func files(_ folder: String, _ suffix: String) -> [String] {
-        guard let url = Fixtures.url(folder), let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else { return [] }
+        guard let url = Fixtures.url(folder), let names = try? FileManager.default.contentsOfDirectory(atPath: url.path)
+        else { return [] }
         return names.filter { $0.hasSuffix(suffix) }.sorted().map { "\(folder)/\($0)" }
     }
 
@@ -59,12 +60,14 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
         .enabled(if: Fixtures.directory != nil, "no fixtures"),
         arguments: [
             (["--bundle-id", "dev.bonzer.weeka.app"], "ok"), (["--bundle-id", "com.example.other"], "wrong-bundle-id"),
-            (["--app-version", "none"], "wrong-version"), (["--device-id", "956328D9-CC6A-47F4-BE40-6953FB0AB6C7"], "ok"),
+            (["--app-version", "none"], "wrong-version"),
+            (["--device-id", "956328D9-CC6A-47F4-BE40-6953FB0AB6C7"], "ok"),
             (["--device-id", "00000000-0000-0000-0000-000000000000"], "wrong-device-hash"),
         ])
     func expectationsAreChecked(_ options: [String], _ reason: String) async throws {
         let file = try #require(Self.files("app-receipts", ".b64").first { $0.contains("dev.bonzer") })
-        let result = await Capture.run(["receipt", "verify", try path(file), "--root", try path(root), "--json"] + options)
+        let result = await Capture.run(
+            ["receipt", "verify", try path(file), "--root", try path(root), "--json"] + options)
         #expect(try result.output.object()["reason"] as? String == reason)
         #expect(result.status == (reason == "ok" ? 0 : 1))
     }
@@ -76,13 +79,17 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
         let binary = try #require(Data(base64Encoded: text.filter { !$0.isWhitespace }))
         let certificate = try #require(try Fixtures.data(root)).base64EncodedString(options: .lineLength64Characters)
         try await TemporaryDirectory.with { directory in
-            let wrapped = binary.base64EncodedString(options: [.lineLength64Characters, .endLineWithCarriageReturn, .endLineWithLineFeed])
+            let wrapped = binary.base64EncodedString(options: [
+                .lineLength64Characters, .endLineWithCarriageReturn, .endLineWithLineFeed,
+            ])
             try binary.write(to: directory.url.appendingPathComponent("binary"))
             try Data(wrapped.utf8).write(to: directory.url.appendingPathComponent("wrapped"))
             let pem = "-----BEGIN CERTIFICATE-----\n\(certificate)\n-----END CERTIFICATE-----\n"
             try Data(pem.utf8).write(to: directory.url.appendingPathComponent("root.pem"))
             for name in ["binary", "wrapped"] {
-                let result = await Capture.run(["receipt", "verify", directory.path(name), "--root", directory.path("root.pem")])
+                let result = await Capture.run([
+                    "receipt", "verify", directory.path(name), "--root", directory.path("root.pem"),
+                ])
                 #expect(result.status == 0, "\(name): \(result.errors)\(result.output)")
                 #expect(result.output.hasPrefix("✓ genuine\n"))
             }

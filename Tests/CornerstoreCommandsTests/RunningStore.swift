@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import ServiceLifecycle
 import Store
 import StoreServer
@@ -14,7 +13,8 @@ struct RunningStore: Sendable {
 
     /// Runs a command against it.
     func run(_ line: String...) async -> (status: Int32, output: String, errors: String) {
-        await Capture.run(line.flatMap { $0.split(separator: " ").map(String.init) }, environment: ["CORNERSTORE_DATA": data])
+        await Capture.run(
+            line.flatMap { $0.split(separator: " ").map(String.init) }, environment: ["CORNERSTORE_DATA": data])
     }
 
     var data: String { directory.path("data") }
@@ -33,12 +33,15 @@ struct RunningStore: Sendable {
             try Data(catalog.utf8).write(to: file)
             let configuration = StoreServerConfiguration(
                 dataDirectory: directory.url.appendingPathComponent("data"),
-                catalogFiles: [CatalogFile(path: file.path, bundleID: "com.example.app")], controlPort: 0, sandboxPort: 0, productionPort: 0)
-            let application = try await StoreApplication.open(configuration, now: { Date() }, logger: ServeAction.logger(.critical))
+                catalogFiles: [CatalogFile(path: file.path, bundleID: "com.example.app")], controlPort: 0,
+                sandboxPort: 0, productionPort: 0)
+            let application = try await StoreApplication.open(
+                configuration, now: { Date() }, logger: ServeAction.logger(.critical))
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
             let group = ServiceGroup(
                 configuration: .init(
-                    services: [.init(service: StoreService(application: application) { isReady.yield($0) })], logger: ServeAction.logger(.critical)))
+                    services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                    logger: ServeAction.logger(.critical)))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     defer { isReady.finish() }

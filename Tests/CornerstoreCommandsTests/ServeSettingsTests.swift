@@ -5,16 +5,19 @@ import Testing
 
 @Suite struct ServeSettingsTests {
     private func settings(
-        flags: [ServeSetting: String] = [:], files: [String] = ["a.storekit"], environment: [String: String] = [:], file: String? = nil
+        flags: [ServeSetting: String] = [:], files: [String] = ["a.storekit"], environment: [String: String] = [:],
+        file: String? = nil
     ) throws -> ServeSettings {
         try ServeSettings(
-            flags: flags, files: files, environment: environment, file: try file.map { try ConfigurationFile(text: $0, path: "c.yaml") })
+            flags: flags, files: files, environment: environment,
+            file: try file.map { try ConfigurationFile(text: $0, path: "c.yaml") })
     }
 
     @Test func usualValues() throws {
         let configuration = try settings().configuration()
         #expect(configuration.host == "127.0.0.1")
-        #expect([configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [8400, 8401, 8402])
+        #expect(
+            [configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [8400, 8401, 8402])
         #expect(configuration.dataDirectory.lastPathComponent == ".cornerstore")
         #expect(configuration.databaseURL == nil && configuration.adminToken == nil && configuration.node == 0)
         #expect(try settings().logLevel() == .notice)
@@ -23,7 +26,8 @@ import Testing
     @Test func theCommandLineGoesBeforeTheEnvironmentBeforeTheFile() throws {
         let file = "sandbox-port: 3\nproduction-port: 3\ncontrol-port: 3\n"
         let environment = ["CORNERSTORE_SANDBOX_PORT": "2", "CORNERSTORE_CONTROL_PORT": "2"]
-        let configuration = try settings(flags: [.controlPort: "1"], environment: environment, file: file).configuration()
+        let configuration = try settings(flags: [.controlPort: "1"], environment: environment, file: file)
+            .configuration()
         #expect([configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [1, 2, 3])
     }
 
@@ -43,7 +47,8 @@ import Testing
         let usual = try described(settings())
         let changed = try [
             described(settings(flags: [setting: value])), described(settings(environment: [name: value])),
-            described(settings(file: "\(setting.rawValue): \(value)\n")), described(settings(file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
+            described(settings(file: "\(setting.rawValue): \(value)\n")),
+            described(settings(file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
         ]
         #expect(changed.allSatisfy { $0 != usual && $0 == changed[0] })
     }

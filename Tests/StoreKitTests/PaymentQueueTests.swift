@@ -358,7 +358,7 @@ struct PaymentQueueTests {
         }
         queue.add(observer)
         queue.add(payment())
-        while !device.store.asked.contains("purchases") { await Task.yield() }
+        await until { device.store.asked.contains("purchases") }
         device.store.change {
             $0.tokens = [:]
             $0.accounts["monkey@example.com"] = "account-9"
@@ -388,10 +388,10 @@ struct PaymentQueueTests {
         var engine = device.launch(device.configuration(sheet: sheet), timer: timer)
         var queue = SKPaymentQueue(engine: engine)
         queue.add(payment())
-        while !device.store.asked.contains("purchases") { await Task.yield() }
+        await until { device.store.asked.contains("purchases") }
         device.store.change { $0.tokens = [:] }
         await timer.fire()
-        while others.all.count < 2 { await Task.yield() }
+        await until { others.all.count >= 2 }
         await engine.stop()
         #expect(others.all.map(\.email) == [nil, "monkey@example.com"])
         #expect(device.store.purchases.isEmpty)

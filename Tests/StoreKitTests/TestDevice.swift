@@ -81,14 +81,23 @@ final class ManualTimer: RetryTimer {
     /// The delays asked for so far, in seconds.
     var delays: [Double] { state.withLock { $0.delays } }
 
-    /// Waits until something is to be done later, then does it now.
+    /// Waits until something is to be done later, or the test's time is over, then does it now.
     func fire() async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.bodies.isEmpty { state.waiter = continuation }
-                return !state.bodies.isEmpty
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    let isReady = !state.bodies.isEmpty || Task.isCancelled
+                    if !isReady { state.waiter = continuation }
+                    return isReady
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
         }
         let bodies = state.withLock { state in
             defer { state.bodies = [] }
@@ -101,6 +110,11 @@ final class ManualTimer: RetryTimer {
 /// Does at once what is to be done later.
 struct ImmediateTimer: RetryTimer {
     func after(seconds: Double, _ body: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: body) }
+}
+
+/// Looks again and again until it is so, or the test's time is over.
+func until(_ isSo: () -> Bool) async {
+    while !Task.isCancelled, !isSo() { await Task.yield() }
 }
 
 /// A payment of this many packs of five credits.

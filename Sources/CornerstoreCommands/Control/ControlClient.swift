@@ -15,11 +15,15 @@ struct ControlClient: Sendable {
         self.adminToken = adminToken
     }
 
-    func get<Answer: Decodable>(_ path: String, query: [(String, String?)] = [], as: Answer.Type = Answer.self) async throws -> Answer {
+    func get<Answer: Decodable>(_ path: String, query: [(String, String?)] = [], as: Answer.Type = Answer.self)
+        async throws -> Answer
+    {
         try Self.decode(await send("GET", path, query: query, body: nil))
     }
 
-    func send<Answer: Decodable>(_ method: String, _ path: String, _ body: (some Encodable)?, as: Answer.Type = Answer.self) async throws
+    func send<Answer: Decodable>(
+        _ method: String, _ path: String, _ body: (some Encodable)?, as: Answer.Type = Answer.self
+    ) async throws
         -> Answer
     {
         try Self.decode(await send(method, path, body: body.map { try JSONEncoder().encode($0) }))
@@ -39,18 +43,24 @@ struct ControlClient: Sendable {
         "/\(environment.name)/" + parts.map { encoded($0, keeping: pathBytes) }.joined(separator: "/")
     }
 
-    private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws -> Data {
-        let pairs = query.compactMap { name, value in value.map { "\(name)=\(Self.encoded($0, keeping: Self.queryBytes))" } }
+    private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws
+        -> Data
+    {
+        let pairs = query.compactMap { name, value in
+            value.map { "\(name)=\(Self.encoded($0, keeping: Self.queryBytes))" }
+        }
         let url = base + ControlAPI.prefix + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
         let answer = try await PlainHTTP.send(
-            method, url, body: body, headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [], limit: Self.answerLimit)
+            method, url, body: body, headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [],
+            limit: Self.answerLimit)
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return answer.body
     }
 
     private func refusal(_ answer: PlainHTTP.Answer) -> CommandError {
         guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
-            return CommandError(.failed, "\(base) answered HTTP \(answer.status); is it the control port of a Cornerstore?")
+            return CommandError(
+                .failed, "\(base) answered HTTP \(answer.status); is it the control port of a Cornerstore?")
         }
         let hint = answer.status == 401 ? " Set CORNERSTORE_ADMIN_TOKEN." : ""
         return CommandError(.refused, Style.printable(error.message) + hint)
@@ -60,7 +70,9 @@ struct ControlClient: Sendable {
         do {
             return try JSONDecoder().decode(Answer.self, from: data)
         } catch {
-            throw CommandError(.failed, "The control port's answer is not what this version of cornerstore knows; use the server's own.")
+            throw CommandError(
+                .failed,
+                "The control port's answer is not what this version of cornerstore knows; use the server's own.")
         }
     }
 
@@ -112,7 +124,8 @@ enum PlainHTTP {
             let place = url.split(separator: "/").prefix(2).joined(separator: "//")
             throw CommandError(
                 .failed,
-                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or name the one meant with --data.")
+                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or name the one meant with --data."
+            )
         }
     }
 }

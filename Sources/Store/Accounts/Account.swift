@@ -23,7 +23,9 @@ public struct NewAccount: Sendable {
     public var paymentsAllowed: Bool
     public var asksToBuy: Bool
 
-    public init(email: String, password: String, storefront: String, paymentsAllowed: Bool = true, asksToBuy: Bool = false) {
+    public init(
+        email: String, password: String, storefront: String, paymentsAllowed: Bool = true, asksToBuy: Bool = false
+    ) {
         self.email = email
         self.password = password
         self.storefront = storefront
@@ -39,7 +41,8 @@ public struct AccountChange: Sendable {
     public var asksToBuy: Bool?
     public var isLocked: Bool?
 
-    public init(storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, isLocked: Bool? = nil) {
+    public init(storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, isLocked: Bool? = nil)
+    {
         self.storefront = storefront
         self.paymentsAllowed = paymentsAllowed
         self.asksToBuy = asksToBuy

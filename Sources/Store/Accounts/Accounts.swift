@@ -25,11 +25,14 @@ public struct Accounts: Sendable {
             throw StoreError(.invalidRequest, "A password has 1 to 1024 bytes.")
         }
         guard Storefront.named(new.storefront) != nil else {
-            throw StoreError(.invalidRequest, "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
+            throw StoreError(
+                .invalidRequest,
+                "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
         }
         let hash = try await PasswordHash.make(new.password)
         let account = Account(
-            accountID: AccountID(Self.newID()), email: email, storefront: new.storefront, paymentsAllowed: new.paymentsAllowed,
+            accountID: AccountID(Self.newID()), email: email, storefront: new.storefront,
+            paymentsAllowed: new.paymentsAllowed,
             asksToBuy: new.asksToBuy, isLocked: false, createdAt: milliseconds)
         let inserted = try await database.write { connection in
             try connection.execute(
@@ -51,14 +54,18 @@ public struct Accounts: Sendable {
 
     /// Signs a device in and gives it a token, of which the store keeps only the digest.
     /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address) or `account_locked`.
-    public func signIn(_ request: SignInRequest, at milliseconds: Int64) async throws -> (token: String, account: Account) {
-        guard request.email.utf8.count <= 254, request.password.utf8.count <= 1024 else {
+    public func signIn(_ request: SignInRequest, at milliseconds: Int64) async throws -> (
+        token: String, account: Account
+    ) {
+        guard request.email.utf8.count <= 254, !request.email.utf8.contains(0), request.password.utf8.count <= 1024
+        else {
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
         }
         let email = request.email.lowercased()
         let row = try await database.read { connection in
             try connection.queryOne(
-                "SELECT \(Self.columns), password_salt, password_hash, password_rounds FROM accounts WHERE email = $1", [email])
+                "SELECT \(Self.columns), password_salt, password_hash, password_rounds FROM accounts WHERE email = $1",
+                [email])
         }
         // An unknown address takes as long as a wrong password.
         let kept = try row.map { PasswordHash(salt: try $0.bytes(7), hash: try $0.bytes(8), rounds: try $0.int(9)) }
@@ -67,9 +74,7 @@ public struct Accounts: Sendable {
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
         }
         let account = try Self.account(row)
-        guard !account.isLocked else {
-            throw StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
-        }
+        guard !account.isLocked else { throw Self.locked }
         guard try await kept.matches(request.password) else {
             try await countWrongPassword(of: account)
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
@@ -77,7 +82,11 @@ public struct Accounts: Sendable {
         let token = Self.newToken()
         let digest = Self.digest(token)
         try await database.write { connection in
-            try connection.execute("UPDATE accounts SET failed_sign_ins = 0 WHERE account_id = $1", [account.accountID.rawValue])
+            // Of many guesses at once only those before the tenth wrong one count.
+            let open = try connection.execute(
+                "UPDATE accounts SET failed_sign_ins = 0 WHERE account_id = $1 AND NOT locked",
+                [account.accountID.rawValue])
+            guard open == 1 else { throw Self.locked }
             try connection.execute(
                 "INSERT INTO device_tokens (token_digest, account_id, device_id, created_at) VALUES ($1, $2, $3, $4)",
                 [digest, account.accountID.rawValue, request.deviceID.uuidString, milliseconds])
@@ -100,6 +109,7 @@ public struct Accounts: Sendable {
         guard (1...128).contains(token.utf8.count) else { throw StoreError(.notSignedIn, "Sign in again.") }
         let digest = Self.digest(token)
         if let account = signedIn.value(for: digest) { return account }
+        let changes = signedIn.changes
         let row = try await database.read { connection in
             try connection.queryOne(
                 """
@@ -109,8 +119,8 @@ public struct Accounts: Sendable {
         }
         guard let row else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
         let account = try Self.account(row)
-        guard !account.isLocked else { throw StoreError(.accountLocked, "The account is locked.") }
-        signedIn.insert(account, for: digest)
+        guard !account.isLocked else { throw Self.locked }
+        signedIn.insert(account, for: digest, unlessChangedSince: changes)
         return account
     }
 
@@ -123,11 +133,14 @@ public struct Accounts: Sendable {
     }
 
     /// The account of an id.
-    func account(_ accountID: AccountID) async throws -> Account? {
-        try await database.read { connection in
-            try connection.queryOne("SELECT \(Self.columns) FROM accounts WHERE account_id = $1", [accountID.rawValue])
-                .map(Self.account)
-        }
+    public func account(_ accountID: AccountID) async throws -> Account? {
+        try await database.read { try Self.account(accountID, $0) }
+    }
+
+    /// The account of an id.
+    static func account(_ accountID: AccountID, _ connection: Connection) throws -> Account? {
+        try connection.queryOne("SELECT \(columns) FROM accounts WHERE account_id = $1", [accountID.rawValue]).map(
+            account)
     }
 
     /// A page of accounts by e-mail address.
@@ -167,12 +180,14 @@ public struct Accounts: Sendable {
         try await database.write { connection in
             try connection.execute(
                 """
-                UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (failed_sign_ins + 1 >= $2)
+                UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (locked OR failed_sign_ins + 1 >= $2)
                 WHERE account_id = $1
                 """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
         }
         signedIn.removeAll()
     }
+
+    private static let locked = StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
 
     private static let columns = "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at"
 

@@ -42,7 +42,8 @@ public final class AppRegistry: Sendable {
                         """,
                         [bundleID.rawValue, Self.appID(bundleID, attempt: attempt), Self.newSecret(), milliseconds])
                     // A conflict is either the bundle itself, made by another process, or another app with that number.
-                    let present = try connection.queryOne("SELECT app_id FROM apps WHERE bundle_id = $1", [bundleID.rawValue])
+                    let present = try connection.queryOne(
+                        "SELECT app_id FROM apps WHERE bundle_id = $1", [bundleID.rawValue])
                     if inserted > 0 || present != nil { break }
                 }
             }

@@ -3,7 +3,8 @@ import Database
 /// Keeps the clock's setting over a restart: a store whose clock was moved must not fall back into its own past.
 enum ClockSettings {
     static func load(_ connection: Connection) throws -> StoreClock.Setting {
-        guard let row = try connection.queryOne("SELECT clock_offset, frozen_at FROM clock_setting WHERE id = 1", []) else {
+        guard let row = try connection.queryOne("SELECT clock_offset, frozen_at FROM clock_setting WHERE id = 1", [])
+        else {
             return .running(offset: 0)
         }
         if let instant = try row.optionalInt64(1) { return .frozen(at: instant) }

@@ -39,7 +39,8 @@ public final class Faults: Sendable {
             throw StoreError(
                 .invalidRequest,
                 fault.operation == .verifyReceipt
-                    ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199." : "Give an HTTP status of 500 to 599.")
+                    ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199."
+                    : "Give an HTTP status of 500 to 599.")
         }
         guard (1...1_000_000).contains(fault.remaining) else {
             throw StoreError(.invalidRequest, "A fault can be ordered for the next 1 to 1,000,000 requests.")
@@ -58,7 +59,9 @@ public final class Faults: Sendable {
     }
 
     /// What is ordered, by operation.
-    public var ordered: [Fault] { faults.withLock { $0.values.sorted { $0.operation.rawValue < $1.operation.rawValue } } }
+    public var ordered: [Fault] {
+        faults.withLock { $0.values.sorted { $0.operation.rawValue < $1.operation.rawValue } }
+    }
 
     /// Takes all orders back.
     public func clear() { faults.withLock { $0 = [:] } }

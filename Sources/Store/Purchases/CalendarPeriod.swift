@@ -3,7 +3,10 @@ import StoreWire
 extension SubscriptionPeriod {
     /// The instant one period after `start` (milliseconds since 1970), by the proleptic Gregorian calendar in UTC. A month that has no such day
     /// ends on its last: one month after 31 January is 28 or 29 February.
-    func end(from start: Int64) -> Int64 {
+    /// No later than the last second of the year 9999, after which the dates of receipts have no form.
+    func end(from start: Int64) -> Int64 { min(calendarEnd(from: start), 253_402_300_799_000) }
+
+    private func calendarEnd(from start: Int64) -> Int64 {
         let day: Int64 = 86_400_000
         let days = start.floorDivided(by: day)
         let time = start - days * day

@@ -28,7 +28,8 @@ struct Ownership: Sendable, Equatable {
         ).map { row in
             Ownership(
                 accountID: accountID, bundleID: bundleID, productID: productID,
-                originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(1))
+                originalTransactionID: TransactionID(rawValue: try row.int64(0)), originalPurchaseDate: try row.int64(1)
+            )
         }
     }
 
@@ -40,7 +41,8 @@ struct Ownership: Sendable, Equatable {
             VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
             """,
             [
-                accountID.rawValue, bundleID.rawValue, productID.rawValue, originalTransactionID.rawValue, originalPurchaseDate,
+                accountID.rawValue, bundleID.rawValue, productID.rawValue, originalTransactionID.rawValue,
+                originalPurchaseDate,
             ]) > 0
     }
 

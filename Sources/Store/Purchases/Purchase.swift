@@ -23,9 +23,13 @@ struct Purchase: Sendable, Equatable {
     var paymentReference: String?
     var createdAt: Int64
 
+    /// The quantity as it is kept: one that cannot be is refused, and its refusal kept under the nearest that can.
+    static func keptQuantity(_ asked: Int) -> Int { min(max(asked, 1), StoreLimits.quantity) }
+
     /// Whether a repeated key asks for the same thing.
     func isSame(as request: PurchaseRequest, of account: AccountID) -> Bool {
-        accountID == account && bundleID == request.bundleID && productID == request.productID && quantity == request.quantity
+        accountID == account && bundleID == request.bundleID && productID == request.productID
+            && quantity == Self.keptQuantity(request.quantity)
             && applicationUsername == request.applicationUsername
     }
 }

@@ -42,7 +42,8 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     public static func open(_ database: Database) async throws -> SandboxPaymentProcessor {
         let rules = try await database.read { connection in
             try connection.query(
-                "SELECT rule_id, account_id, product_id, minimum_amount, remaining FROM payment_rules ORDER BY rule_id", []
+                "SELECT rule_id, account_id, product_id, minimum_amount, remaining FROM payment_rules ORDER BY rule_id",
+                []
             ).map { row in
                 DeclineRule(
                     ruleID: try row.string(0), accountID: try row.optionalString(1).map { AccountID($0) },
@@ -62,7 +63,9 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
             }
             return rules[index]
         }
-        guard let declining else { return .approved(reference: "sandbox-\(payment.idempotencyKey.uuidString.lowercased())") }
+        guard let declining else {
+            return .approved(reference: "sandbox-\(payment.idempotencyKey.uuidString.lowercased())")
+        }
         if let remaining = declining.remaining { try await keep(declining.ruleID, remaining: remaining) }
         return .declined(message: "Your payment method was declined.")
     }
@@ -75,8 +78,10 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     /// Adds a rule, or replaces the one of that name.
     /// - Throws: ``StoreError`` `invalid_request` for a count or amount that cannot be; ``DatabaseError``.
     public func setRule(_ rule: DeclineRule) async throws {
-        guard rule.remaining.map({ $0 > 0 }) ?? true, rule.minimumAmount.map({ $0 >= 0 }) ?? true, !rule.ruleID.isEmpty else {
-            throw StoreError(.invalidRequest, "A rule needs a name, a positive count and an amount that is not negative.")
+        guard rule.remaining.map({ $0 > 0 }) ?? true, rule.minimumAmount.map({ $0 >= 0 }) ?? true, !rule.ruleID.isEmpty
+        else {
+            throw StoreError(
+                .invalidRequest, "A rule needs a name, a positive count and an amount that is not negative.")
         }
         try await database.write { connection in
             try connection.execute(
@@ -94,6 +99,9 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         }
     }
 
+    /// Whether it approves everything now.
+    var approvesEverything: Bool { rules.withLock { $0.isEmpty } }
+
     /// Removes all rules.
     public func removeRules() async throws {
         try await database.write { try $0.execute("DELETE FROM payment_rules", []) }
@@ -103,7 +111,9 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     private func keep(_ ruleID: String, remaining: Int) async throws {
         try await database.write { connection in
             if remaining > 0 {
-                try connection.execute("UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1", [ruleID, remaining])
+                try connection.execute(
+                    "UPDATE payment_rules SET remaining = $2 WHERE rule_id = $1 AND remaining > $2",
+                    [ruleID, remaining])
             } else {
                 try connection.execute("DELETE FROM payment_rules WHERE rule_id = $1", [ruleID])
             }

@@ -44,7 +44,8 @@ extension Store {
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         let waiting = StoreError(.wrongState, "No purchase of that key waits for approval.")
-        guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }), purchase.state == .deferred,
+        guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }),
+            purchase.state == .deferred,
             let account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
         else { throw waiting }
         let request = PurchaseRequest(
@@ -59,15 +60,18 @@ extension Store {
         case .sell(let sale):
             switch try await authorize(sale.amount, request, account) {
             case .declined(let message):
-                return try await settle(idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
+                return try await settle(
+                    idempotencyKey, failure: WireError(code: .paymentDeclined, message: message), waiting)
             case .approved(let reference):
                 let transaction = self.transaction(sale, request, account)
-                return try await settle(purchase, transaction: transaction, amount: sale.amount, reference: reference, waiting)
+                return try await settle(purchase, transaction: transaction, sale, reference: reference, waiting)
             }
         }
     }
 
-    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: StoreError) async throws -> PurchaseResponse {
+    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: StoreError) async throws
+        -> PurchaseResponse
+    {
         let changed = try await database.write { connection in
             try connection.execute(
                 """
@@ -80,7 +84,7 @@ extension Store {
     }
 
     private func settle(
-        _ purchase: Purchase, transaction: Transaction, amount: Money, reference: String, _ waiting: StoreError
+        _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: StoreError
     ) async throws -> PurchaseResponse {
         do {
             try await database.write { connection in
@@ -90,15 +94,21 @@ extension Store {
                     WHERE idempotency_key = $1 AND state = 'deferred'
                     """,
                     [
-                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, amount.milliunits, amount.currency,
+                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, sale.amount.milliunits,
+                        sale.amount.currency,
                         reference,
                     ])
                 guard changed == 1 else { throw waiting }
-                try Self.insert(transaction, connection)
+                try Self.insert(transaction, sale, connection)
             }
         } catch is OwnedMeanwhile {
             await processor.void(reference: reference)
-            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again to deliver it without charge.")
+            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again.")
+        } catch let error as StoreError where error == waiting {
+            // Declined meanwhile, so that nothing is paid; or approved by somebody else, who was given the same authorization and uses it.
+            let settled = try await database.read { try Purchase.find(purchase.idempotencyKey, $0) }
+            if settled?.paymentReference != reference { await processor.void(reference: reference) }
+            throw waiting
         }
         return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
     }

@@ -9,7 +9,11 @@ extension Store {
     ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
-        guard let app = catalog.value.app(request.bundleID) else {
+        let app = catalog.value.app(request.bundleID)
+        // Any other sale finds the first answer when it is recorded. A processor is not asked again about what was settled, and an app that
+        // went from the catalog does not take its customers' answers along.
+        if app == nil || !asksFreely, let first = try await firstAnswer(request, by: account) { return first }
+        guard let app else {
             throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is in the catalog.")
         }
         // Only a purchase of the same thing by the same account at the same moment makes it look again.
@@ -18,6 +22,17 @@ extension Store {
             if let response = try await carryOut(offer, request, by: account) { return response }
         }
         throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
+    }
+
+    /// Whether asking the processor twice about one key has no effect: the sandbox's own, while it has no rules that count.
+    private var asksFreely: Bool { processor is SandboxPaymentProcessor && payments.approvesEverything }
+
+    /// What was answered to this key before; nil when it is new.
+    private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse? {
+        try await database.read { connection in
+            try Purchase.find(request.idempotencyKey, connection) == nil
+                ? nil : Self.firstAnswer(request, account, connection)
+        }
     }
 
     /// What the store makes of a request before it takes money.
@@ -37,17 +52,21 @@ extension Store {
         var owned: Ownership?
         var period: SubscriptionPeriod?
         var introduction: Transaction.Offer?
+        /// The account's last transaction in the subscription's group when the sale was planned.
+        var lastInGroup: TransactionID?
     }
 
     private static func validate(_ request: PurchaseRequest) throws {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            request.applicationUsername?.utf8.contains(0) != true
+            ![request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? ""].contains(
+                where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername).")
+                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername), "
+                    + "and none a NUL.")
         }
     }
 
@@ -60,20 +79,28 @@ extension Store {
             .refuse(WireError(code: code, message: message), nothing)
         }
         guard let product = app.product(request.productID), let price = product.price(in: storefront) else {
-            return refuse(.productNotAvailable, "The product is not available in the storefront \(storefront.countryCode).")
+            return refuse(
+                .productNotAvailable, "The product is not available in the storefront \(storefront.countryCode).")
         }
         guard account.paymentsAllowed else { return refuse(.paymentNotAllowed, "This account may not make payments.") }
-        guard (1...StoreLimits.quantity).contains(request.quantity), request.quantity == 1 || product.kind == .consumable else {
+        guard (1...StoreLimits.quantity).contains(request.quantity),
+            request.quantity == 1 || product.kind == .consumable
+        else {
             return refuse(
-                .invalidQuantity, "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
+                .invalidQuantity,
+                "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
         }
         guard request.agreedPrice.map({ $0 == price }) ?? true else {
             return refuse(.priceChanged, "The price has changed. Ask for the product again.")
         }
-        guard let amount = price.times(request.quantity) else { return refuse(.invalidQuantity, "The amount is too large.") }
+        guard let amount = price.times(request.quantity) else {
+            return refuse(.invalidQuantity, "The amount is too large.")
+        }
         var sale = Sale(product: product, itemID: product.itemID, amount: amount)
         if product.kind.isOwnedOnce {
-            sale.owned = try await database.read { try Ownership.find(account.accountID, app.bundleID, product.productID, $0) }
+            sale.owned = try await database.read {
+                try Ownership.find(account.accountID, app.bundleID, product.productID, $0)
+            }
             if sale.owned != nil { sale.amount.milliunits = 0 }
         }
         if let subscription = product.subscription {
@@ -88,25 +115,32 @@ extension Store {
 
     /// Finds the first period and its price; false when the account has the subscription now.
     private func apply(
-        _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account, storefront: Storefront
+        _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account,
+        storefront: Storefront
     ) async throws -> Bool {
         let now = clock.milliseconds
         let group = subscription.groupID
         let earlier = try await database.read { connection in
-            try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter { $0.subscriptionGroupID == group }
+            try Transactions.lasting(of: account.accountID, in: app.bundleID, connection).filter {
+                $0.subscriptionGroupID == group
+            }
         }
         let productID = sale.product.productID
-        if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now }) {
+        if earlier.contains(where: { $0.productID == productID && $0.revokedAt == nil && ($0.expiresDate ?? 0) > now })
+        {
             return false
         }
+        sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
         // One introduction for each group and account.
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
-            sale.period = introduction.paymentMode == .payAsYouGo
+            sale.period =
+                introduction.paymentMode == .payAsYouGo
                 ? introduction.period
-                : SubscriptionPeriod(unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
+                : SubscriptionPeriod(
+                    unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
         }
         return true
     }
@@ -149,8 +183,9 @@ extension Store {
     ) async throws -> PurchaseResponse {
         let purchase = Purchase(
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
-            productID: request.productID, quantity: min(max(request.quantity, 1), StoreLimits.quantity),
-            applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil, amount: amount,
+            productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
+            applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
+            amount: amount,
             paymentReference: nil, createdAt: clock.milliseconds)
         return try await database.write { connection in
             guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
@@ -170,7 +205,7 @@ extension Store {
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
-                try Self.insert(transaction, connection)
+                try Self.insert(transaction, sale, connection)
                 return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
             }
         } catch is OwnedMeanwhile {
@@ -182,21 +217,30 @@ extension Store {
     /// The transaction that a sale makes, with a new id.
     func transaction(_ sale: Sale, _ request: PurchaseRequest, _ account: Account) -> Transaction {
         let id = ids.next()
-        let now = clock.milliseconds
+        // Apple's subscriptions begin and end on whole seconds; everything else keeps its milliseconds.
+        let now = sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000
         return Transaction(
-            accountID: account.accountID, transactionID: id, originalTransactionID: sale.owned?.originalTransactionID ?? id,
+            accountID: account.accountID, transactionID: id,
+            originalTransactionID: sale.owned?.originalTransactionID ?? id,
             bundleID: request.bundleID, productID: request.productID, itemID: sale.itemID, kind: sale.product.kind,
             quantity: request.quantity, price: sale.amount, storefront: account.storefront, purchaseDate: now,
-            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? now, expiresDate: sale.period.map { $0.end(from: now) },
+            originalPurchaseDate: sale.owned?.originalPurchaseDate ?? now,
+            expiresDate: sale.period.map { $0.end(from: now) },
             webOrderLineItemID: sale.product.kind == .autoRenewableSubscription ? ids.next().rawValue : nil,
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
-            applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil, revokedAt: nil,
+            applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
+            revokedAt: nil,
             revocationReason: nil)
     }
 
     /// Puts a sale's transaction into the ledger, with the ownership it makes.
-    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned since the sale was planned.
-    static func insert(_ transaction: Transaction, _ connection: Connection) throws {
+    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned, or something in its group subscribed to, since the sale was planned.
+    static func insert(_ transaction: Transaction, _ sale: Sale, _ connection: Connection) throws {
+        if let groupID = transaction.subscriptionGroupID {
+            let last = try Transactions.last(
+                of: transaction.accountID, in: transaction.bundleID, group: groupID, connection)
+            guard last == sale.lastInGroup else { throw OwnedMeanwhile() }
+        }
         if transaction.kind.isOwnedOnce, transaction.originalTransactionID == transaction.transactionID {
             guard try Ownership(transaction).insert(connection) else { throw OwnedMeanwhile() }
         }
@@ -210,13 +254,16 @@ extension Store {
         guard let first = try Purchase.find(request.idempotencyKey, connection),
             first.isSame(as: request, of: account.accountID)
         else {
-            throw StoreError(.idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
+            throw StoreError(
+                .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
         }
         switch first.state {
         case .deferred: return PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
         case .failed: return PurchaseResponse(state: .failed, transaction: nil, failure: first.failure)
         case .purchased:
-            let transaction = try first.transactionID.flatMap { try Transactions.find($0, of: account.accountID, connection) }
+            let transaction = try first.transactionID.flatMap {
+                try Transactions.find($0, of: account.accountID, connection)
+            }
             return PurchaseResponse(state: .purchased, transaction: transaction?.description, failure: nil)
         }
     }

@@ -43,7 +43,8 @@ final class ReceiptIssuer: Sendable {
             ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] })
         if let bytes = recent.value(for: identity) { return bytes }
         let receipt = contents(
-            account: account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions, at: milliseconds)
+            account: account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions,
+            at: milliseconds)
         let bytes = try signer.sign(receipt).bytes
         if bytes.count <= Self.largestRemembered { recent.insert(bytes, for: identity) }
         return bytes
@@ -54,7 +55,8 @@ final class ReceiptIssuer: Sendable {
         _ transaction: Transaction, app: AppRecord, bundleVersion: String, vendorIdentifier: UUID?
     ) throws -> [UInt8] {
         try SignedTransactionReceipt.signed(
-            TransactionReceipt(transaction, app: app, bundleVersion: bundleVersion, vendor: vendorIdentifier, environment: environment),
+            TransactionReceipt(
+                transaction, app: app, bundleVersion: bundleVersion, vendor: vendorIdentifier, environment: environment),
             environment: environment, certificate: signer.leafCertificate, by: signer.signature(overSHA1Of:)
         ).bytes
     }
@@ -79,13 +81,16 @@ final class ReceiptIssuer: Sendable {
         return AppReceipt(
             receiptType: environment.receiptType, appItemID: isSandbox ? 0 : app.appID, bundleID: app.bundleID.rawValue,
             bundleIDValue: bundleIDValue, applicationVersion: bundleVersion, opaqueValue: opaqueValue, deviceHash: hash,
-            downloadDate: isSandbox ? nil : Date(milliseconds: account.createdAt), fulfillmentToolVersion: 1, ageRating: "4+",
-            developerID: isSandbox ? 0 : app.developerID, creationDate: Date(milliseconds: milliseconds), systemVersion: 0,
+            downloadDate: isSandbox ? nil : Date(milliseconds: account.createdAt), fulfillmentToolVersion: 1,
+            ageRating: "4+",
+            developerID: isSandbox ? 0 : app.developerID, creationDate: Date(milliseconds: milliseconds),
+            systemVersion: 0,
             downloadID: isSandbox ? 0 : app.downloadID(of: account),
             versionExternalIdentifier: isSandbox ? 0 : app.versionExternalIdentifier(bundleVersion),
             inApp: transactions.map { InAppPurchase($0, environment: environment) },
             // The sandbox's constants, as Apple's writes them.
-            originalPurchaseDate: isSandbox ? Date(timeIntervalSince1970: 1_375_340_400) : Date(milliseconds: account.createdAt),
+            originalPurchaseDate: isSandbox
+                ? Date(timeIntervalSince1970: 1_375_340_400) : Date(milliseconds: account.createdAt),
             originalApplicationVersion: "1.0", expirationDate: nil,
             otherAttributes: AppReceipt.serverAttributes(attribute6: Self.random(64), attribute7: Self.random(72)))
     }
@@ -101,12 +106,16 @@ extension InAppPurchase {
     init(_ transaction: Transaction, environment: StoreEnvironment) {
         self.init(
             quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
-            transactionID: transaction.transactionID.description, purchaseDate: Date(milliseconds: transaction.purchaseDate),
+            transactionID: transaction.transactionID.description,
+            purchaseDate: Date(milliseconds: transaction.purchaseDate),
             originalTransactionID: transaction.originalTransactionID.description,
             originalPurchaseDate: Date(milliseconds: transaction.originalPurchaseDate),
-            productType: transaction.kind.receiptNumber, expiresDate: transaction.expiresDate.map(Date.init(milliseconds:)),
-            itemID: environment == .sandbox ? 0 : transaction.itemID, webOrderLineItemID: transaction.webOrderLineItemID ?? 0,
-            cancellationDate: transaction.revokedAt.map(Date.init(milliseconds:)), isTrialPeriod: transaction.offer == .trial,
+            productType: transaction.kind.receiptNumber,
+            expiresDate: transaction.expiresDate.map(Date.init(milliseconds:)),
+            itemID: environment == .sandbox ? 0 : transaction.itemID,
+            webOrderLineItemID: transaction.webOrderLineItemID ?? 0,
+            cancellationDate: transaction.revokedAt.map(Date.init(milliseconds:)),
+            isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: transaction.offer == .introductory, promotionalOfferID: nil,
             otherAttributes: InAppPurchase.serverAttributes)
     }
@@ -121,7 +130,8 @@ extension TransactionReceipt {
         self.init(
             quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
             transactionID: transaction.transactionID.description,
-            originalTransactionID: transaction.originalTransactionID.description, bundleID: transaction.bundleID.rawValue,
+            originalTransactionID: transaction.originalTransactionID.description,
+            bundleID: transaction.bundleID.rawValue,
             bundleVersion: bundleVersion, purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate),
             originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate),
             itemID: String(transaction.itemID), uniqueVendorIdentifier: vendor?.uuidString,
@@ -138,10 +148,14 @@ extension AppRecord {
     var developerID: Int64 { 284_417_353 }
 
     /// A number for "this account got this app", 15 digits, the same every time.
-    func downloadID(of account: Account) -> Int64 { 500_000_000_000_000 + Self.hash("\(bundleID) \(account.accountID)", below: 100_000_000_000_000) }
+    func downloadID(of account: Account) -> Int64 {
+        500_000_000_000_000 + Self.hash("\(bundleID) \(account.accountID)", below: 100_000_000_000_000)
+    }
 
     /// A number for a version of the app, nine digits, the same every time.
-    func versionExternalIdentifier(_ version: String) -> Int64 { 800_000_000 + Self.hash("\(bundleID) \(version)", below: 100_000_000) }
+    func versionExternalIdentifier(_ version: String) -> Int64 {
+        800_000_000 + Self.hash("\(bundleID) \(version)", below: 100_000_000)
+    }
 
     /// FNV-1a.
     private static func hash(_ text: String, below bound: UInt64) -> Int64 {

@@ -30,30 +30,18 @@ extension Store {
             found, app: app, bundleVersion: request.bundleVersion, vendorIdentifier: request.vendorIdentifier)
     }
 
-    /// What stands in a receipt: everything that lasts, and the consumables that were not finished yet. A product that is owned once stands
-    /// there once, as it was last delivered.
+    /// What stands in an account's receipt now.
     func receiptTransactions(of accountID: AccountID, in bundleID: BundleID) async throws -> [Transaction] {
-        let (lasting, unfinished) = try await database.read { connection in
-            (
-                try Transactions.lasting(of: accountID, in: bundleID, connection),
-                try Transactions.unfinished(of: accountID, in: bundleID, after: nil, limit: Self.mostInOneReceipt, connection)
-            )
-        }
-        var latest: [ProductID: TransactionID] = [:]
-        for transaction in lasting where transaction.kind.isOwnedOnce { latest[transaction.productID] = transaction.transactionID }
-        return lasting.filter { !$0.kind.isOwnedOnce || latest[$0.productID] == $0.transactionID }
-            + unfinished.filter { $0.kind == .consumable }
+        try await database.read { try Transactions.inReceipt(of: accountID, in: bundleID, $0) }
     }
-
-    /// Unfinished consumables in one receipt; the device finishes them long before.
-    private static let mostInOneReceipt = 1000
 
     private func app(_ request: AppReceiptRequest) throws -> AppRecord {
         guard (1...64).contains(request.bundleVersion.utf8.count), !request.bundleVersion.utf8.contains(0) else {
             throw StoreError(.invalidRequest, "“bundleVersion” has 1 to 64 bytes.")
         }
         guard let app = apps[request.bundleID] else {
-            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
+            throw StoreError(
+                .unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
         }
         return app
     }

@@ -13,7 +13,8 @@ extension Store {
         }
         let shown = page.prefix(StoreLimits.page)
         return UnfinishedTransactionsResponse(
-            transactions: shown.map(\.description), next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
+            transactions: shown.map(\.description),
+            next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
     }
 
     /// Finishes a transaction; finishing it again does nothing.
@@ -42,11 +43,13 @@ extension Store {
     public func products(_ request: ProductsRequest, for account: Account?) throws -> ProductsResponse {
         guard request.productIDs.count <= StoreLimits.productsInOneRequest, request.languages.count <= 32 else {
             throw StoreError(
-                .invalidRequest, "Ask for at most \(StoreLimits.productsInOneRequest) products and 32 languages at once.")
+                .invalidRequest,
+                "Ask for at most \(StoreLimits.productsInOneRequest) products and 32 languages at once.")
         }
         guard let app = catalog.value.app(request.bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp,
+                "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is in the catalog.")
         }
         let storefront = try account.map { try self.storefront(of: $0) } ?? app.storefront
         var products: [ProductDescription] = []

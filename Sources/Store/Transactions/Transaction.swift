@@ -39,7 +39,8 @@ public struct Transaction: Sendable, Equatable {
     /// As the device is told.
     public var description: TransactionDescription {
         TransactionDescription(
-            transactionID: transactionID, originalTransactionID: originalTransactionID, bundleID: bundleID, productID: productID,
+            transactionID: transactionID, originalTransactionID: originalTransactionID, bundleID: bundleID,
+            productID: productID,
             kind: kind, quantity: quantity, purchaseDate: purchaseDate, originalPurchaseDate: originalPurchaseDate,
             expiresDate: expiresDate, applicationUsername: applicationUsername, idempotencyKey: idempotencyKey)
     }
@@ -61,11 +62,14 @@ extension Transaction {
             originalTransactionID: TransactionID(rawValue: try row.int64(2)), bundleID: BundleID(try row.string(3)),
             productID: ProductID(try row.string(4)), itemID: try row.int64(5), kind: kind, quantity: try row.int(7),
             price: Money(milliunits: try row.int64(8), currency: try row.string(9)), storefront: try row.string(10),
-            purchaseDate: try row.int64(11), originalPurchaseDate: try row.int64(12), expiresDate: try row.optionalInt64(13),
+            purchaseDate: try row.int64(11), originalPurchaseDate: try row.int64(12),
+            expiresDate: try row.optionalInt64(13),
             webOrderLineItemID: try row.optionalInt64(14),
             subscriptionGroupID: try row.optionalString(15).map { SubscriptionGroupID($0) },
-            offer: try row.optionalString(16).flatMap { Offer(rawValue: $0) }, applicationUsername: try row.optionalString(17),
-            idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) }, finishedAt: try row.optionalInt64(19),
+            offer: try row.optionalString(16).flatMap { Offer(rawValue: $0) },
+            applicationUsername: try row.optionalString(17),
+            idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) },
+            finishedAt: try row.optionalInt64(19),
             revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21))
     }
 
@@ -76,8 +80,10 @@ extension Transaction {
                 ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
             """,
             [
-                accountID.rawValue, transactionID.rawValue, originalTransactionID.rawValue, bundleID.rawValue, productID.rawValue,
-                itemID, kind.rawValue, quantity, price.milliunits, price.currency, storefront, purchaseDate, originalPurchaseDate,
+                accountID.rawValue, transactionID.rawValue, originalTransactionID.rawValue, bundleID.rawValue,
+                productID.rawValue,
+                itemID, kind.rawValue, quantity, price.milliunits, price.currency, storefront, purchaseDate,
+                originalPurchaseDate,
                 expiresDate, webOrderLineItemID, subscriptionGroupID?.rawValue, offer?.rawValue, applicationUsername,
                 idempotencyKey?.uuidString, finishedAt, revokedAt, revocationReason,
             ])

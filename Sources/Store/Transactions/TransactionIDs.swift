@@ -17,7 +17,8 @@ public final class TransactionIDs: Sendable {
     ///   - highest: the highest id that the store has given out, which none of the new ones may fall below.
     ///   - node: this process's number, 0 to 63.
     public init(
-        _ environment: StoreEnvironment, node: Int, highest: TransactionID?, realMilliseconds: @escaping @Sendable () -> Int64
+        _ environment: StoreEnvironment, node: Int, highest: TransactionID?,
+        realMilliseconds: @escaping @Sendable () -> Int64
     ) {
         let base: Int64 = environment == .production ? 100_000_000_000_000 : 2_000_000_000_000_000
         self.base = base

@@ -15,7 +15,9 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    static func find(_ transactionID: TransactionID, of accountID: AccountID, _ connection: Connection) throws -> Transaction? {
+    static func find(_ transactionID: TransactionID, of accountID: AccountID, _ connection: Connection) throws
+        -> Transaction?
+    {
         try connection.queryOne(
             "SELECT \(Transaction.columns) FROM transactions WHERE account_id = $1 AND transaction_id = $2",
             [accountID.rawValue, transactionID.rawValue]
@@ -37,7 +39,9 @@ enum Transactions {
     }
 
     /// What never leaves the receipt: everything that is not a consumable, oldest first.
-    static func lasting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws -> [Transaction] {
+    static func lasting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
+        -> [Transaction]
+    {
         try connection.query(
             """
             SELECT \(Transaction.columns) FROM transactions
@@ -45,6 +49,53 @@ enum Transactions {
             """,
             [accountID.rawValue, bundleID.rawValue]
         ).map { try Transaction($0) }
+    }
+
+    /// What stands in a receipt: everything that lasts, and the consumables that were not finished yet. A product that is owned once stands
+    /// there once, as it was last delivered.
+    static func inReceipt(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
+        -> [Transaction]
+    {
+        let lasting = try lasting(of: accountID, in: bundleID, connection)
+        let unfinished = try unfinished(
+            of: accountID, in: bundleID, after: nil, limit: mostUnfinishedInReceipt, connection)
+        var latest: [ProductID: TransactionID] = [:]
+        for transaction in lasting where transaction.kind.isOwnedOnce {
+            latest[transaction.productID] = transaction.transactionID
+        }
+        return lasting.filter { !$0.kind.isOwnedOnce || latest[$0.productID] == $0.transactionID }
+            + unfinished.filter { $0.kind == .consumable }
+    }
+
+    /// Unfinished consumables in one receipt; the device finishes them long before.
+    private static let mostUnfinishedInReceipt = 1000
+
+    /// Whose transactions these are: the account of the first that is known in the app.
+    static func owner(
+        ofOneOf ids: [TransactionID], in bundleID: BundleID, _ connection: Connection
+    ) throws -> AccountID? {
+        for id in ids {
+            if let row = try connection.queryOne(
+                "SELECT account_id, bundle_id FROM transactions WHERE transaction_id = $1", [id.rawValue]),
+                try row.string(1) == bundleID.rawValue
+            {
+                return AccountID(try row.string(0))
+            }
+        }
+        return nil
+    }
+
+    /// The last of an account's transactions in a subscription group; nil when there is none.
+    static func last(
+        of accountID: AccountID, in bundleID: BundleID, group groupID: SubscriptionGroupID, _ connection: Connection
+    ) throws -> TransactionID? {
+        try connection.queryOne(
+            """
+            SELECT max(transaction_id) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND subscription_group_id = $3
+            """,
+            [accountID.rawValue, bundleID.rawValue, groupID.rawValue]
+        )?.optionalInt64(0).map { TransactionID(rawValue: $0) }
     }
 
     /// Finishes a transaction once; true also when it was finished before.

@@ -7,14 +7,35 @@ extension Store {
     /// Answers `verifyReceipt` on this environment's host. It always answers: what cannot be verified gets a status.
     /// - Parameter body: the request's, whatever it is.
     public func verifyReceipt(_ body: [UInt8]) async -> VerifyReceiptResponse {
-        if let fault = faults.next(.verifyReceipt) { return failure(.ordered(fault.status)) }
+        switch verifyAtOnce(body.span) {
+        case .answer(let response): response
+        case .later(let request): await verify(request)
+        }
+    }
+
+    /// What could be made of a request without waiting.
+    public enum ImmediateVerification: Sendable {
+        case answer(VerifyReceiptResponse)
+        /// ``verify(_:)`` has to look further: build a chain, or ask the ledger.
+        case later(VerifyReceiptRequest)
+    }
+
+    /// Answers where neither a chain has to be built nor the ledger asked, which is so for most requests.
+    public func verifyAtOnce(_ body: Span<UInt8>) -> ImmediateVerification {
+        if let fault = faults.next(.verifyReceipt) { return .answer(failure(.ordered(fault.status))) }
         let request: VerifyReceiptRequest
         do {
             request = try VerifyReceiptRequest(body: body)
         } catch {
-            return failure(error.outcome)
+            return .answer(failure(error.outcome))
         }
-        return await verify(request)
+        guard ReceiptKind.detect(request.receiptData) == .app,
+            let verification = verifier.verifyIfChainIsKnown(request.receiptData, expecting: ReceiptExpectation())
+        else { return .later(request) }
+        switch judge(verification, request) {
+        case .answer(let response): return .answer(response)
+        case .subscriber: return .later(request)
+        }
     }
 
     /// The answer to a request that is not a POST.
@@ -23,7 +44,8 @@ extension Store {
     /// The answer to a body that is too large to read.
     public var answerToOversizedBody: VerifyReceiptResponse { failure(.malformedReceipt) }
 
-    private func verify(_ request: VerifyReceiptRequest) async -> VerifyReceiptResponse {
+    /// Answers a request that ``verifyAtOnce(_:)`` could not.
+    public func verify(_ request: VerifyReceiptRequest) async -> VerifyReceiptResponse {
         do {
             switch ReceiptKind.detect(request.receiptData) {
             case .app: return try await verifyAppReceipt(request)
@@ -38,51 +60,69 @@ extension Store {
 
     // MARK: App receipts
 
+    /// What an app receipt's verification came to.
+    private enum Judgement {
+        case answer(VerifyReceiptResponse)
+        /// It has subscriptions: the ledger knows more.
+        case subscriber(AppReceipt)
+    }
+
+    private func judge(_ verification: ReceiptVerification, _ request: VerifyReceiptRequest) -> Judgement {
+        let receipt: AppReceipt
+        switch verification {
+        case .rejected(let rejection): return .answer(failure(.rejected(rejection.code)))
+        case .verified(let verified): receipt = verified.receipt
+        }
+        guard let made = receipt.environment else { return .answer(failure(.rejected(.unknownIssuer))) }
+        guard made == environment else { return .answer(failure(.wrongEnvironment(receipt: made, host: environment))) }
+        let hasSubscription = receipt.inApp.contains {
+            $0.productType == ProductKind.autoRenewableSubscription.receiptNumber
+        }
+        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: hasSubscription) {
+            return .answer(refusal)
+        }
+        return hasSubscription ? .subscriber(receipt) : .answer(.appReceipt(response(to: receipt, latest: nil)))
+    }
+
+    private func response(to receipt: AppReceipt, latest: AppReceiptResponse.Latest?) -> AppReceiptResponse {
+        let now = ReceiptDate(milliseconds: clock.milliseconds)
+        return AppReceiptResponse(
+            environment: environment, receipt: ReceiptInformation(receipt, requestDate: now), latest: latest)
+    }
+
     private func verifyAppReceipt(_ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
-        let verified: VerifiedReceipt
-        switch await verifier.verify(request.receiptData, expecting: ReceiptExpectation()) {
-        case .rejected(let rejection): return failure(.rejected(rejection.code))
-        case .verified(let good): verified = good
+        let verification = await verifier.verify(request.receiptData, expecting: ReceiptExpectation())
+        switch judge(verification, request) {
+        case .answer(let response): return response
+        case .subscriber(let receipt):
+            guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
+                return failure(.accountNotFound)
+            }
+            return .appReceipt(response(to: receipt, latest: latest))
         }
-        let receipt = verified.receipt
-        guard let made = receipt.environment else { return failure(.rejected(.unknownIssuer)) }
-        guard made == environment else { return failure(.wrongEnvironment(receipt: made, host: environment)) }
-        let hasSubscription = receipt.inApp.contains { $0.productType == ProductKind.autoRenewableSubscription.receiptNumber }
-        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: hasSubscription) { return refusal }
-        let information = ReceiptInformation(receipt, requestDate: ReceiptDate(milliseconds: clock.milliseconds))
-        guard hasSubscription else {
-            return .appReceipt(AppReceiptResponse(environment: environment, receipt: information, latest: nil))
-        }
-        guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
-            return failure(.accountNotFound)
-        }
-        return .appReceipt(AppReceiptResponse(environment: environment, receipt: information, latest: latest))
     }
 
     /// What the ledger knows beyond the receipt; nil when it knows none of its transactions.
     private func latest(of receipt: AppReceipt, excludingOld: Bool) async throws -> AppReceiptResponse.Latest? {
         let ids = receipt.inApp.compactMap { $0.expiresDate == nil ? nil : TransactionID($0.transactionID) }
         let bundleID = BundleID(receipt.bundleID)
-        let owner = try await database.read { connection -> AccountID? in
-            for id in ids {
-                if let row = try connection.queryOne(
-                    "SELECT account_id, bundle_id FROM transactions WHERE transaction_id = $1", [id.rawValue]),
-                    try row.string(1) == bundleID.rawValue
-                {
-                    return AccountID(try row.string(0))
-                }
-            }
-            return nil
+        guard let app = apps[bundleID] else { return nil }
+        let found = try await database.read { connection -> (Account, [Transaction])? in
+            guard let owner = try Transactions.owner(ofOneOf: ids, in: bundleID, connection),
+                let account = try Accounts.account(owner, connection)
+            else { return nil }
+            return (account, try Transactions.inReceipt(of: owner, in: bundleID, connection))
         }
-        guard let owner, let account = try await accounts.account(owner), let app = apps[bundleID] else { return nil }
-        let transactions = try await receiptTransactions(of: owner, in: bundleID)
+        guard let (account, transactions) = found else { return nil }
         let bytes = try issuer.appReceipt(
             for: account, app: app, bundleVersion: receipt.applicationVersion,
-            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash), transactions: transactions,
+            device: .carriedOver(opaqueValue: receipt.opaqueValue, hash: receipt.deviceHash),
+            transactions: transactions,
             at: clock.milliseconds)
         let purchases = transactions.map { PurchaseInformation($0) }
         return AppReceiptResponse.Latest(
-            purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases, receipt: bytes,
+            purchases: excludingOld ? PurchaseInformation.excludingOldTransactions(purchases) : purchases,
+            receipt: bytes,
             pendingRenewals: pendingRenewals(transactions))
     }
 
@@ -91,7 +131,9 @@ extension Store {
         var last: [TransactionID: Transaction] = [:]
         for transaction in transactions where transaction.kind == .autoRenewableSubscription {
             let known = last[transaction.originalTransactionID]
-            if (known?.expiresDate ?? .min) <= transaction.expiresDate ?? .min { last[transaction.originalTransactionID] = transaction }
+            if (known?.expiresDate ?? .min) <= transaction.expiresDate ?? .min {
+                last[transaction.originalTransactionID] = transaction
+            }
         }
         let now = clock.milliseconds
         return last.values.sorted { $0.transactionID < $1.transactionID }.map { transaction in
@@ -120,9 +162,13 @@ extension Store {
         let receipt = verified.receipt
         // The word beside the signature can be changed by anyone; the id that was signed tells the store that gave it out.
         guard let id = TransactionID(receipt.transactionID) else { return failure(.malformedReceipt) }
-        guard id.environment == environment else { return failure(.wrongEnvironment(receipt: id.environment, host: environment)) }
+        guard id.environment == environment else {
+            return failure(.wrongEnvironment(receipt: id.environment, host: environment))
+        }
         let isSubscription = receipt.expiresDate != nil
-        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) { return refusal }
+        if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) {
+            return refusal
+        }
         guard let original = try await database.read({ try Transactions.find(id, $0) }),
             original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
         else { return failure(.accountNotFound) }
@@ -142,8 +188,11 @@ extension Store {
         let vendor = receipt.uniqueVendorIdentifier.flatMap { UUID(uuidString: $0) }
         let latest = TransactionReceipt(
             last, app: app, bundleVersion: receipt.bundleVersion, vendor: vendor, environment: environment)
-        let bytes = isExpired ? nil : try issuer.transactionReceipt(
-            last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
+        let bytes =
+            isExpired
+            ? nil
+            : try issuer.transactionReceipt(
+                last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
         return TransactionReceiptResponse.Subscription(
             latest: latest, isExpired: isExpired, latestReceipt: bytes, autoRenewStatus: !isExpired,
             autoRenewProductID: last.productID.rawValue, expirationIntent: isExpired ? .cancelled : nil,
@@ -177,7 +226,8 @@ extension PurchaseInformation {
             purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate),
             originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate),
             expiresDate: transaction.expiresDate.map { ReceiptDate(milliseconds: $0) },
-            webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) }, isTrialPeriod: transaction.offer == .trial,
+            webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) },
+            isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
             cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0) },
             cancellationReason: transaction.revocationReason,

@@ -1,32 +1,34 @@
 /// Reads a JSON object (RFC 8259) in one pass, member by member, without building it. Everything is checked, also what
 /// is skipped: grammar, UTF-8, pairs of surrogates, depth. It reads only from the span that it is handed each time, so
 /// that it can be kept in a variable.
-struct FlatJSONScanner {
+package struct FlatJSONScanner {
     /// What is wrong, and at which byte.
-    struct Failure: Error, Equatable {
-        var offset: Int
-        var reason: String
+    package struct Failure: Error, Equatable {
+        package var offset: Int
+        package var reason: String
     }
 
     /// Where a string's content lies, and whether it holds escapes.
-    struct StringToken {
-        var range: Range<Int>
-        var hasEscapes: Bool
+    package struct StringToken {
+        package var range: Range<Int>
+        package var hasEscapes: Bool
     }
 
     /// Values may be nested this deep, counted from the object's members.
     static let maximumDepth = 32
 
-    private(set) var position = 0
+    package private(set) var position = 0
+
+    package init() {}
 
     /// Passes over white space and the `{`.
-    mutating func beginObject(_ json: Span<UInt8>) throws(Failure) {
+    package mutating func beginObject(_ json: Span<UInt8>) throws(Failure) {
         try expect(UInt8(ascii: "{"), json, "there is no object")
     }
 
     /// The next member's name, after which its value must be read; nil at the end of the object. `isFirst` for the
     /// first call of an object.
-    mutating func nextName(_ json: Span<UInt8>, isFirst: Bool) throws(Failure) -> StringToken? {
+    package mutating func nextName(_ json: Span<UInt8>, isFirst: Bool) throws(Failure) -> StringToken? {
         if take(UInt8(ascii: "}"), json) { return nil }
         if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two members") }
         let name = try string(json)
@@ -35,12 +37,12 @@ struct FlatJSONScanner {
     }
 
     /// Checks that only white space follows.
-    mutating func end(_ json: Span<UInt8>) throws(Failure) {
+    package mutating func end(_ json: Span<UInt8>) throws(Failure) {
         if peek(json) != nil { throw failure("something follows the object") }
     }
 
     /// The next byte that is not white space, which stays unread; nil at the end.
-    mutating func peek(_ json: Span<UInt8>) -> UInt8? {
+    package mutating func peek(_ json: Span<UInt8>) -> UInt8? {
         while position < json.count {
             switch json[position] {
             case 0x20, 0x09, 0x0A, 0x0D: position += 1
@@ -56,7 +58,7 @@ struct FlatJSONScanner {
     }
 
     /// Reads a string and gives where its content lies.
-    mutating func string(_ json: Span<UInt8>) throws(Failure) -> StringToken {
+    package mutating func string(_ json: Span<UInt8>) throws(Failure) -> StringToken {
         try expect(UInt8(ascii: "\""), json, "there is no string where one must be")
         let start = position
         var hasEscapes = false
@@ -80,12 +82,12 @@ struct FlatJSONScanner {
     }
 
     /// Reads and drops a value of any kind.
-    mutating func skipValue(_ json: Span<UInt8>) throws(Failure) {
+    package mutating func skipValue(_ json: Span<UInt8>) throws(Failure) {
         try skipValue(json, depth: 0)
     }
 
     /// Reads `true`, `false` or `null` (nil); everything else is passed over and gives `other`.
-    mutating func flag(_ json: Span<UInt8>, other: () -> Void) throws(Failure) -> Bool? {
+    package mutating func flag(_ json: Span<UInt8>, other: () -> Void) throws(Failure) -> Bool? {
         switch peek(json) {
         case UInt8(ascii: "t"):
             try word("true", json)
@@ -227,9 +229,9 @@ struct FlatJSONScanner {
 }
 
 /// The characters behind the escapes of a JSON string that ``FlatJSONScanner`` has checked.
-enum JSONText {
+package enum JSONText {
     /// The string's characters in UTF-8.
-    static func unescaped(_ token: FlatJSONScanner.StringToken, of json: Span<UInt8>) -> [UInt8] {
+    package static func unescaped(_ token: FlatJSONScanner.StringToken, of json: Span<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(token.range.count)
         var index = token.range.lowerBound

@@ -1,23 +1,23 @@
 /// JSON as it is written, straight into bytes and in the order of the calls. Names are literals of ASCII without
 /// escapes. There are no spaces and line breaks, and slashes stand as they are.
-struct JSONBytes {
-    private(set) var bytes: [UInt8] = []
+package struct JSONBytes {
+    package private(set) var bytes: [UInt8] = []
 
-    init(capacity: Int) {
+    package init(capacity: Int) {
         bytes.reserveCapacity(capacity)
     }
 
-    mutating func beginObject() {
+    package mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
     }
 
-    mutating func beginObject(_ name: StaticString) {
+    package mutating func beginObject(_ name: StaticString) {
         self.name(name)
         bytes.append(UInt8(ascii: "{"))
     }
 
-    mutating func endObject() {
+    package mutating func endObject() {
         bytes.append(UInt8(ascii: "}"))
     }
 
@@ -31,7 +31,7 @@ struct JSONBytes {
     }
 
     /// A string.
-    mutating func member(_ name: StaticString, _ value: String) {
+    package mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         quote { $0.appendEscaped(value) }
     }
@@ -45,7 +45,7 @@ struct JSONBytes {
     }
 
     /// A number.
-    mutating func member(_ name: StaticString, number: Int64) {
+    package mutating func member(_ name: StaticString, number: Int64) {
         self.name(name)
         bytes.append(decimal: number)
     }
@@ -57,7 +57,7 @@ struct JSONBytes {
     }
 
     /// `true` or `false`.
-    mutating func member(_ name: StaticString, _ value: Bool) {
+    package mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         bytes.append(literal: value ? "true" : "false")
     }

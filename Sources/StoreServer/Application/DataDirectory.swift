@@ -24,7 +24,9 @@ public final class DataDirectory: Sendable {
                 .dataDirectoryUnusable, "The data directory \(url.path) cannot be written. Give another with --data.")
         }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let owner = (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+            let owner =
+                (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines)
+                ?? ""
             Glibc.close(lock)
             throw StoreServerError(
                 .dataDirectoryInUse,
@@ -60,7 +62,9 @@ public final class DataDirectory: Sendable {
         let data = Array(bytes)
         var written = 0
         while written < data.count {
-            let count = data.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + written }, data.count - written) }
+            let count = data.withUnsafeBytes {
+                Glibc.write(file, $0.baseAddress.map { $0 + written }, data.count - written)
+            }
             guard count > 0 else {
                 Glibc.close(file)
                 unlink(aside)

@@ -51,11 +51,14 @@ public struct StoreApplication: Sendable {
         let current = CurrentCatalog(catalog)
         let signing = try await authority
         // An iOS 6 receipt carries its leaf alone.
-        let intermediates = StoreEnvironment.allCases.compactMap { signing.receiptSigner(for: $0).certificates.dropFirst().first }
+        let intermediates = StoreEnvironment.allCases.compactMap {
+            signing.receiptSigner(for: $0).certificates.dropFirst().first
+        }
         let verifier = try ReceiptVerifier(roots: [signing.receiptRoot], intermediates: intermediates)
         func store(_ environment: StoreEnvironment) async throws -> Store {
             try await Store.open(
-                environment, databases: databases, apps: apps, catalog: current, signer: signing.receiptSigner(for: environment),
+                environment, databases: databases, apps: apps, catalog: current,
+                signer: signing.receiptSigner(for: environment),
                 verifier: verifier, node: configuration.node, realTime: now, processor: nil)
         }
         let application = StoreApplication(
@@ -82,14 +85,16 @@ public struct StoreApplication: Sendable {
         try directory.write(authority.jwsRoot, to: "roots/jws-root.der", isSecret: false)
         guard SandboxTester.read(from: directory.url) == nil else { return }
         var generator = SystemRandomNumberGenerator()
-        let password = (0..<4).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 36) }.joined(separator: "-")
+        let password = (0..<4).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 36) }
+            .joined(separator: "-")
         var tester = SandboxTester(email: "tester@sandbox.example", password: password)
         // A database that was used before knows that address, but the password was in another data directory.
         if try await sandbox.accounts.account(email: tester.email) != nil {
             tester.email = "tester-\(password.prefix(6))@sandbox.example"
         }
         _ = try await sandbox.accounts.create(
-            NewAccount(email: tester.email, password: tester.password, storefront: "USA"), at: sandbox.clock.milliseconds)
+            NewAccount(email: tester.email, password: tester.password, storefront: "USA"),
+            at: sandbox.clock.milliseconds)
         try directory.write(Self.json(tester), to: SandboxTester.fileName, isSecret: true)
     }
 
@@ -114,24 +119,30 @@ public struct StoreApplication: Sendable {
             await onReady(addresses)
         }
         let services: [any Service] = [
-            server(.control, StoreRouters.controlRouter([sandbox, production], apps: apps, catalog: catalog, adminToken: configuration.adminToken), ready),
+            server(
+                .control,
+                StoreRouters.controlRouter(
+                    [sandbox, production], apps: apps, catalog: catalog, adminToken: configuration.adminToken), ready),
             server(.sandbox, StoreRouters.protocolRouter(sandbox), ready),
             server(.production, StoreRouters.protocolRouter(production), ready),
-            CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) },
+            catalogReload,
         ]
         do {
             try await ServiceGroup(
                 configuration: .init(
-                    services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals, logger: logger)
+                    services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
+                    logger: logger)
             ).run()
-        } catch let error as IOError {
+        } catch {
             await close()
-            throw StoreServerError(
-                .portUnavailable,
-                "A port cannot be opened on \(configuration.host): \(error.reasonDescription). Is another server running? Give other ports, "
-                    + "or 0 for any free one.")
+            throw error
         }
         await close()
+    }
+
+    /// What takes changed catalog files in.
+    var catalogReload: CatalogReload {
+        CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) }
     }
 
     /// Closes the databases after what is queued.
@@ -150,16 +161,35 @@ public struct StoreApplication: Sendable {
             case .production: configuration.productionPort
             }
         let host = configuration.host
-        return Application(
-            router: router, server: ServerLimits.server, configuration: .init(address: .hostname(host, port: number)),
-            onServerRunning: { channel in await ready.opened(port, host: host, number: channel.localAddress?.port ?? number) },
+        let application = Application(
+            router: router, server: ServerLimits.server,
+            configuration: .init(
+                address: .hostname(host, port: number),
+                availableConnectionsDelegate: ServerLimits.connections(sharedBy: 3, logger: logger)),
+            onServerRunning: { channel in
+                await ready.opened(port, host: host, number: channel.localAddress?.port ?? number)
+            },
             logger: logger)
+        return PortService(application: application, host: host, port: number)
     }
 }
 
-extension IOError {
-    /// The system's words for it.
-    fileprivate var reasonDescription: String { String(cString: strerror(errnoCode)) }
+/// One of the server's ports, which says which it was when it cannot be had.
+private struct PortService<Base: Service>: Service {
+    let application: Base
+    let host: String
+    let port: Int
+
+    func run() async throws {
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            throw StoreServerError(
+                .portUnavailable,
+                "Port \(port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server running? "
+                    + "Give another port, or 0 for any free one.")
+        }
+    }
 }
 
 /// Collects the ports as they open, and tells when all have.
@@ -179,7 +209,9 @@ private actor ReadyPorts {
         // An address that listens everywhere is not one to connect to.
         let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
         open[port] = "http://\(name):\(number)"
-        guard let control = open[.control], let sandbox = open[.sandbox], let production = open[.production] else { return }
+        guard let control = open[.control], let sandbox = open[.sandbox], let production = open[.production] else {
+            return
+        }
         await whenAll(Addresses(control: control, sandbox: sandbox, production: production))
     }
 }

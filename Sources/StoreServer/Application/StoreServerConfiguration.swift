@@ -20,7 +20,8 @@ public struct StoreServerConfiguration: Sendable {
     public var node: Int
 
     public init(
-        dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400, sandboxPort: Int = 8401,
+        dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
+        sandboxPort: Int = 8401,
         productionPort: Int = 8402, databaseURL: String? = nil, adminToken: String? = nil, node: Int = 0
     ) {
         self.dataDirectory = dataDirectory
@@ -35,7 +36,13 @@ public struct StoreServerConfiguration: Sendable {
     }
 
     /// Whether ``host`` is this machine only.
-    public var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+    public var isLoopback: Bool { host == "localhost" || host == "::1" || isLoopbackIPv4 }
+
+    /// Four numbers beginning with 127; a name that begins so may lead anywhere.
+    private var isLoopbackIPv4: Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map(String.init) == String($0) }
+    }
 }
 
 /// Why the server did not start.

@@ -70,7 +70,8 @@ public enum ControlAPI {
         public var count: Int?
 
         public init(
-            name: String, account: String? = nil, productId: String? = nil, minimumAmount: Int64? = nil, count: Int? = nil
+            name: String, account: String? = nil, productId: String? = nil, minimumAmount: Int64? = nil,
+            count: Int? = nil
         ) {
             self.name = name
             self.account = account
@@ -99,7 +100,8 @@ public enum ControlAPI {
         public var asksToBuy: Bool?
 
         public init(
-            email: String, password: String, storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil
+            email: String, password: String, storefront: String? = nil, paymentsAllowed: Bool? = nil,
+            asksToBuy: Bool? = nil
         ) {
             self.email = email
             self.password = password
@@ -158,16 +160,20 @@ public enum ControlAPI {
 extension ControlAPI {
     /// ISO 8601 with milliseconds, in UTC.
     static func text(_ milliseconds: Int64) -> String {
-        let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-        return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
-            + "Z"
+        // Apart, since a style rounds the milliseconds of a floating-point date down by one now and then.
+        let (seconds, rest) = (Int64((Double(milliseconds) / 1000).rounded(.down)), (milliseconds % 1000 + 1000) % 1000)
+        let date = Date(timeIntervalSince1970: Double(seconds))
+        return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false))
+            + ".\(String(rest + 1000).dropFirst())Z"
     }
 
     /// Reads ISO 8601 with or without fractions of a second.
     static func milliseconds(_ text: String) -> Int64? {
         let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
         for format in formats {
-            if let date = try? Date(text, strategy: format) { return Int64((date.timeIntervalSince1970 * 1000).rounded()) }
+            if let date = try? Date(text, strategy: format) {
+                return Int64((date.timeIntervalSince1970 * 1000).rounded())
+            }
         }
         return nil
     }

@@ -48,12 +48,16 @@ struct ControlController: Sendable {
         }
     }
 
-    private func on(_ router: Router<StoreRequestContext>, _ method: HTTPRequest.Method, _ path: String, _ handler: @escaping Handler) {
+    private func on(
+        _ router: Router<StoreRequestContext>, _ method: HTTPRequest.Method, _ path: String,
+        _ handler: @escaping Handler
+    ) {
         router.on("\(ControlAPI.prefix)/{environment}/\(path)", method: method) { request, context in
             guard let environment = context.parameters.get("environment").flatMap(StoreEnvironment.init(name:)),
                 let store = stores[environment]
             else {
-                throw HTTPProblem(.notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
+                throw HTTPProblem(
+                    .notFound, code: "not_found", message: "The environments are “sandbox” and “production”.")
             }
             return try await handler(store, request, context)
         }
@@ -64,7 +68,8 @@ struct ControlController: Sendable {
         return apps.all.map { record in
             let app = catalog.app(record.bundleID)
             return ControlAPI.App(
-                bundleId: record.bundleID.rawValue, name: app?.name, appId: record.appID, sharedSecret: record.sharedSecret,
+                bundleId: record.bundleID.rawValue, name: app?.name, appId: record.appID,
+                sharedSecret: record.sharedSecret,
                 isInCatalog: app != nil, productIds: app?.products.map(\.productID.rawValue) ?? [])
         }
     }
@@ -114,15 +119,22 @@ struct ControlController: Sendable {
     @Sendable private func listRules(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        try .json(
-            store.payments.declineRules.map { rule in
+        var rules: [ControlAPI.PaymentRule] = []
+        for rule in store.payments.declineRules {
+            var email: String?
+            if let accountID = rule.accountID { email = try await store.accounts.account(accountID)?.email }
+            rules.append(
                 ControlAPI.PaymentRule(
-                    name: rule.ruleID, account: rule.accountID?.rawValue, productId: rule.productID?.rawValue,
-                    minimumAmount: rule.minimumAmount, count: rule.remaining)
-            })
+                    name: rule.ruleID, account: email, productId: rule.productID?.rawValue,
+                    minimumAmount: rule.minimumAmount,
+                    count: rule.remaining))
+        }
+        return try .json(rules)
     }
 
-    @Sendable private func addRule(_ store: Store, _ request: Request, _ context: StoreRequestContext) async throws -> Response {
+    @Sendable private func addRule(_ store: Store, _ request: Request, _ context: StoreRequestContext) async throws
+        -> Response
+    {
         let rule = try await request.decodeJSON(ControlAPI.PaymentRule.self, upTo: Self.bodyLimit)
         let account = try await existing(rule.account, at: store)
         try await store.payments.setRule(
@@ -158,7 +170,8 @@ struct ControlController: Sendable {
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
         let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
-        guard let account = try await existing(context.parameters.get("email") ?? "", at: store) else {
+        let email = context.parameters.get("email")?.removingPercentEncoding ?? ""
+        guard let account = try await existing(email, at: store) else {
             throw StoreError(.invalidRequest, "An e-mail address is needed.")
         }
         let changed = try await store.accounts.change(
@@ -174,7 +187,8 @@ struct ControlController: Sendable {
         guard let email else { return nil }
         guard let account = try await store.accounts.account(email: email) else {
             throw HTTPProblem(
-                .notFound, code: "not_found", message: "There is no account of that e-mail address in \(store.environment.name).")
+                .notFound, code: "not_found",
+                message: "There is no account of that e-mail address in \(store.environment.name).")
         }
         return account
     }
@@ -187,7 +201,9 @@ struct ControlController: Sendable {
         let query = request.uri.queryParameters
         let account = try await existing(query["account"].map { String($0) }, at: store)
         let before = try query["before"].map { text in
-            guard let id = TransactionID(text) else { throw StoreError(.invalidRequest, "“before” is not a transaction id.") }
+            guard let id = TransactionID(text) else {
+                throw StoreError(.invalidRequest, "“before” is not a transaction id.")
+            }
             return id
         }
         let page = try await store.transactions(
@@ -202,7 +218,8 @@ struct ControlController: Sendable {
         try .json(
             try await store.pendingPurchases().map { purchase in
                 ControlAPI.PendingPurchase(
-                    key: purchase.idempotencyKey, accountId: purchase.accountID.rawValue, bundleId: purchase.bundleID.rawValue,
+                    key: purchase.idempotencyKey, accountId: purchase.accountID.rawValue,
+                    bundleId: purchase.bundleID.rawValue,
                     productId: purchase.productID.rawValue, quantity: purchase.quantity,
                     createdDate: ControlAPI.text(purchase.createdAt))
             })
@@ -234,10 +251,14 @@ extension ControlAPI.Transaction {
     init(_ transaction: Transaction) {
         self.init(
             transactionId: transaction.transactionID.description,
-            originalTransactionId: transaction.originalTransactionID.description, accountId: transaction.accountID.rawValue,
-            bundleId: transaction.bundleID.rawValue, productId: transaction.productID.rawValue, kind: transaction.kind.rawValue,
+            originalTransactionId: transaction.originalTransactionID.description,
+            accountId: transaction.accountID.rawValue,
+            bundleId: transaction.bundleID.rawValue, productId: transaction.productID.rawValue,
+            kind: transaction.kind.rawValue,
             quantity: transaction.quantity, price: transaction.price.decimal, currency: transaction.price.currency,
-            purchaseDate: ControlAPI.text(transaction.purchaseDate), expiresDate: transaction.expiresDate.map(ControlAPI.text),
-            finishedDate: transaction.finishedAt.map(ControlAPI.text), revocationDate: transaction.revokedAt.map(ControlAPI.text))
+            purchaseDate: ControlAPI.text(transaction.purchaseDate),
+            expiresDate: transaction.expiresDate.map(ControlAPI.text),
+            finishedDate: transaction.finishedAt.map(ControlAPI.text),
+            revocationDate: transaction.revokedAt.map(ControlAPI.text))
     }
 }

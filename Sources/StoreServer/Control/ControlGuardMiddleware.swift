@@ -4,8 +4,8 @@ import HTTPTypes
 import Hummingbird
 
 /// Keeps web pages and strangers off the control port: the request must name a loopback host (a page that resolves its own name to 127.0.0.1 does
-/// not), bodies must be announced as JSON (which a page may not send to another origin unasked), and where there is an admin token it must be
-/// shown.
+/// not), a page's requests must come from this origin, bodies must be announced as JSON (which a page may not send to another origin unasked), and
+/// where there is an admin token it must be shown.
 struct ControlGuardMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
@@ -18,7 +18,8 @@ struct ControlGuardMiddleware: RouterMiddleware {
             // Digests of equal length compare in constant time.
             let shown = SHA256.hash(data: Array((request.bearerToken ?? "").utf8))
             guard shown == SHA256.hash(data: Array(adminToken.utf8)) else {
-                throw HTTPProblem(.unauthorized, code: "not_signed_in", message: "The control port needs the admin token.")
+                throw HTTPProblem(
+                    .unauthorized, code: "not_signed_in", message: "The control port needs the admin token.")
             }
         } else {
             let host = (request.head.authority ?? "").lowercased()
@@ -26,6 +27,13 @@ struct ControlGuardMiddleware: RouterMiddleware {
             guard ["127.0.0.1", "localhost", "[::1]"].contains(String(name)) else {
                 throw HTTPProblem(.forbidden, code: "forbidden", message: "The control port answers on loopback only.")
             }
+        }
+        // A page of another origin may send some requests unasked, but not without saying where it is from.
+        if let origin = request.headers[.origin],
+            origin.lowercased() != "http://\((request.head.authority ?? "").lowercased())"
+        {
+            throw HTTPProblem(
+                .forbidden, code: "forbidden", message: "The control port does not answer other origins' pages.")
         }
         if [.post, .put, .patch].contains(request.method), request.headers[.contentLength].map({ $0 != "0" }) ?? true {
             guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {

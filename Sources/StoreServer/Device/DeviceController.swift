@@ -45,15 +45,24 @@ struct DeviceController: Sendable {
         try fail(.products)
         let body = try await request.decodeJSON(ProductsRequest.self, upTo: StoreLimits.deviceRequest)
         // Prices can be read by anyone; an account only decides the storefront. A stale token is no reason to hide them.
-        let account = request.bearerToken == nil ? nil : try? await signedIn(request)
+        var account: Account?
+        if request.bearerToken != nil {
+            do { account = try await signedIn(request) } catch is StoreError {}
+        }
         return try .json(store.products(body, for: account))
     }
 
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         try fail(.purchases)
         let account = try await signedIn(request)
-        let body = try await request.decodeJSON(PurchaseRequest.self, upTo: 16 << 10)
-        return try .json(try await store.purchase(body, by: account))
+        let body = try await request.boundedBody(upTo: 16 << 10)
+        let purchase =
+            try PurchaseRequest(usualJSON: body.readableBytesUInt8Span) ?? body.decodedJSON(PurchaseRequest.self)
+        let response = try await store.purchase(purchase, by: account)
+        guard let json = response.usualJSON else { return try .json(response) }
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 
     // MARK: Transactions
@@ -62,7 +71,8 @@ struct DeviceController: Sendable {
         let account = try await signedIn(request)
         let query = request.uri.queryParameters
         guard let bundleID = query["bundle"] else {
-            throw HTTPProblem(.badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query needs “bundle”.")
+            throw HTTPProblem(
+                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query needs “bundle”.")
         }
         let after = try query["after"].map { try Self.transactionID($0) }
         return try .json(
@@ -85,7 +95,9 @@ struct DeviceController: Sendable {
         return Self.bytes(try await store.appReceipt(body, for: account))
     }
 
-    @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+    @Sendable private func transactionReceipt(_ request: Request, _ context: StoreRequestContext) async throws
+        -> Response
+    {
         try fail(.receipts)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(TransactionReceiptRequest.self, upTo: 16 << 10)
@@ -102,7 +114,8 @@ struct DeviceController: Sendable {
     private func fail(_ operation: Faults.Operation) throws {
         guard let fault = store.faults.next(operation) else { return }
         throw HTTPProblem(
-            HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue, message: "This failure was ordered.")
+            HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue,
+            message: "This failure was ordered.")
     }
 
     private static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {
@@ -111,7 +124,8 @@ struct DeviceController: Sendable {
 
     private static func transactionID(_ text: some StringProtocol) throws -> TransactionID {
         guard let id = TransactionID(text) else {
-            throw HTTPProblem(.badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")
+            throw HTTPProblem(
+                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")
         }
         return id
     }

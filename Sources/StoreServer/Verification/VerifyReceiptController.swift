@@ -26,7 +26,10 @@ struct VerifyReceiptController: Sendable {
         } catch let problem as HTTPProblem where problem.status == .contentTooLarge {
             return Self.response(store.answerToOversizedBody)
         }
-        return Self.response(await store.verifyReceipt([UInt8](body.readableBytesView)))
+        switch store.verifyAtOnce(body.readableBytesUInt8Span) {
+        case .answer(let answer): return Self.response(answer)
+        case .later(let request): return Self.response(await store.verify(request))
+        }
     }
 
     private static func response(_ answer: VerifyReceiptResponse) -> Response {

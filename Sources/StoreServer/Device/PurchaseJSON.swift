@@ -1,0 +1,123 @@
+import Foundation
+import StoreReceipts
+import StoreWire
+
+// A purchase is the store's most frequent write, and Foundation's coders took a third of its time. These read and write the same JSON by hand. What
+// they do not know at once they leave to the coders, which stay the measure: a test holds both against each other.
+
+extension PurchaseRequest {
+    /// Reads the usual form of the request; nil for anything else, which may be good or bad.
+    init?(usualJSON json: Span<UInt8>) {
+        var reader = UsualPurchaseRequest()
+        guard (try? reader.read(json)) != nil, let request = reader.request else { return nil }
+        self = request
+    }
+}
+
+/// Collects the members of a request that is written as usual: each at most once, plain strings, numbers of a digit or two.
+private struct UsualPurchaseRequest {
+    private struct Unusual: Error {}
+
+    private var idempotencyKey: UUID?
+    private var bundleID: BundleID?
+    private var productID: ProductID?
+    private var quantity: Int?
+    private var applicationUsername: String?
+    private var simulatesAskToBuy: Bool?
+    private var scanner = FlatJSONScanner()
+
+    var request: PurchaseRequest? {
+        guard let idempotencyKey, let bundleID, let productID, let quantity, let simulatesAskToBuy else { return nil }
+        return PurchaseRequest(
+            idempotencyKey: idempotencyKey, bundleID: bundleID, productID: productID, quantity: quantity,
+            applicationUsername: applicationUsername, simulatesAskToBuy: simulatesAskToBuy, agreedPrice: nil)
+    }
+
+    mutating func read(_ json: Span<UInt8>) throws {
+        try scanner.beginObject(json)
+        var isFirst = true
+        while let name = try scanner.nextName(json, isFirst: isFirst) {
+            isFirst = false
+            switch name.range.count {
+            case 8 where name.is("bundleID", json) && bundleID == nil: bundleID = BundleID(try text(json))
+            case 8 where name.is("quantity", json) && quantity == nil: quantity = try smallNumber(json)
+            case 9 where name.is("productID", json) && productID == nil: productID = ProductID(try text(json))
+            case 14 where name.is("idempotencyKey", json) && idempotencyKey == nil:
+                guard let key = UUID(uuidString: try text(json)) else { throw Unusual() }
+                idempotencyKey = key
+            case 17 where name.is("simulatesAskToBuy", json) && simulatesAskToBuy == nil:
+                guard let flag = try scanner.flag(json, other: {}) else { throw Unusual() }
+                simulatesAskToBuy = flag
+            case 19 where name.is("applicationUsername", json) && applicationUsername == nil:
+                applicationUsername = try text(json)
+            default: throw Unusual()
+            }
+        }
+        try scanner.end(json)
+    }
+
+    private mutating func text(_ json: Span<UInt8>) throws -> String {
+        guard scanner.peek(json) == UInt8(ascii: "\"") else { throw Unusual() }
+        let token = try scanner.string(json)
+        guard !token.hasEscapes, let text = String(validating: json.extracting(token.range)) else { throw Unusual() }
+        return text
+    }
+
+    private mutating func smallNumber(_ json: Span<UInt8>) throws -> Int {
+        _ = scanner.peek(json)
+        let start = scanner.position
+        try scanner.skipValue(json)
+        guard (1...2).contains(scanner.position - start) else { throw Unusual() }
+        var value = 0
+        for index in start..<scanner.position {
+            guard case UInt8(ascii: "0")...UInt8(ascii: "9") = json[index] else { throw Unusual() }
+            value = value * 10 + Int(json[index] - UInt8(ascii: "0"))
+        }
+        return value
+    }
+}
+
+extension FlatJSONScanner.StringToken {
+    /// Whether it is this name, written plainly.
+    fileprivate func `is`(_ name: StaticString, _ json: Span<UInt8>) -> Bool {
+        guard name.utf8CodeUnitCount == range.count else { return false }
+        return name.withUTF8Buffer { name in
+            for index in 0..<name.count where name[index] != json[range.lowerBound + index] { return false }
+            return true
+        }
+    }
+}
+
+extension String {
+    fileprivate init?(validating bytes: Span<UInt8>) {
+        self.init(bytes.withUnsafeBufferPointer { String(validating: $0, as: UTF8.self) } ?? "")
+        if isEmpty, !bytes.isEmpty { return nil }
+    }
+}
+
+extension PurchaseResponse {
+    /// The response's JSON; nil for a failure, which is rare and left to the coders.
+    var usualJSON: [UInt8]? {
+        guard failure == nil else { return nil }
+        var json = JSONBytes(capacity: 640)
+        json.beginObject()
+        json.member("state", state.rawValue)
+        if let transaction {
+            json.beginObject("transaction")
+            json.member("transactionID", transaction.transactionID.description)
+            json.member("originalTransactionID", transaction.originalTransactionID.description)
+            json.member("bundleID", transaction.bundleID.rawValue)
+            json.member("productID", transaction.productID.rawValue)
+            json.member("kind", transaction.kind.rawValue)
+            json.member("quantity", number: Int64(transaction.quantity))
+            json.member("purchaseDate", number: transaction.purchaseDate)
+            json.member("originalPurchaseDate", number: transaction.originalPurchaseDate)
+            if let date = transaction.expiresDate { json.member("expiresDate", number: date) }
+            if let name = transaction.applicationUsername { json.member("applicationUsername", name) }
+            if let key = transaction.idempotencyKey { json.member("idempotencyKey", key.uuidString) }
+            json.endObject()
+        }
+        json.endObject()
+        return json.bytes
+    }
+}

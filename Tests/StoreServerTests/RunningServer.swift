@@ -1,0 +1,209 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import Store
+import StoreReceipts
+import StoreWire
+import TestSupport
+import UnixSignals
+
+@testable import StoreServer
+
+extension Logger {
+    /// Keeps a request's metadata, as a log in use does, and shows nothing of what a test provokes.
+    static var quiet: Logger {
+        var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
+        return logger
+    }
+}
+
+/// The keys, which take a second to make, once for all tests; each server gets a copy.
+enum TestAuthority {
+    private static let files = Task {
+        try await TemporaryDirectory.with { directory -> [String: Data] in
+            let folder = directory.url.appendingPathComponent("authority")
+            _ = try await CertificateAuthority.open(directory: folder, at: Date(timeIntervalSince1970: 1_770_000_000))
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            return try Dictionary(
+                uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.appendingPathComponent($0))) })
+        }
+    }
+
+    /// Writes them into a folder that is not there yet.
+    static func copy(to folder: URL) async throws {
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for (name, data) in try await files.value {
+            let path = folder.appendingPathComponent(name).path
+            _ = FileManager.default.createFile(atPath: path, contents: data, attributes: [.posixPermissions: 0o600])
+        }
+    }
+}
+
+/// A server on free ports, and what it takes to speak to it.
+struct RunningServer {
+    let application: StoreApplication
+    let addresses: Addresses
+    let directory: URL
+
+    static let bundleID: BundleID = "com.example.monkeys"
+    static let device = UUID()
+
+    static let catalogText = """
+        cornerstore-catalog: 1
+        apps:
+          - bundleID: com.example.monkeys
+            name: Monkeys
+            products:
+              - productID: credits5
+                type: Consumable
+                displayPrice: 0.99
+              - productID: hats
+                type: NonConsumable
+                displayPrice: 2.99
+            subscriptionGroups:
+              - id: "21000001"
+                name: Club
+                subscriptions:
+                  - productID: club.monthly
+                    groupNumber: 1
+                    recurringSubscriptionPeriod: P1M
+                    displayPrice: 5.99
+        """
+
+    static func configuration(_ folder: URL) throws -> StoreServerConfiguration {
+        let catalog = folder.appendingPathComponent("catalog.yaml")
+        if !FileManager.default.fileExists(atPath: catalog.path) { try Data(catalogText.utf8).write(to: catalog) }
+        return StoreServerConfiguration(
+            dataDirectory: folder.appendingPathComponent("data"),
+            catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
+            controlPort: 0, sandboxPort: 0, productionPort: 0)
+    }
+
+    /// Runs a test with a server whose files are in `folder`, and stops it. A second time is a restart.
+    static func with<T: Sendable>(
+        _ folder: URL, signals: [UnixSignal] = [], _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningServer) async throws -> T
+    ) async throws -> T {
+        var changed = try configuration(folder)
+        change(&changed)
+        let configuration = changed
+        let authority = configuration.dataDirectory.appendingPathComponent("authority")
+        if !FileManager.default.fileExists(atPath: authority.path) {
+            try await TestAuthority.copy(to: authority)
+        }
+        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+        let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
+        return try await withThrowingTaskGroup(of: T?.self) { group in
+            group.addTask {
+                defer { tell.finish() }
+                try await application.run(gracefulShutdownSignals: signals) { tell.yield($0) }
+                return nil
+            }
+            group.addTask {
+                for await addresses in ready {
+                    return try await body(
+                        RunningServer(
+                            application: application, addresses: addresses, directory: configuration.dataDirectory))
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            while let result = try await group.next() {
+                guard let result else { continue }
+                group.cancelAll()
+                while (try? await group.next()) != nil {}
+                return result
+            }
+            throw NeverReady()
+        }
+    }
+
+    struct NeverReady: Error {}
+
+    // MARK: Speaking to it
+
+    struct Reply {
+        var status: Int
+        var headers: HTTPHeaders
+        var body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:] }
+        var code: String? { json["code"] as? String }
+
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
+    }
+
+    func send(
+        _ method: String, _ url: String, token: String? = nil, headers: [(String, String)] = [], body: [UInt8]? = nil
+    ) async throws -> Reply {
+        var request = HTTPClientRequest(url: url)
+        request.method = HTTPMethod(rawValue: method)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+        if let body { request.body = .bytes(body) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let bytes = try await response.body.collect(upTo: 64 << 20)
+        return Reply(
+            status: Int(response.status.code), headers: response.headers, body: [UInt8](bytes.readableBytesView))
+    }
+
+    func device(
+        _ route: StoreRoute, _ environment: StoreEnvironment = .sandbox, token: String? = nil,
+        body: (any Encodable)? = nil
+    ) async throws -> Reply {
+        try await send(
+            route.method.rawValue, addresses.store(environment) + route.path, token: token,
+            headers: body == nil ? [] : [("Content-Type", "application/json")],
+            body: try body.map { [UInt8](try JSONEncoder().encode($0)) })
+    }
+
+    func control(
+        _ method: String, _ path: String, headers: [(String, String)] = [("Content-Type", "application/json")],
+        _ body: String? = nil
+    ) async throws -> Reply {
+        try await send(method, addresses.control + path, headers: headers, body: body.map { Array($0.utf8) })
+    }
+
+    /// Signs the tester in that the first start makes.
+    func signIn() async throws -> SignInResponse {
+        guard let tester = SandboxTester.read(from: directory) else { throw NeverReady() }
+        let request = SignInRequest(email: tester.email, password: tester.password, deviceID: Self.device)
+        return try await device(.signIn, body: request).decoded(SignInResponse.self)
+    }
+
+    func purchase(_ product: ProductID, key: UUID = UUID(), quantity: Int = 1) -> PurchaseRequest {
+        PurchaseRequest(
+            idempotencyKey: key, bundleID: Self.bundleID, productID: product, quantity: quantity,
+            applicationUsername: nil,
+            simulatesAskToBuy: false, agreedPrice: nil)
+    }
+
+    static let receiptRequest = AppReceiptRequest(bundleID: bundleID, bundleVersion: "1.2", vendorIdentifier: device)
+
+    func verify(_ receipt: [UInt8], _ environment: StoreEnvironment = .sandbox, password: String? = nil) async throws
+        -> Reply
+    {
+        let body = VerifyReceiptRequest(receiptData: receipt, password: password, excludeOldTransactions: false).body
+        return try await send("POST", addresses.store(environment) + "/verifyReceipt", body: body)
+    }
+
+    func port(_ address: String) -> UInt16 { UInt16(URL(string: address)?.port ?? 0) }
+}
+
+/// Runs a test with a fresh server.
+func withServer<T: Sendable>(
+    _ change: (inout StoreServerConfiguration) -> Void = { _ in },
+    _ body: @escaping @Sendable (RunningServer) async throws -> T
+) async throws -> T {
+    try await TemporaryDirectory.with { directory async throws in
+        try await RunningServer.with(directory.url, change, body)
+    }
+}

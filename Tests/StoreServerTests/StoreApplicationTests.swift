@@ -1,0 +1,280 @@
+import Foundation
+import Glibc
+import Store
+import StoreReceipts
+import StoreWire
+import Synchronization
+import TestSupport
+import Testing
+import UnixSignals
+
+@testable import StoreServer
+
+@Suite struct StoreApplicationTests {
+    private static func mode(_ url: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+    }
+
+    @Test func theDataDirectoryTellsTheOwnerWhatItMust() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let data = directory.url.appendingPathComponent("data")
+            let told = try await RunningServer.with(directory.url) { server async throws in
+                #expect(Addresses.read(from: server.directory) == server.addresses)
+                for address in [server.addresses.control, server.addresses.sandbox, server.addresses.production] {
+                    #expect(address.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+/) != nil)
+                }
+                for secret in ["shared-secrets.json", "sandbox-tester.json", "lock"] {
+                    #expect(try Self.mode(server.directory.appendingPathComponent(secret)) == 0o600, "\(secret)")
+                }
+                #expect(try Self.mode(server.directory) == 0o700)
+                let root = try Data(contentsOf: server.directory.appendingPathComponent("roots/receipt-root.der"))
+                #expect([UInt8](root) == server.application.authority.receiptRoot)
+                return server.addresses
+            }
+            // A server that has stopped has no addresses.
+            #expect(Addresses.read(from: data) == nil)
+            #expect(throws: RawConnection.Failure.self) {
+                try RawConnection(port: UInt16(URL(string: told.sandbox)?.port ?? 0))
+            }
+        }
+    }
+
+    @Test func aSecondProcessOnTheSameDirectoryIsRefused() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let configuration = try RunningServer.configuration(directory.url)
+            try await RunningServer.with(directory.url) { server async throws in
+                let error = await #expect(throws: StoreServerError.self) {
+                    _ = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+                }
+                #expect(error?.code == .dataDirectoryInUse)
+                #expect(error?.detail.contains("(process \(getpid()))") == true)
+                // The lock holds between processes, too.
+                let lock = Process()
+                lock.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+                lock.arguments = ["-n", server.directory.appendingPathComponent("lock").path, "true"]
+                try lock.run()
+                lock.waitUntilExit()
+                #expect(lock.terminationStatus == 1)
+                // And the first one has lost nothing.
+                #expect(try await server.device(.account, token: try await server.signIn().token).status == 200)
+            }
+            // It is free again once the first has stopped.
+            try await RunningServer.with(directory.url) { server async throws in
+                #expect(try await server.control("GET", "/health").status == 200)
+            }
+        }
+    }
+
+    @Test func aDirectoryThatCannotBeUsedIsSaidSo() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            var configuration = try RunningServer.configuration(directory.url)
+            configuration.dataDirectory = URL(fileURLWithPath: configuration.catalogFiles[0].path)
+            let changed = configuration
+            let error = await #expect(throws: StoreServerError.self) {
+                _ = try await StoreApplication.open(changed, now: { Date() }, logger: .quiet)
+            }
+            #expect(error?.code == .dataDirectoryUnusable)
+        }
+    }
+
+    @Test func aRestartKeepsEverything() async throws {
+        struct Before: Sendable {
+            var token: String
+            var receipt: [UInt8]
+            var old: [UInt8]
+            var bought: [UInt8]
+            var request: PurchaseRequest
+            var apps: [UInt8]
+            var tester: SandboxTester
+        }
+        try await TemporaryDirectory.with { directory async throws in
+            let before = try await RunningServer.with(directory.url) { server async throws in
+                _ = try await server.control(
+                    "PUT", "/control/v1/sandbox/clock", #"{"freeze":true,"set":"2030-05-05T05:05:05Z"}"#)
+                let token = try await server.signIn().token
+                let request = server.purchase("hats")
+                let bought = try await server.device(.purchases, token: token, body: request)
+                let id = try #require(try bought.decoded(PurchaseResponse.self).transaction).transactionID
+                _ = try await server.control(
+                    "POST", "/control/v1/sandbox/payment-rules", #"{"name":"kept","minimumAmount":5}"#)
+                return Before(
+                    token: token,
+                    receipt: try await server.device(.appReceipt, token: token, body: RunningServer.receiptRequest)
+                        .body,
+                    old: try await server.device(
+                        .transactionReceipt(id), token: token, body: RunningServer.receiptRequest
+                    ).body,
+                    bought: bought.body, request: request,
+                    apps: try await server.control("GET", "/control/v1/apps").body,
+                    tester: try #require(SandboxTester.read(from: server.directory)))
+            }
+            try await RunningServer.with(directory.url) { server async throws in
+                #expect(try await server.verify(before.receipt).json["status"] as? Int == 0)
+                #expect(try await server.verify(before.old).json["status"] as? Int == 0)
+                #expect(
+                    try await server.device(.purchases, token: before.token, body: before.request).body == before.bought
+                )
+                #expect(try await server.control("GET", "/control/v1/apps").body == before.apps)
+                let clock = try await server.control("GET", "/control/v1/sandbox/clock").decoded(ControlAPI.Clock.self)
+                #expect(clock.frozen && clock.now == "2030-05-05T05:05:05.000Z")
+                let rules = try await server.control("GET", "/control/v1/sandbox/payment-rules").decoded(
+                    [ControlAPI.PaymentRule].self)
+                #expect(rules.map(\.name) == ["kept"])
+                let tester = try #require(SandboxTester.read(from: server.directory))
+                #expect(tester.email == before.tester.email && tester.password == before.tester.password)
+                #expect(try await server.signIn().account.email == tester.email)
+            }
+        }
+    }
+
+    @Test func aPortInUseIsNamed() async throws {
+        try await withServer { first async throws in
+            let taken = Int(first.port(first.addresses.sandbox))
+            try await TemporaryDirectory.with { directory async throws in
+                for change: (inout StoreServerConfiguration) -> Void in [
+                    { $0.controlPort = taken }, { $0.sandboxPort = taken }, { $0.productionPort = taken },
+                ] {
+                    let error = await #expect(throws: StoreServerError.self) {
+                        try await RunningServer.with(directory.url, change) { _ in }
+                    }
+                    #expect(error?.code == .portUnavailable && error?.detail.contains("Port \(taken) ") == true)
+                    #expect(error?.detail.contains("in use") == true)
+                    #expect(Addresses.read(from: directory.url.appendingPathComponent("data")) == nil)
+                }
+            }
+            #expect(try await first.control("GET", "/health").status == 200)
+        }
+    }
+
+    @Test func aChangedCatalogIsTakenInAndABadOneIsNot() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let file = directory.url.appendingPathComponent("catalog.yaml")
+            try await RunningServer.with(directory.url) { server async throws in
+                var reload = server.application.catalogReload
+                func products() async throws -> [ProductID] {
+                    let asked = ProductsRequest(
+                        bundleID: RunningServer.bundleID, productIDs: ["credits5", "scarf"], languages: [])
+                    return try await server.device(.products, body: asked).decoded(ProductsResponse.self).products.map(
+                        \.productID)
+                }
+                let token = try await server.signIn().token
+                await reload.look()
+                #expect(try await products() == ["credits5"])
+                let changed =
+                    RunningServer.catalogText.replacing("productID: hats", with: "productID: scarf") + """
+
+                          - bundleID: com.example.second
+                            products: [{ productID: thing, type: Consumable, displayPrice: 1 }]
+                        """
+                try Data(changed.utf8).write(to: file, options: .atomic)
+                await reload.look()
+                #expect(try await products() == ["credits5", "scarf"])
+                // The new app has its number and secret, in the file too.
+                let apps = try await server.control("GET", "/control/v1/apps").decoded([ControlAPI.App].self)
+                #expect(apps.map(\.bundleId) == ["com.example.monkeys", "com.example.second"])
+                let secrets = try JSONDecoder().decode(
+                    [String: String].self,
+                    from: Data(contentsOf: server.directory.appendingPathComponent("shared-secrets.json")))
+                #expect(secrets["com.example.second"] == apps[1].sharedSecret)
+                let gone = try await server.device(.purchases, token: token, body: server.purchase("hats")).decoded(
+                    PurchaseResponse.self)
+                #expect(gone.failure?.code == .productNotAvailable)
+                for bad in [
+                    "cornerstore-catalog: 1\napps: [", "", "cornerstore-catalog: 99",
+                    String(repeating: "[", count: 5000),
+                ] {
+                    try Data(bad.utf8).write(to: file, options: .atomic)
+                    await reload.look()
+                    #expect(try await products() == ["credits5", "scarf"])
+                }
+                try FileManager.default.removeItem(at: file)
+                await reload.look()
+                #expect(try await products() == ["credits5", "scarf"])
+                try Data(RunningServer.catalogText.utf8).write(to: file, options: .atomic)
+                await reload.look()
+                #expect(try await products() == ["credits5"])
+                // An app that went is still known.
+                let after = try await server.control("GET", "/control/v1/apps").decoded([ControlAPI.App].self)
+                #expect(after.map(\.isInCatalog) == [true, false])
+            }
+        }
+    }
+
+    @Test func aCatalogThatCouldNotBePreparedIsTriedAgain() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let files = try RunningServer.configuration(directory.url).catalogFiles
+            let current = CurrentCatalog(.empty)
+            let failures = Mutex(2)
+            var reload = CatalogReload(watcher: CatalogWatcher(files: files), catalog: current, logger: .quiet) { _ in
+                let fails = failures.withLock { count in
+                    count -= 1
+                    return count >= 0
+                }
+                if fails { throw StoreError(.unavailable, "") }
+            }
+            try Data((RunningServer.catalogText + "\n").utf8).write(
+                to: URL(fileURLWithPath: files[0].path), options: .atomic)
+            for expected in [0, 0, 1, 1] {
+                await reload.look()
+                #expect(current.value.apps.count == expected)
+            }
+        }
+    }
+
+    @Test func aLostDatabaseIsSaidToBePassing() async throws {
+        try await withServer { server async throws in
+            let token = try await server.signIn().token
+            let asked = ProductsRequest(bundleID: RunningServer.bundleID, productIDs: ["hats"], languages: [])
+            #expect(try await server.device(.account, token: token).status == 200)
+            await server.application.close()
+            let tester = SignInRequest(email: "a@b.c", password: "x", deviceID: UUID())
+            for (route, body) in [
+                (StoreRoute.purchases, server.purchase("hats") as any Encodable),
+                (.appReceipt, RunningServer.receiptRequest),
+                (.finish(TransactionID(rawValue: 5)), ["": ""]), (.signIn, tester),
+            ] {
+                let reply = try await server.device(route, token: token, body: body)
+                #expect(reply.status == 503 && reply.code == "unavailable", "\(route): \(reply.text)")
+                #expect(!reply.text.lowercased().contains("sql") && !reply.text.contains(server.directory.path))
+            }
+            // Prices need no database, but whose storefront it is does.
+            #expect(try await server.device(.products, body: asked).status == 200)
+            #expect(try await server.device(.products, token: "another", body: asked).status == 503)
+            #expect(try await server.control("GET", "/health").status == 503)
+        }
+    }
+
+    @Test func aStopLetsRequestsUnderWayEnd() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            var configuration = try RunningServer.configuration(directory.url)
+            configuration.dataDirectory = directory.url.appendingPathComponent("data")
+            try await RunningServer.with(directory.url, signals: [.sigusr2]) { server async throws in
+                let tester = try #require(SandboxTester.read(from: server.directory))
+                let body = try JSONEncoder().encode(
+                    SignInRequest(email: tester.email, password: tester.password, deviceID: UUID()))
+                let (sandbox, production) = (
+                    server.port(server.addresses.sandbox), server.port(server.addresses.production)
+                )
+                let answer = try await RawConnection.run {
+                    let connection = try RawConnection(port: sandbox)
+                    connection.write(
+                        "POST /device/v1/session HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+                    connection.write(Array(body.prefix(10)))
+                    // Another request on the same port is answered, so the first one has arrived.
+                    let other = try RawConnection(port: sandbox)
+                    other.write("GET /verifyReceipt HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                    guard other.read(until: "21000").contains("21000") else { return "not up" }
+                    kill(getpid(), SIGUSR2)
+                    // Once nobody listens any more, the stop is under way.
+                    for port in [production, sandbox] {
+                        let end = ContinuousClock.now + .seconds(20)
+                        while (try? RawConnection(port: port)) != nil, ContinuousClock.now < end { sched_yield() }
+                    }
+                    connection.write(Array(body.dropFirst(10)))
+                    return connection.read(until: "\"token\"")
+                }
+                #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("\"token\""))
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite struct ApprovalTests {
+    @Test(arguments: Backend.available) func whoAsksToBuyWaitsUntilSomebodyApproves(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let child = try await test.account(asksToBuy: true)
+            let request = test.request("credits5", quantity: 3, username: "kid")
+            let waiting = PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
+            #expect(try await test.store.purchase(request, by: child) == waiting)
+            #expect(try await test.store.purchase(request, by: child) == waiting)
+            #expect(processor.authorizations.isEmpty)
+            #expect(try await test.ledger().isEmpty)
+            let pending = try await test.store.pendingPurchases()
+            #expect(pending.map(\.idempotencyKey) == [request.idempotencyKey])
+            #expect(pending.first?.quantity == 3 && pending.first?.accountID == child.accountID)
+            test.clock.milliseconds += 60_000
+            let approved = try await test.store.approve(request.idempotencyKey)
+            let transaction = try #require(approved.transaction)
+            #expect(approved.state == .purchased && transaction.purchaseDate == TestClock.start + 60_000)
+            #expect(transaction.quantity == 3 && transaction.applicationUsername == "kid")
+            #expect(transaction.idempotencyKey == request.idempotencyKey)
+            #expect(processor.authorizations.map(\.amount.milliunits) == [2970])
+            // The device finds it, and its key has the answer now.
+            let unfinished = try await test.store.unfinishedTransactions(of: child, in: TestStore.bundleID, after: nil)
+            #expect(unfinished.transactions == [transaction])
+            #expect(try await test.store.purchase(request, by: child) == approved)
+            #expect(try await test.store.pendingPurchases().isEmpty)
+            #expect(try await refusal { try await test.store.approve(request.idempotencyKey) } == .wrongState)
+            #expect(try await refusal { try await test.store.decline(request.idempotencyKey) } == .wrongState)
+            #expect(try await test.ledger().count == 1)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aDeclinedPurchaseStaysDeclined(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let request = test.request("hats", asksToBuy: true)
+            #expect(try await test.store.purchase(request, by: account).state == .deferred)
+            try await test.store.decline(request.idempotencyKey)
+            #expect(try await refusal { try await test.store.decline(request.idempotencyKey) } == .wrongState)
+            #expect(try await refusal { try await test.store.approve(request.idempotencyKey) } == .wrongState)
+            #expect(try await refusal { try await test.store.approve(UUID()) } == .wrongState)
+            let answer = try await test.store.purchase(request, by: account)
+            #expect(answer.state == .failed && answer.failure?.code == .paymentDeclined)
+            #expect(try await test.ledger().isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.available) func askingCanBeSimulatedInTheSandboxOnly(_ backend: Backend) async throws {
+        try await backend.withStore(.production) { test async throws in
+            let account = try await test.account()
+            #expect(
+                try await test.store.purchase(test.request("hats", asksToBuy: true), by: account).state == .purchased)
+        }
+    }
+
+    @Test(arguments: Backend.available) func nobodyIsAskedForWhatIsOwned(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            try await test.buy("hats", by: account)
+            #expect(
+                try await test.store.purchase(test.request("hats", asksToBuy: true), by: account).state == .purchased)
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatCannotBeSoldAnyMoreFailsWhenApproved(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("hats")
+            _ = try await test.store.purchase(request, by: account)
+            _ = try await test.store.accounts.change(account.accountID, AccountChange(paymentsAllowed: false))
+            let answer = try await test.store.approve(request.idempotencyKey)
+            #expect(answer.failure?.code == .paymentNotAllowed)
+            #expect(try await test.store.purchase(request, by: account) == answer)
+        }
+    }
+
+    @Test(arguments: Backend.available) func manyApprovalsAtOnceAreOnePurchase(_ backend: Backend) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("credits5")
+            _ = try await test.store.purchase(request, by: account)
+            let codes = try await withThrowingTaskGroup(of: WireError.Code?.self) { group in
+                for _ in 0..<16 {
+                    group.addTask { try await refusal { try await test.store.approve(request.idempotencyKey) } }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(codes.filter { $0 == nil }.count == 1 && codes.filter { $0 == .wrongState }.count == 15)
+            #expect(try await test.ledger().count == 1)
+            // All were given the one authorization of that key, which is in use.
+            #expect(processor.voids.isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.available) func anAuthorizationForWhatWasDeclinedMeanwhileIsGivenBack(_ backend: Backend)
+        async throws
+    {
+        let declined = Gate()
+        let asked = Gate()
+        let processor = ScriptedProcessor { payment in
+            await asked.open()
+            await declined.wait()
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("credits5")
+            _ = try await test.store.purchase(request, by: account)
+            async let approval = refusal { try await test.store.approve(request.idempotencyKey) }
+            await asked.wait()
+            try await test.store.decline(request.idempotencyKey)
+            await declined.open()
+            #expect(try await approval == .wrongState)
+            #expect(try await test.ledger().isEmpty)
+            #expect(processor.voids == ["R-\(request.idempotencyKey)"])
+        }
+    }
+}
+
+/// Lets nobody through until it is opened.
+actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func open() {
+        isOpen = true
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+
+    func wait() async {
+        if isOpen { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+}

@@ -1,0 +1,288 @@
+import Database
+import Foundation
+import StoreReceipts
+import StoreWire
+import Synchronization
+import TestSupport
+
+@testable import Store
+
+/// A clock that stands where it is put: 2026-02-03T04:05:06.789Z to begin with.
+final class TestClock: Sendable {
+    static let start: Int64 = 1_770_091_506_789
+    private let value = Mutex(TestClock.start)
+
+    var milliseconds: Int64 {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
+    }
+
+    var now: @Sendable () -> Date { { Date(milliseconds: self.milliseconds) } }
+}
+
+/// The keys, which take a second to make, once for all tests.
+enum TestAuthority {
+    private static let making = Task {
+        try await TemporaryDirectory.with { directory async throws in
+            try await CertificateAuthority.open(
+                directory: directory.url.appendingPathComponent("authority"), at: Date(milliseconds: TestClock.start))
+        }
+    }
+
+    static var value: CertificateAuthority { get async throws { try await making.value } }
+}
+
+/// A processor that answers as the test says and remembers what it was asked.
+final class ScriptedProcessor: PaymentProcessor {
+    struct Unreachable: Error {}
+
+    private let asked = Mutex<[PaymentAuthorization]>([])
+    private let voided = Mutex<[String]>([])
+    private let answer: @Sendable (PaymentAuthorization) async throws -> PaymentDecision
+
+    init(_ answer: @escaping @Sendable (PaymentAuthorization) async throws -> PaymentDecision) { self.answer = answer }
+
+    convenience init() { self.init { .approved(reference: "R-\($0.idempotencyKey)") } }
+
+    var authorizations: [PaymentAuthorization] { asked.withLock { $0 } }
+    var voids: [String] { voided.withLock { $0 } }
+
+    func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
+        asked.withLock { $0.append(payment) }
+        return try await answer(payment)
+    }
+
+    func void(reference: String) async { voided.withLock { $0.append(reference) } }
+}
+
+/// A store over a database of its own, with a small catalog and a clock that stands still.
+struct TestStore {
+    static let bundleID: BundleID = "com.example.monkeys"
+
+    let store: Store
+    let clock: TestClock
+    let database: Database
+
+    static func catalog() throws -> Catalog {
+        try Catalog(apps: try CornerstoreCatalogFile.read(Array(catalogText.utf8), file: "test.yaml").apps)
+    }
+
+    /// Opens a store over a database that has its tables; a second time is a restart.
+    static func open(
+        _ database: Database, apps: Database, environment: StoreEnvironment = .sandbox, clock: TestClock,
+        processor: (any PaymentProcessor)? = nil
+    ) async throws -> TestStore {
+        let authority = try await TestAuthority.value
+        let databases = StoreDatabases(apps: apps, sandbox: database, production: database)
+        let registry = try await AppRegistry.open(databases)
+        let catalog = try catalog()
+        try await registry.register(catalog.apps.map(\.bundleID), at: clock.milliseconds)
+        // An iOS 6 receipt carries its leaf alone.
+        let intermediates = StoreEnvironment.allCases.map { authority.receiptSigner(for: $0).certificates[1] }
+        let store = try await Store.open(
+            environment, databases: databases, apps: registry, catalog: CurrentCatalog(catalog),
+            signer: authority.receiptSigner(for: environment),
+            verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
+            realTime: clock.now, processor: processor)
+        return TestStore(store: store, clock: clock, database: database)
+    }
+
+    var sharedSecret: String { store.apps[Self.bundleID]?.sharedSecret ?? "" }
+
+    /// Makes an account; its password stays "banana".
+    func account(
+        _ email: String = "ape@example.com", storefront: String = "USA", paymentsAllowed: Bool = true,
+        asksToBuy: Bool = false
+    ) async throws -> Account {
+        // scrypt takes 50 ms, which only the tests of accounts need to spend.
+        let account = Account(
+            accountID: AccountID("a-\(email)"), email: email, storefront: storefront, paymentsAllowed: paymentsAllowed,
+            asksToBuy: asksToBuy, isLocked: false, createdAt: store.clock.milliseconds)
+        try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO accounts (account_id, email, password_salt, password_hash, password_rounds, storefront,
+                    payments_allowed, asks_to_buy, failed_sign_ins, locked, created_at)
+                VALUES ($1, $2, $3, $4, 2, $5, $6, $7, 0, $8, $9)
+                """,
+                [
+                    account.accountID.rawValue, email, [UInt8](), [UInt8](), storefront, paymentsAllowed, asksToBuy,
+                    false,
+                    account.createdAt,
+                ])
+        }
+        return account
+    }
+
+    func request(
+        _ product: ProductID, key: UUID = UUID(), quantity: Int = 1, username: String? = nil, asksToBuy: Bool = false,
+        agreedPrice: Money? = nil
+    ) -> PurchaseRequest {
+        PurchaseRequest(
+            idempotencyKey: key, bundleID: Self.bundleID, productID: product, quantity: quantity,
+            applicationUsername: username,
+            simulatesAskToBuy: asksToBuy, agreedPrice: agreedPrice)
+    }
+
+    /// Buys, and gives the transaction.
+    @discardableResult
+    func buy(_ product: ProductID, by account: Account, quantity: Int = 1, username: String? = nil) async throws
+        -> TransactionDescription
+    {
+        let response = try await store.purchase(request(product, quantity: quantity, username: username), by: account)
+        guard response.state == .purchased, let transaction = response.transaction else {
+            throw NotBought(response: response)
+        }
+        return transaction
+    }
+
+    struct NotBought: Error { var response: PurchaseResponse }
+
+    /// The whole ledger, oldest first.
+    func ledger() async throws -> [Transaction] {
+        try await store.transactions(before: nil, bundleID: nil, accountID: nil, limit: 1000).reversed()
+    }
+
+    func count(_ table: String) async throws -> Int {
+        try await database.read { try $0.queryOne("SELECT count(*) FROM \(table)")?.int(0) ?? -1 }
+    }
+
+    static let device = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+
+    static var receiptRequest: AppReceiptRequest {
+        AppReceiptRequest(bundleID: bundleID, bundleVersion: "7", vendorIdentifier: device)
+    }
+
+    func appReceipt(_ account: Account) async throws -> [UInt8] {
+        try await store.appReceipt(Self.receiptRequest, for: account)
+    }
+}
+
+extension Backend {
+    /// Runs a test with a store's empty database and the one of the apps.
+    func withTestDatabases(
+        extraMigrations: [Migration] = [], _ body: (_ store: Database, _ apps: Database) async throws -> Void
+    ) async throws {
+        await Slots.shared.take()
+        let result: Result<Void, any Error>
+        do {
+            try await withDatabase(migrations: AppSchema.migrations, connections: 1) { apps, _ async throws in
+                let migrations = StoreSchema.migrations + extraMigrations
+                try await withDatabase(migrations: migrations, connections: 6) { database, _ async throws in
+                    try await body(database, apps)
+                }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await Slots.shared.give()
+        try result.get()
+    }
+
+    /// Runs a test with a store of its own.
+    func withStore(
+        _ environment: StoreEnvironment = .sandbox, processor: (any PaymentProcessor)? = nil,
+        extraMigrations: [Migration] = [],
+        _ body: (TestStore) async throws -> Void
+    ) async throws {
+        try await withTestDatabases(extraMigrations: extraMigrations) { database, apps async throws in
+            try await body(
+                try await TestStore.open(
+                    database, apps: apps, environment: environment, clock: TestClock(), processor: processor))
+        }
+    }
+}
+
+/// How many tests hold databases at the same time; a PostgreSQL server has only so many connections.
+private actor Slots {
+    static let shared = Slots()
+    private var free = 12
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    }
+
+    func give() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+}
+
+/// Runs the body and gives the code of the ``StoreError`` that it threw; nil when it threw none.
+func refusal(_ body: () async throws -> some Any) async throws -> WireError.Code? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as StoreError {
+        return error.code
+    }
+}
+
+private let catalogText = """
+    cornerstore-catalog: 1
+    apps:
+      - bundleID: com.example.monkeys
+        name: Monkeys
+        products:
+          - productID: credits5
+            type: Consumable
+            displayPrice: 0.99
+            pricesByCurrency: { EUR: 1.19 }
+            localizations: [{ locale: en_US, displayName: Five Credits, description: For monkeys }]
+          - productID: hats
+            type: NonConsumable
+            displayPrice: 2.99
+          - productID: domestic
+            type: NonConsumable
+            displayPrice: 1.99
+            availability: { only: [USA] }
+          - productID: dear
+            type: Consumable
+            displayPrice: 999999
+          - productID: season
+            type: NonRenewingSubscription
+            displayPrice: 4.99
+          - productID: news
+            type: FreeSubscription
+        subscriptionGroups:
+          - id: "21000001"
+            name: Club
+            subscriptions:
+              - productID: club.monthly
+                groupNumber: 2
+                recurringSubscriptionPeriod: P1M
+                displayPrice: 5.99
+                introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
+              - productID: club.yearly
+                groupNumber: 1
+                recurringSubscriptionPeriod: P1Y
+                displayPrice: 49.99
+                introductoryOffers: [{ paymentMode: payAsYouGo, displayPrice: 0.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }]
+              - productID: club.weekly
+                groupNumber: 3
+                recurringSubscriptionPeriod: P1W
+                displayPrice: 1.99
+                introductoryOffers: [{ paymentMode: payUpFront, displayPrice: 1.49, subscriptionPeriod: P3D, numberOfPeriods: 2 }]
+          - id: "21000002"
+            name: Gym
+            subscriptions:
+              - productID: gym.monthly
+                groupNumber: 1
+                recurringSubscriptionPeriod: P1M
+                displayPrice: 9.99
+          - id: "21000003"
+            name: Eternity
+            subscriptions:
+              - productID: eternal
+                groupNumber: 1
+                recurringSubscriptionPeriod: P1M
+                displayPrice: 9.99
+                introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P999Y, numberOfPeriods: 1000 }]
+      - bundleID: com.example.other
+        name: Other
+        products:
+          - productID: thing
+            type: NonConsumable
+            displayPrice: 1.99
+    """

@@ -1,0 +1,62 @@
+import StoreWire
+import Synchronization
+import Testing
+
+@testable import Store
+
+@Suite struct TransactionIDsTests {
+    private static let now: Int64 = 1_770_091_506_789
+
+    private static func ids(
+        _ environment: StoreEnvironment, highest: TransactionID? = nil, node: Int = 3, at now: Int64 = now
+    ) -> TransactionIDs {
+        TransactionIDs(environment, node: node, highest: highest, realMilliseconds: { now })
+    }
+
+    @Test(arguments: [Self.now, 1_735_689_600_000, 0, 2_808_000_000_000])
+    func idsHaveTheirStoresLengthAndFitADouble(_ now: Int64) {
+        let production = Self.ids(.production, at: now).next()
+        #expect(production.description.utf8.count == 15 && production.environment == .production)
+        let sandbox = Self.ids(.sandbox, at: now).next()
+        #expect(
+            sandbox.description.utf8.count == 16 && sandbox.description.first == "2" && sandbox.environment == .sandbox)
+        for id in [production, sandbox] {
+            #expect(id.rawValue < 1 << 53)
+            #expect(TransactionID(id.description) == id)
+        }
+    }
+
+    @Test func idsRiseThroughABurstAndAClockThatGoesBack() {
+        let clock = Mutex(Self.now)
+        let ids = TransactionIDs(.sandbox, node: 63, highest: nil, realMilliseconds: { clock.withLock { $0 } })
+        var last = ids.next()
+        for step in 0..<20_000 {
+            if step % 1000 == 0 { clock.withLock { $0 += step % 3000 == 0 ? -3_600_000 : 20 } }
+            let next = ids.next()
+            #expect(next > last)
+            last = next
+        }
+    }
+
+    @Test func aRestartGoesOnAboveTheHighestThatWasKept() {
+        for environment in StoreEnvironment.allCases {
+            let first = Self.ids(environment)
+            let given = (0..<1000).map { _ in first.next() }
+            for now in [Self.now, 0, Self.now - 86_400_000] {
+                let next = Self.ids(environment, highest: given.last, at: now).next()
+                #expect(next > given[999] && next.description.utf8.count == given[0].description.utf8.count)
+            }
+        }
+    }
+
+    @Test func threadsAndNodesNeverMeet() async {
+        let nodes = (0..<4).map { Self.ids(.production, node: $0 * 20) }
+        let all = await withTaskGroup(of: [TransactionID].self) { group in
+            for node in nodes {
+                for _ in 0..<4 { group.addTask { (0..<2500).map { _ in node.next() } } }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(all).count == 40_000)
+    }
+}
