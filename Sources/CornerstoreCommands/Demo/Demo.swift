@@ -97,6 +97,7 @@ struct Demo: Sendable {
 
             The store stays open. In another terminal, try:
 
+              export PATH="\(places.monkeyCredits.deletingLastPathComponent().path):$PATH"
               export CORNERSTORE_DATA=\(data)
               cornerstore buy com.example.monkeys.credits10 --quantity 2
               cornerstore transaction list
