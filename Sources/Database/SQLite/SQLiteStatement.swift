@@ -26,7 +26,8 @@ final class SQLiteStatement {
         guard code == SQLITE_OK else { throw Self.failure(code, connection) }
         guard let handle, !hasMore else {
             sqlite3_finalize(handle)
-            throw DatabaseError(.invalidSQL, "a text holds one statement, and this one has \(hasMore ? "more" : "none")")
+            let found = hasMore ? "more" : "none"
+            throw DatabaseError(.invalidSQL, "a text holds one statement, and this one has \(found)")
         }
         self.connection = connection
         self.handle = handle
@@ -74,8 +75,10 @@ final class SQLiteStatement {
         case .text(let text):
             return SQLArgument.withBytes(of: text) { bytes in
                 bytes.withMemoryRebound(to: CChar.self) { characters in
-                    // No address at all would be a null.
-                    guard let start = characters.baseAddress else { return sqlite3_bind_text(handle, position, "", 0, nil) }
+                    // No address at all would be a null, and a text has none only when it is empty.
+                    guard let start = characters.baseAddress else {
+                        return sqlite3_bind_text(handle, position, "", 0, Self.transient)
+                    }
                     return sqlite3_bind_text(handle, position, start, Int32(characters.count), Self.transient)
                 }
             }
