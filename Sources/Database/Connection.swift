@@ -1,9 +1,9 @@
 /// What an engine does with a statement inside an open transaction.
 protocol StatementSession: AnyObject {
     /// The rows of the answer; none for a statement that has none.
-    func query(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> [Row]
+    func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row]
     /// The number of rows changed; 0 for a statement that changes none.
-    func execute(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> Int
+    func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int
 }
 
 /// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside it.
@@ -28,7 +28,7 @@ public final class Connection {
     ///   - arguments: as many as the highest placeholder.
     /// - Throws: ``DatabaseError``.
     public func query(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> [Row] {
-        try perform(arguments) { arguments throws(DatabaseError) in try session.query(sql, arguments) }
+        try perform { () throws(DatabaseError) in try session.query(sql, arguments) }
     }
 
     /// Runs a statement and gives the first row of its answer, or nil if there is none.
@@ -43,7 +43,7 @@ public final class Connection {
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func execute(_ sql: String, _ arguments: [any SQLConvertible] = []) throws -> Int {
-        try perform(arguments) { arguments throws(DatabaseError) in try session.execute(sql, arguments) }
+        try perform { () throws(DatabaseError) in try session.execute(sql, arguments) }
     }
 
     /// Makes later use an error; called when the closure has returned.
@@ -56,20 +56,13 @@ public final class Connection {
         if let failure { throw failure }
     }
 
-    private func perform<T>(
-        _ arguments: [any SQLConvertible], _ statement: ([SQLArgument]) throws(DatabaseError) -> T
-    ) throws(DatabaseError) -> T {
+    private func perform<T>(_ statement: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
         if hasEnded {
             throw DatabaseError(.closed, "the connection was used after its transaction had ended")
         }
         try checkUnfailed()
         do {
-            var checked: [SQLArgument] = []
-            checked.reserveCapacity(arguments.count)
-            for argument in arguments {
-                checked.append(try SQLArgument(argument, position: checked.count + 1))
-            }
-            return try statement(checked)
+            return try statement()
         } catch {
             failure = error
             throw error
@@ -84,9 +77,11 @@ extension SQLText {
     /// Both engines count arguments differently when they disagree with the text; this says it the same way for both.
     func check(argumentCount: Int) throws(DatabaseError) {
         guard argumentCount == placeholders else {
-            throw DatabaseError(
-                .invalidSQL, "the statement takes \(placeholders) arguments, and \(argumentCount) were given"
-            )
+            throw Self.wrongCount(placeholders: placeholders, arguments: argumentCount)
         }
+    }
+
+    static func wrongCount(placeholders: Int, arguments: Int) -> DatabaseError {
+        DatabaseError(.invalidSQL, "the statement takes \(placeholders) arguments, and \(arguments) were given")
     }
 }

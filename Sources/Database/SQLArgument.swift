@@ -1,3 +1,5 @@
+import Foundation
+
 /// One argument of a statement, checked for what both engines can keep.
 struct SQLArgument {
     /// The longest text or bytes that a statement takes; far above any receipt, far below what the engines refuse.
@@ -9,25 +11,52 @@ struct SQLArgument {
 
     init(_ argument: any SQLConvertible, position: Int) throws(DatabaseError) {
         value = argument.sqlValue
+        type =
+            switch value {
+            case .null: Swift.type(of: argument).sqlType
+            case .integer: .integer
+            case .boolean: .boolean
+            case .bytes: .bytes
+            case .text: .text
+            }
+        try Self.check(value, position: position)
+    }
+
+    /// Reads the arguments of a statement.
+    static func all(_ arguments: [any SQLConvertible]) throws(DatabaseError) -> [SQLArgument] {
+        var checked: [SQLArgument] = []
+        checked.reserveCapacity(arguments.count)
+        for argument in arguments {
+            checked.append(try SQLArgument(argument, position: checked.count + 1))
+        }
+        return checked
+    }
+
+    /// Makes sure that both engines can keep a value.
+    static func check(_ value: SQLValue, position: Int) throws(DatabaseError) {
         switch value {
-        case .null:
-            type = Swift.type(of: argument).sqlType
-        case .integer:
-            type = .integer
-        case .boolean:
-            type = .boolean
+        case .null, .integer, .boolean:
+            break
         case .bytes(let bytes):
-            type = .bytes
-            try Self.check(length: bytes.count, position)
+            try check(length: bytes.count, position)
         case .text(let text):
-            type = .text
-            try Self.check(length: text.utf8.count, position)
+            try check(length: text.utf8.count, position)
             // PostgreSQL refuses U+0000 and SQLite would cut the text there when it is read.
-            if text.utf8.contains(0) {
+            guard !withBytes(of: text, Self.hasNul) else {
                 throw DatabaseError(
                     .invalidValue, "argument $\(position) is a text with U+0000 in it; it cannot be stored")
             }
         }
+    }
+
+    /// Calls `body` with a text's bytes where they lie, or with a copy of them.
+    static func withBytes<T>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
+        text.utf8.withContiguousStorageIfAvailable(body) ?? Array(text.utf8).withUnsafeBufferPointer(body)
+    }
+
+    private static func hasNul(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let start = bytes.baseAddress else { return false }
+        return memchr(start, 0, bytes.count) != nil
     }
 
     private static func check(length: Int, _ position: Int) throws(DatabaseError) {

@@ -32,7 +32,7 @@ struct ModuleTable {
         "ContentPackages": Row(["CArchive", "CZlib"], outside: ["Crypto", "FoundationXML"]),
         "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
-        "Database": Row(["CPostgreSQL"], outside: ["Crypto", "GRDB", "Logging"]),
+        "Database": Row(["CPostgreSQL"], outside: ["Crypto", "GRDBSQLite", "Logging"]),
         "HTTPSupport": Row([], outside: ["HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore"]),
 
         // The app's column.

@@ -108,6 +108,28 @@ private let table = Migration(
         }
     }
 
+    @Test func aClosureThatThrowsIsAloneInItsBatch() async throws {
+        struct Refusal: Error {}
+        try await withDatabase { database, _ async throws in
+            let thrower: @Sendable (Connection) throws -> Void = { connection in
+                try Self.insert(2)(connection)
+                throw Refusal()
+            }
+            let again: @Sendable (Connection) throws -> Void = { connection in
+                try Self.insert(1)(connection)
+            }
+            let results = try await batch(database, [Self.insert(1), thrower, again, Self.insert(4)])
+            #expect(results.map { (try? $0.get()) != nil }.filter { $0 }.count == 2)
+            #expect(throws: Refusal.self) { try results[1].get() }
+            // Which of the two with the same key comes first is for the queue to say.
+            let errors = [results[0], results[2]].compactMap { result in
+                if case .failure(let error) = result { (error as? DatabaseError)?.code } else { nil }
+            }
+            #expect(errors == [.uniqueViolation])
+            #expect(try await ids(database) == [1, 4])
+        }
+    }
+
     @Test func aBatchIsOneCommit() async throws {
         try await withDatabase { database, path async throws in
             let before = try await commits(database)

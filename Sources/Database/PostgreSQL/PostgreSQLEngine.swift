@@ -41,7 +41,7 @@ final class PostgreSQLEngine: Engine {
         _ = try session.command("SELECT pg_advisory_lock(\(address.lockKey))")
         let known = try session.query(
             "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = CAST($1 AS TEXT)",
-            [SQLArgument(address.schema, position: 1)]
+            [address.schema]
         )
         // Asked first, because IF NOT EXISTS needs the right to make one even where it exists.
         if known.isEmpty { _ = try session.command("CREATE SCHEMA \"\(address.schema)\"") }

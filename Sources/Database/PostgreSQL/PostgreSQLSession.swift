@@ -57,11 +57,11 @@ final class PostgreSQLSession: StatementSession {
         return try answer().command
     }
 
-    func query(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> [Row] {
+    func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row] {
         try run(sql, arguments).rows()
     }
 
-    func execute(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> Int {
+    func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int {
         try run(sql, arguments).changes
     }
 
@@ -76,9 +76,10 @@ final class PostgreSQLSession: StatementSession {
         return PQconnectdbParams(keywords, values, 0)
     }
 
-    private func run(_ sql: String, _ arguments: [SQLArgument]) throws(DatabaseError) -> PostgreSQLResult {
+    private func run(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> PostgreSQLResult {
         let (text, isKept) = try texts.text(sql)
         try text.check(argumentCount: arguments.count)
+        let arguments = try SQLArgument.all(arguments)
         let types = arguments.map { PostgreSQLType.number($0.type) }
         let name = isKept ? try prepare(text.postgresql, types) : nil
         let parameters = PostgreSQLParameters(arguments)

@@ -1,13 +1,15 @@
 import Foundation
-internal import GRDB
 import Logging
+import Synchronization
 
-/// SQLite through GRDB: one writing thread that commits transactions in batches, and a few that read.
+/// SQLite: one writing thread that commits transactions in batches, a few that read, and one that tidies the log.
 final class SQLiteEngine: Engine {
     let reads: JobQueue
     let writes: JobQueue
     private let threads = DatabaseThreads()
-    private let pool: DatabasePool
+    private let checkpointer: SQLiteCheckpointer
+    /// The connection that writes. It is there before the others open, and closed after them.
+    private let writing: Mutex<SQLiteConnection>
 
     /// Opens the file, applies the migrations and starts the threads. Blocks.
     init(
@@ -15,80 +17,60 @@ final class SQLiteEngine: Engine {
     ) throws {
         reads = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
         writes = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
-        pool = try Self.open(path, settings)
-        let texts = SQLTextCache()
-        try Self.migrate(pool, texts, SchemaHistory(migrations: migrations, logger: logger))
-        start(texts, settings)
-    }
-
-    private func start(_ texts: SQLTextCache, _ settings: SQLiteSettings) {
-        let writer = SQLiteWriter(pool: pool, queue: writes, texts: texts, settings: settings)
-        threads.start("sqlite.writer") { writer.run() }
-        for number in 1...settings.readers {
-            threads.start("sqlite.reader.\(number)") { [pool, reads] in
-                while let job = reads.next() {
-                    Self.read(job, pool, texts)
-                }
-            }
+        let file = try Self.makePrivate(path)
+        checkpointer = SQLiteCheckpointer(file, settings, logger)
+        writing = Mutex(try Self.open(file, settings))
+        try writing.withLock { session in
+            let transaction = SQLiteTransaction(session)
+            try SchemaHistory(migrations: migrations, logger: logger).apply { body in try transaction.run(body) }
         }
+        start(file, settings, logger)
     }
 
-    private static func read(_ job: Job, _ pool: DatabasePool, _ texts: SQLTextCache) {
-        do {
-            let completion = try pool.read { database in
-                try job.run(on: Connection(SQLiteSession(database, texts)))
+    private func start(_ file: String, _ settings: SQLiteSettings, _ logger: Logger) {
+        threads.start("sqlite.checkpointer") { [checkpointer] in checkpointer.run() }
+        threads.start("sqlite.writer") { [self] in
+            writing.withLock { session in
+                var log = SQLiteLog(session, checkpointer, settings, logger)
+                SQLiteWriter(session, writes, settings).run { log.keepShort() }
             }
-            completion()
-        } catch let error as GRDB.DatabaseError {
-            job.fail(DatabaseError(error))
-        } catch {
-            job.fail(error)
+            checkpointer.stop()
+        }
+        for number in 1...settings.readers {
+            threads.start("sqlite.reader.\(number)") { [reads] in
+                let reader = SQLiteReader(file, settings)
+                while let job = reads.next() { reader.perform(job) }
+            }
         }
     }
 
     func ended() async {
         await threads.ended()
-        // Closing the last connection folds the log into the file. It can fail only if it was closed before.
-        try? pool.close()
+        // Closing the last connection folds the log into the file.
+        writing.withLock { $0.close() }
     }
 
-    private static func migrate(_ pool: DatabasePool, _ texts: SQLTextCache, _ history: SchemaHistory) throws {
-        try pool.writeWithoutTransaction { database in
-            let transaction = SQLiteTransaction(database, texts)
-            try history.apply { body in try transaction.run(body) }
+    /// The writing connection; it makes the file a database with a write-ahead log.
+    private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteConnection {
+        let session = try SQLiteConnection(path: file, .readWrite, cache: settings.writerCache)
+        try session.run("PRAGMA journal_mode = WAL")
+        // SQLite's default in this mode, NORMAL, may lose the last transactions with the power.
+        try session.run("PRAGMA synchronous = FULL")
+        // A log that readers made grow is cut when it begins anew.
+        try session.run("PRAGMA journal_size_limit = \(settings.longestLog * 4_096)")
+        if let pages = settings.maximumPages {
+            try session.run("PRAGMA max_page_count = \(pages)")
         }
+        return session
     }
 
-    private static func open(_ path: String, _ settings: SQLiteSettings) throws -> DatabasePool {
+    /// Makes the file before SQLite does, readable by its owner alone; its companions take over the mode. Gives its full
+    /// path.
+    private static func makePrivate(_ path: String) throws -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(.invalidLocation, "the path of the database file is empty or has a NUL in it")
         }
         let file = URL(fileURLWithPath: path).path
-        try makePrivate(file)
-        var configuration = Configuration()
-        configuration.label = "cornerstore"
-        configuration.maximumReaderCount = settings.readers
-        configuration.busyMode = .timeout(5)
-        configuration.foreignKeysEnabled = true
-        // A transaction that SQLite could not roll back must be an error here, not the end of the process.
-        configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -\(settings.readerCache)")
-        }
-        let pool = try DatabasePool(path: file, configuration: configuration)
-        try pool.writeWithoutTransaction { database in
-            // GRDB sets NORMAL, which may lose the last transactions with the power.
-            try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -\(settings.writerCache)")
-            try database.execute(sql: "PRAGMA wal_autocheckpoint = \(settings.checkpointPages)")
-            if let pages = settings.maximumPages {
-                try database.execute(sql: "PRAGMA max_page_count = \(pages)")
-            }
-        }
-        return pool
-    }
-
-    /// Makes the file before SQLite does, readable by its owner alone; its companions take over the mode.
-    private static func makePrivate(_ file: String) throws {
         let descriptor = Foundation.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
@@ -96,5 +78,6 @@ final class SQLiteEngine: Engine {
         }
         _ = fchmod(descriptor, 0o600)
         Foundation.close(descriptor)
+        return file
     }
 }

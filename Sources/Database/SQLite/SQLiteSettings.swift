@@ -9,8 +9,10 @@ struct SQLiteSettings: Sendable {
     /// How long a batch goes on taking in transactions that arrive meanwhile.
     var longestBatch = Duration.milliseconds(10)
     /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
-    /// once, so a longer log is less work; but the writer stands still meanwhile, and 8 MiB take some 50 ms.
-    var checkpointPages = 2000
+    /// once, so a longer log is less work; 48 MiB.
+    var checkpointPages = 12_000
+    /// Pages in the log above which the writer waits until they are in the file: 96 MiB.
+    var longestLog = 24_576
     /// The writer's page cache in KiB.
     var writerCache = 16_384
     /// Each reader's page cache in KiB.

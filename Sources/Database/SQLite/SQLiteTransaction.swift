@@ -1,17 +1,13 @@
-internal import GRDB
-
 /// Transactions on the writing connection.
 struct SQLiteTransaction {
-    private let database: GRDB.Database
-    let session: SQLiteSession
+    let session: SQLiteConnection
 
-    init(_ database: GRDB.Database, _ texts: SQLTextCache) {
-        self.database = database
-        session = SQLiteSession(database, texts)
+    init(_ session: SQLiteConnection) {
+        self.session = session
     }
 
     /// Whether a transaction is open. SQLite ends one by itself after some failures, a full disk among them.
-    var isOpen: Bool { database.isInsideTransaction }
+    var isOpen: Bool { session.isInsideTransaction }
 
     /// Begins, runs `body`, and commits; rolls back when any of it throws.
     func run<T>(_ body: (Connection) throws -> T) throws -> T {
@@ -30,33 +26,29 @@ struct SQLiteTransaction {
     }
 
     /// Takes the write lock at once, so that no later statement has to wait for it.
-    func begin() throws { try execute("BEGIN IMMEDIATE") }
+    func begin() throws(DatabaseError) { try session.run(.beginWriting) }
 
     /// Makes everything durable.
-    func commit() throws { try execute("COMMIT") }
+    func commit() throws(DatabaseError) { try session.run(.commit) }
 
     /// Undoes everything. When SQLite has done so already there is nothing left to do.
     func rollback() {
-        if isOpen { try? execute("ROLLBACK") }
+        if isOpen { try? session.run(.rollback) }
     }
 
     /// Runs `body` so that it alone is undone when it throws.
     func savepoint<T>(_ body: () throws -> T) throws -> T {
-        try execute("SAVEPOINT one")
+        try session.run(.savepoint)
         do {
             let result = try body()
-            try execute("RELEASE one")
+            try session.run(.release)
             return result
         } catch {
             if isOpen {
-                try execute("ROLLBACK TO one")
-                try execute("RELEASE one")
+                try session.run(.rollbackToSavepoint)
+                try session.run(.release)
             }
             throw error
         }
-    }
-
-    private func execute(_ sql: String) throws {
-        try database.cachedStatement(sql: sql).execute()
     }
 }

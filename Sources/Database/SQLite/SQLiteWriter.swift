@@ -1,74 +1,111 @@
-internal import GRDB
-
-/// The one writer: takes all waiting transactions, runs each in a savepoint, and commits them with one flush to disk.
+/// The one writer: takes all waiting transactions, runs them in one of SQLite's, and commits them with one flush to disk.
 ///
-/// Callers hear of success only after the commit. If the commit fails, every caller of the batch does.
-struct SQLiteWriter: Sendable {
-    let pool: DatabasePool
-    let queue: JobQueue
-    let texts: SQLTextCache
-    let settings: SQLiteSettings
+/// Callers hear of success only after the commit. When one of several fails, all are rolled back and run again, each in a
+/// savepoint, so that one's failure is nobody else's. If the commit fails, every caller of the batch hears of it.
+struct SQLiteWriter {
+    private let session: SQLiteConnection
+    private let transaction: SQLiteTransaction
+    private let queue: JobQueue
+    private let settings: SQLiteSettings
+
+    init(_ session: SQLiteConnection, _ queue: JobQueue, _ settings: SQLiteSettings) {
+        self.session = session
+        transaction = SQLiteTransaction(session)
+        self.queue = queue
+        self.settings = settings
+    }
 
     /// What a batch came to.
     private enum Outcome {
         /// Committed; the ways back to the callers, of those that failed on their own too.
         case committed([Job.Completion])
-        /// Nothing was kept of these, because of all.
-        case failed([Job], any Error)
-        /// Nothing was kept of these, and one of them may be to blame: each must be tried alone.
-        case undecided([Job])
+        /// Nothing was kept of any, because of all.
+        case failed(any Error)
+        /// Nothing was kept, and one of them may be to blame.
+        case undecided
     }
 
     /// Works until the queue is closed and empty.
-    func run() {
-        while let first = queue.next() {
-            settle(first, alone: false)
+    ///
+    /// - Parameter committed: called after each batch.
+    func run(_ committed: () -> Void) {
+        while let jobs = queue.next(atMost: settings.largestBatch) {
+            settle(jobs)
+            committed()
         }
     }
 
-    private func settle(_ first: Job, alone: Bool) {
-        switch pool.writeWithoutTransaction({ commit(first, alone, $0) }) {
+    private func settle(_ first: [Job]) {
+        var jobs = first
+        if finish(jobs, together(&jobs)) { return }
+        if finish(jobs, apart(jobs)) { return }
+        for job in jobs { _ = finish([job], apart([job])) }
+    }
+
+    /// Answers the callers, unless it is undecided what to answer.
+    private func finish(_ jobs: @autoclosure () -> [Job], _ outcome: Outcome) -> Bool {
+        switch outcome {
         case .committed(let completions):
             for completion in completions { completion() }
-        case .failed(let jobs, let error):
-            for job in jobs { job.fail(error) }
-        case .undecided(let jobs):
-            for job in jobs { settle(job, alone: true) }
+        case .failed(let error):
+            for job in jobs() { job.fail(error) }
+        case .undecided:
+            return false
         }
+        return true
     }
 
-    private func commit(_ first: Job, _ alone: Bool, _ database: GRDB.Database) -> Outcome {
-        let transaction = SQLiteTransaction(database, texts)
-        var jobs = [first]
+    /// Runs the jobs, and those that arrive meanwhile, in one transaction. Whatever fails undoes all.
+    private func together(_ jobs: inout [Job]) -> Outcome {
         do {
             try transaction.begin()
         } catch {
-            return .failed(jobs, DatabaseError(anySQLite: error))
+            return .failed(error)
         }
         let end = ContinuousClock.now + settings.longestBatch
         var completions: [Job.Completion] = []
-        while true {
-            let job = jobs[jobs.count - 1]
-            do {
-                completions.append(try transaction.savepoint { try job.run(on: Connection(transaction.session)) })
-            } catch {
-                let failure = DatabaseError.translating(error)
-                guard transaction.isOpen else { return jobs.count > 1 ? .undecided(jobs) : .failed(jobs, failure) }
-                completions.append { job.fail(failure) }
+        completions.reserveCapacity(jobs.count)
+        do {
+            while completions.count < jobs.count {
+                completions.append(try jobs[completions.count].run(on: Connection(session)))
+                if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
+                    jobs += queue.nextIfAny(atMost: settings.largestBatch - jobs.count)
+                }
             }
-            guard !alone, jobs.count < settings.largestBatch, ContinuousClock.now < end,
-                let next = queue.nextIfAny()
-            else { break }
-            jobs.append(next)
+        } catch {
+            transaction.rollback()
+            return jobs.count > 1 ? .undecided : .failed(error)
         }
+        return commit(completions, jobs.count)
+    }
+
+    /// Runs the jobs in one transaction, each in a savepoint of its own.
+    private func apart(_ jobs: [Job]) -> Outcome {
+        do {
+            try transaction.begin()
+        } catch {
+            return .failed(error)
+        }
+        var completions: [Job.Completion] = []
+        for job in jobs {
+            do {
+                completions.append(try transaction.savepoint { try job.run(on: Connection(session)) })
+            } catch {
+                guard transaction.isOpen else { return jobs.count > 1 ? .undecided : .failed(error) }
+                completions.append { job.fail(error) }
+            }
+        }
+        return commit(completions, jobs.count)
+    }
+
+    private func commit(_ completions: [Job.Completion], _ count: Int) -> Outcome {
         do {
             try transaction.commit()
             return .committed(completions)
         } catch {
             transaction.rollback()
-            let error = DatabaseError(anySQLite: error)
             // A deferred foreign key is checked only here: one transaction's fault must not be another's failure.
-            return error.code == .foreignKeyViolation && jobs.count > 1 ? .undecided(jobs) : .failed(jobs, error)
+            return error.code == .foreignKeyViolation && count > 1 ? .undecided : .failed(error)
         }
     }
 }
