@@ -24,7 +24,8 @@ struct JSONBytesTests {
                 dates.append(date)
                 json.member("date", date: date)
                 expected += number == 0 ? "" : ","
-                expected += "\"date\":\"\(date.gmt)\",\"date_ms\":\"\(date.milliseconds)\",\"date_pst\":\"\(date.pacific)\""
+                expected +=
+                    "\"date\":\"\(date.gmt)\",\"date_ms\":\"\(date.milliseconds)\",\"date_pst\":\"\(date.pacific)\""
             }
             json.endObject()
             #expect(String(decoding: json.bytes, as: UTF8.self) == expected + "}")
@@ -34,7 +35,8 @@ struct JSONBytesTests {
     @Test func everyCharacterInEveryPlaceReadsBack() throws {
         for scalar in (0...0x100).compactMap(Unicode.Scalar.init) {
             for place in 0..<20 {
-                let text = String(repeating: "x", count: place) + String(scalar) + String(repeating: "y", count: 19 - place)
+                let text =
+                    String(repeating: "x", count: place) + String(scalar) + String(repeating: "y", count: 19 - place)
                 var json = JSONBytes(capacity: 0)
                 json.beginObject()
                 json.member("text", text)

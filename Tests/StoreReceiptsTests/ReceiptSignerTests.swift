@@ -20,7 +20,8 @@ struct ReceiptSignerTests {
     /// The usual ones share one array, from which what comes must not differ, however far it agrees.
     @Test func otherAttributesReadBackWhateverOfTheUsualOnesIsThere() throws {
         let usual = InAppPurchase.serverAttributes
-        var lists = (0...usual.count).map { Array(usual.prefix($0)) } + (0..<usual.count).map { Array(usual.suffix($0)) }
+        var lists =
+            (0...usual.count).map { Array(usual.prefix($0)) } + (0..<usual.count).map { Array(usual.suffix($0)) }
         for index in usual.indices {
             var changed = usual
             changed[index].value.append(0)

@@ -33,7 +33,8 @@ enum RFC3339 {
         let year = pair(days, 0) * 100 + pair(days, 16)
         let (month, day) = (pair(days, 40), pair(times, 0))
         let (hour, minute, second60) = (pair(times, 24), pair(times, 48), pair(UInt64(seconds), 8))
-        guard month >= 1, month <= 12, day >= 1, day <= daysIn(month, of: year), hour <= 23, minute <= 59, second60 <= 60
+        guard month >= 1, month <= 12, day >= 1, day <= daysIn(month, of: year), hour <= 23, minute <= 59,
+            second60 <= 60
         else { return nil }
         let moment = self.days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second60
         return Date(timeIntervalSinceReferenceDate: Double(moment - referenceSeconds))

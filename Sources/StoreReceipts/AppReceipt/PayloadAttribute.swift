@@ -61,9 +61,10 @@ struct PayloadAttribute {
         let characters = try string()
         var known = known
         let isKnown = known.withUTF8 { utf8 in
-            utf8.count == characters.count && utf8.baseAddress.map { base in
-                value.bytes.baseAddress.map { memcmp($0 + characters.lowerBound, base, utf8.count) == 0 } ?? false
-            } ?? false
+            utf8.count == characters.count
+                && utf8.baseAddress.map { base in
+                    value.bytes.baseAddress.map { memcmp($0 + characters.lowerBound, base, utf8.count) == 0 } ?? false
+                } ?? false
         }
         return isKnown ? known : try text()
     }
@@ -116,7 +117,9 @@ extension BERCursor {
     mutating func nextPurchaseAttribute() -> PayloadAttribute? {
         // 30 LL 02 02 TT TT 02 01 VV 04 MM and MM octets of value.
         let headCount = 11
-        guard end - position >= headCount, depth + 2 <= Self.maximumDepth, let base = bytes.baseAddress else { return nil }
+        guard end - position >= headCount, depth + 2 <= Self.maximumDepth, let base = bytes.baseAddress else {
+            return nil
+        }
         let head = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         guard head & 0xFFFF_0000_FFFF_00FF == 0x0102_0000_0202_0030 else { return nil }
         let length = Int(head >> 8 & 0xFF)

@@ -154,7 +154,8 @@ extension AppReceipt {
 extension InAppPurchase {
     fileprivate static var unread: InAppPurchase {
         InAppPurchase(
-            quantity: 0, productID: "", transactionID: "", purchaseDate: Date(timeIntervalSinceReferenceDate: 0), originalTransactionID: nil,
+            quantity: 0, productID: "", transactionID: "", purchaseDate: Date(timeIntervalSinceReferenceDate: 0),
+            originalTransactionID: nil,
             originalPurchaseDate: nil, productType: nil, expiresDate: nil, itemID: nil, webOrderLineItemID: nil,
             cancellationDate: nil, isTrialPeriod: nil, isInIntroOfferPeriod: nil, promotionalOfferID: nil,
             otherAttributes: []
