@@ -42,7 +42,8 @@ struct RequestToAnswer {
         }
         let writing = try microseconds { answer.json.count }
         return String(
-            format: "request to answer %.1f µs: request %.1f, verified %.1f, information %.1f, JSON %.1f", whole, reading,
+            format: "request to answer %.1f µs: request %.1f, verified %.1f, information %.1f, JSON %.1f", whole,
+            reading,
             verifying, converting, writing)
     }
 }

@@ -45,6 +45,21 @@ struct RFC3339Tests {
         }
     }
 
+    /// The usual form has a way of its own; with a fraction the same text takes the other one.
+    @Test func everyByteInEveryPlaceIsJudgedAsInTheLongForm() {
+        for good in ["2024-02-23T17:27:16Z", "1999-12-31T23:59:60Z", "2000-02-29T00:00:00Z"] {
+            for place in 0..<19 {
+                for byte in UInt8.min...UInt8.max {
+                    var text = Array(good.utf8)
+                    text[place] = byte
+                    let short = text.withUnsafeBytes { RFC3339.parse($0) }
+                    let long = (text.dropLast() + Array(".0Z".utf8)).withUnsafeBytes { RFC3339.parse($0) }
+                    #expect(short == long, "\(good) \(place) \(byte)")
+                }
+            }
+        }
+    }
+
     // Not as dates: describing one that is no number ends the process.
     @Test(arguments: [-1e12, 253_402_300_800, .nan, .infinity, 1e300] as [Double])
     func writesNoDateThatHasNoFourDigitYear(seconds: Double) {

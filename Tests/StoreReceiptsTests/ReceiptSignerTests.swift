@@ -17,6 +17,34 @@ struct ReceiptSignerTests {
         }
     }
 
+    /// The usual ones share one array, from which what comes must not differ, however far it agrees.
+    @Test func otherAttributesReadBackWhateverOfTheUsualOnesIsThere() throws {
+        let usual = InAppPurchase.serverAttributes
+        var lists =
+            (0...usual.count).map { Array(usual.prefix($0)) } + (0..<usual.count).map { Array(usual.suffix($0)) }
+        for index in usual.indices {
+            var changed = usual
+            changed[index].value.append(0)
+            lists.append(changed)
+            changed = usual
+            changed[index].version = -2
+            lists.append(changed)
+            changed.remove(at: index)
+            lists.append(changed)
+            lists.append(Array(usual.prefix(index)) + [ReceiptAttribute(type: 1_730, version: 1, value: [])])
+        }
+        var receipt = AppReceipt.sample(purchases: 1)
+        for list in lists {
+            receipt.inApp[0].otherAttributes = list
+            let payload = try receipt.encodedPayload()
+            let read = try payload.withUnsafeBytes { (raw) throws(ReceiptRejection) -> AppReceipt in
+                var reader = PayloadReader(limits: .standard)
+                return try reader.receipt(raw)
+            }
+            #expect(read == (try receipt.inOrderOfEncoding), "\(list.map(\.type))")
+        }
+    }
+
     @Test func bothSetsAreSortedByTheirEncoding() throws {
         var receipt = AppReceipt.sample(purchases: 9)
         receipt.inApp.reverse()

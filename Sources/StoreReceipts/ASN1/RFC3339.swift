@@ -6,6 +6,41 @@ enum RFC3339 {
     /// Reads `2024-02-23T17:27:16Z`; also a fraction of a second, and the offsets `+01:00` and `+0100` that Xcode
     /// wrote. Nil for anything else.
     static func parse(_ text: UnsafeRawBufferPointer) -> Date? {
+        parseUTC(text) ?? parseAnyForm(text)
+    }
+
+    /// Reads the form of Apple's server, `2024-02-23T17:27:16Z`. Nil for any other.
+    private static func parseUTC(_ text: UnsafeRawBufferPointer) -> Date? {
+        guard text.count == 20, let base = text.baseAddress else { return nil }
+        // `dddd-dd-`, `ddTdd:dd` and `:ddZ`; taking the zeros and separators away leaves the digits and zeros.
+        let (first, second) = (
+            UInt64(littleEndian: base.loadUnaligned(as: UInt64.self)),
+            UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        )
+        let rest = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
+        let days = first ^ 0x2D30_302D_3030_3030
+        let times = second ^ 0x3030_3A30_3054_3030
+        let seconds = rest ^ 0x5A30_303A
+        // What is above nine reaches its byte's high bit when 118 is added.
+        let tooHigh = (days &+ 0x7676_7676_7676_7676) | (times &+ 0x7676_7676_7676_7676)
+        guard (tooHigh | days | times) & 0x8080_8080_8080_8080 == 0,
+            (seconds &+ 0x7676_7676 | seconds) & 0x8080_8080 == 0,
+            days & 0xFF00_00FF_0000_0000 == 0, times & 0x0000_FF00_00FF_0000 == 0, seconds & 0xFF00_00FF == 0
+        else { return nil }
+        func pair(_ word: UInt64, _ shift: UInt64) -> Int {
+            Int(word >> shift & 15) * 10 + Int(word >> (shift + 8) & 15)
+        }
+        let year = pair(days, 0) * 100 + pair(days, 16)
+        let (month, day) = (pair(days, 40), pair(times, 0))
+        let (hour, minute, second60) = (pair(times, 24), pair(times, 48), pair(UInt64(seconds), 8))
+        guard month >= 1, month <= 12, day >= 1, day <= daysIn(month, of: year), hour <= 23, minute <= 59,
+            second60 <= 60
+        else { return nil }
+        let moment = self.days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second60
+        return Date(timeIntervalSinceReferenceDate: Double(moment - referenceSeconds))
+    }
+
+    private static func parseAnyForm(_ text: UnsafeRawBufferPointer) -> Date? {
         guard text.count >= 20, text.count <= 35,
             text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
             text[10] == UInt8(ascii: "T") || text[10] == UInt8(ascii: " "),

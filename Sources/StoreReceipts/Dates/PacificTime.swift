@@ -21,7 +21,9 @@ enum PacificTime {
         let year = CivilTime(secondsSince1970: seconds + standard).year
         let first = Int64(CivilTime.daysSince1970(year: year, month: 1, day: 1)) * 86_400 - standard
         let next = Int64(CivilTime.daysSince1970(year: year + 1, month: 1, day: 1)) * 86_400 - standard
-        guard let (start, end) = daylightSaving(of: year) else { return Period(seconds: first..<next, offset: standard) }
+        guard let (start, end) = daylightSaving(of: year) else {
+            return Period(seconds: first..<next, offset: standard)
+        }
         if seconds < start { return Period(seconds: first..<start, offset: standard) }
         if seconds >= end { return Period(seconds: end..<next, offset: standard) }
         return Period(seconds: start..<end, offset: -25_200)

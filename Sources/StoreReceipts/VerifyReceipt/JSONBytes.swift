@@ -289,21 +289,27 @@ package struct JSONBytes: ~Copyable {
     /// The string in quotation marks.
     @inline(never)
     private mutating func quoted(_ text: String) {
-        var text = text
-        text.withUTF8 { utf8 in
-            makeRoom(utf8.count + 2)
-            put(UInt8(ascii: "\""))
-            if let base = utf8.baseAddress {
-                (memory + count).copyMemory(from: base, byteCount: utf8.count)
-                if Self.needsEscapes(memory + count, utf8.count) {
-                    makeRoom(6 * utf8.count + 1)
-                    for byte in utf8 { escaped(byte) }
-                } else {
-                    count += utf8.count
-                }
-            }
-            put(UInt8(ascii: "\""))
+        // Only a string that is not Swift's own has no storage to look into.
+        if text.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
+            var text = text
+            text.withUTF8 { quoted($0) }
         }
+    }
+
+    @inline(__always)
+    private mutating func quoted(_ utf8: UnsafeBufferPointer<UInt8>) {
+        makeRoom(utf8.count + 2)
+        put(UInt8(ascii: "\""))
+        if let base = utf8.baseAddress {
+            (memory + count).copyMemory(from: base, byteCount: utf8.count)
+            if Self.needsEscapes(memory + count, utf8.count) {
+                makeRoom(6 * utf8.count + 1)
+                for byte in utf8 { escaped(byte) }
+            } else {
+                count += utf8.count
+            }
+        }
+        put(UInt8(ascii: "\""))
     }
 
     /// Whether a quotation mark, a backslash or a control character stands there.

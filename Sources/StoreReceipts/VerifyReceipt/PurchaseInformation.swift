@@ -75,24 +75,27 @@ public struct PurchaseInformation: Sendable, Equatable {
 
     /// What a receipt says of a purchase. Receipts do not hold the reason of a cancellation, the group, the offer code,
     /// the account token or the ownership; the first four stay empty, and the last is the caller's.
-    public init(_ purchase: InAppPurchase, ownership: Ownership? = .purchased) {
+    public init(_ purchase: borrowing InAppPurchase, ownership: Ownership? = .purchased) {
         let isSubscription = purchase.expiresDate != nil
         let purchaseDate = ReceiptDate(purchase.purchaseDate)
-        self.init(
-            quantity: purchase.quantity,
-            productID: purchase.productID,
-            transactionID: purchase.transactionID,
-            originalTransactionID: purchase.originalTransactionID ?? purchase.transactionID,
-            purchaseDate: purchaseDate,
-            originalPurchaseDate: purchase.originalPurchaseDate.map { ReceiptDate($0) } ?? purchaseDate,
-            expiresDate: purchase.expiresDate.map { ReceiptDate($0) },
-            webOrderLineItemID: purchase.webOrderLineItemID.flatMap { $0 == 0 ? nil : String($0) },
-            isTrialPeriod: purchase.isTrialPeriod ?? false,
-            isInIntroOfferPeriod: isSubscription ? purchase.isInIntroOfferPeriod ?? false : nil,
-            cancellationDate: purchase.cancellationDate.map { ReceiptDate($0) },
-            promotionalOfferID: purchase.promotionalOfferID.flatMap { $0.isEmpty ? nil : $0 },
-            ownership: ownership
-        )
+        quantity = purchase.quantity
+        productID = purchase.productID
+        transactionID = purchase.transactionID
+        originalTransactionID = purchase.originalTransactionID ?? purchase.transactionID
+        self.purchaseDate = purchaseDate
+        originalPurchaseDate = purchase.originalPurchaseDate.map { ReceiptDate($0) } ?? purchaseDate
+        expiresDate = purchase.expiresDate.map { ReceiptDate($0) }
+        webOrderLineItemID = purchase.webOrderLineItemID.flatMap { $0 == 0 ? nil : String($0) }
+        isTrialPeriod = purchase.isTrialPeriod ?? false
+        isInIntroOfferPeriod = isSubscription ? purchase.isInIntroOfferPeriod ?? false : nil
+        cancellationDate = purchase.cancellationDate.map { ReceiptDate($0) }
+        cancellationReason = nil
+        isUpgraded = false
+        promotionalOfferID = purchase.promotionalOfferID.flatMap { $0.isEmpty ? nil : $0 }
+        offerCodeRefName = nil
+        subscriptionGroupIdentifier = nil
+        self.ownership = ownership
+        appAccountToken = nil
     }
 
     /// What `exclude-old-transactions` leaves: of each subscription (one original transaction) the entry that expires

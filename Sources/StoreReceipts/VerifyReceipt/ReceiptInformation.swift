@@ -29,7 +29,7 @@ public struct ReceiptInformation: Sendable, Equatable {
 
     /// What the receipt says, with the date of the request. `in_app` is ``PurchaseInformation/init(_:ownership:)`` of
     /// each purchase; a caller that knows more of them than the receipt does replaces it.
-    public init(_ receipt: AppReceipt, requestDate: ReceiptDate) {
+    public init(_ receipt: borrowing AppReceipt, requestDate: ReceiptDate) {
         receiptType = receipt.receiptType
         appItemID = receipt.appItemID
         bundleID = receipt.bundleID
@@ -42,6 +42,14 @@ public struct ReceiptInformation: Sendable, Equatable {
         originalApplicationVersion = receipt.originalApplicationVersion
         preorderDate = nil
         expirationDate = receipt.expirationDate.map { ReceiptDate($0) }
-        inApp = receipt.inApp.map { PurchaseInformation($0) }
+        // In place: a copy of a purchase costs as much as what is made of it.
+        inApp = receipt.inApp.withUnsafeBufferPointer { purchases in
+            [PurchaseInformation](unsafeUninitializedCapacity: purchases.count) { buffer, count in
+                for index in purchases.indices {
+                    buffer.initializeElement(at: index, to: PurchaseInformation(purchases[index]))
+                }
+                count = purchases.count
+            }
+        }
     }
 }

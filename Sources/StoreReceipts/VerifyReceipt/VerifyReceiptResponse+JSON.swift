@@ -88,10 +88,13 @@ extension JSONBytes {
 
     private mutating func elements(_ name: StaticString, _ purchases: [PurchaseInformation]) {
         beginArray(name)
-        for purchase in purchases {
-            beginObject()
-            members(of: purchase)
-            endObject()
+        // In place: a copy of a purchase costs as much as writing it.
+        purchases.withUnsafeBufferPointer { purchases in
+            for index in purchases.indices {
+                beginObject()
+                members(of: purchases[index])
+                endObject()
+            }
         }
         endArray()
     }
