@@ -201,12 +201,23 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "JourneyTests",
+            dependencies: [
+                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "CornerstoreCommandsTests", dependencies: ["CornerstoreCommands", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: ["Database"], path: "Tests/TestSupport", swiftSettings: strict
+            name: "TestSupport", dependencies: ["Database", "StoreReceipts"], path: "Tests/TestSupport",
+            swiftSettings: strict
         ),
     ]
 )
