@@ -175,7 +175,8 @@ struct PurchaseJourneyTests {
             let pending = try #require(try JSONSerialization.jsonObject(with: Data(list.body)) as? [[String: Any]])
             let key = try #require(pending.first?["key"] as? String)
             #expect(pending.count == 1 && pending[0]["productId"] as? String == "credits5")
-            let reply = try await store.control("POST", "pending-purchases/\(key)/\(isApproved ? "approve" : "decline")")
+            let word = isApproved ? "approve" : "decline"
+            let reply = try await store.control("POST", "pending-purchases/\(key)/\(word)")
             #expect(reply.status == (isApproved ? 200 : 204))
             let state = isApproved ? "purchased" : "failed"
             #expect(await app.told(3).dropFirst() == ["updated \(state) credits5", "removed \(state) credits5"])

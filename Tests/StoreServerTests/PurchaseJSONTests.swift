@@ -22,7 +22,8 @@ struct PurchaseJSONTests {
 
         mutating func text() -> String {
             let pieces = [
-                "a", "com.example", "é", "e\u{301}", "🙈", "\"", "\\", "/", "\u{0}", "\u{1F}", "\n", "\u{7F}", "\u{2028}",
+                "a", "com.example", "é", "e\u{301}", "🙈", "\"", "\\", "/", "\u{0}", "\u{1F}", "\n", "\u{7F}",
+                "\u{2028}",
                 "\u{FEFF}", "\u{10FFFF}", " ", "{", "1",
             ]
             let isPlain = chance(2)
@@ -37,7 +38,8 @@ struct PurchaseJSONTests {
         }
 
         mutating func number() -> Int64 {
-            [0, 1, 9, 10, 99, 100, -1, 999_999_999_999_999, 1_000_000_000_000_000, .max, .min].randomElement(using: &self)
+            [0, 1, 9, 10, 99, 100, -1, 999_999_999_999_999, 1_000_000_000_000_000, .max, .min].randomElement(
+                using: &self)
                 ?? 0
         }
 
@@ -101,11 +103,12 @@ struct PurchaseJSONTests {
 
     @Test func requestsThatAByteWasChangedIn() throws {
         var random = Seeded(state: 2)
-        let odd: [[UInt8]] = [
-            #"\u0041"#, #"\u0000"#, #"\ud83d\ude48"#, #"\ud800"#, #"\""#, "null", "true", "1e1", "-0", "01", "1.0",
-            "99999999999999999999", "[]", "{}", ",", ":", "\"", "\u{0}", "é", "\u{FEFF}", "//",
-            #","quantity":2"#, #","agreedPrice":null"#, #","more":{"a":[1]}"#,
-        ].map { Array($0.utf8) } + [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xFF], [0xF4, 0x90, 0x80, 0x80]]
+        let odd: [[UInt8]] =
+            [
+                #"\u0041"#, #"\u0000"#, #"\ud83d\ude48"#, #"\ud800"#, #"\""#, "null", "true", "1e1", "-0", "01", "1.0",
+                "99999999999999999999", "[]", "{}", ",", ":", "\"", "\u{0}", "é", "\u{FEFF}", "//",
+                #","quantity":2"#, #","agreedPrice":null"#, #","more":{"a":[1]}"#,
+            ].map { Array($0.utf8) } + [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xFF], [0xF4, 0x90, 0x80, 0x80]]
         var taken = 0
         for _ in 0..<20_000 {
             var plain = random.request()
