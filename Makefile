@@ -26,6 +26,7 @@ test: packages lint ## check the style and the links, then run all tests on SQLi
 	scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest
 
 demo: packages ## watch an app buy from a store on this machine; ONCE=1 ends by itself
+	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 

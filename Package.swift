@@ -211,7 +211,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "CornerstoreCommandsTests", dependencies: ["CornerstoreCommands", "TestSupport"],
+            name: "CornerstoreCommandsTests",
+            dependencies: [
+                "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),

@@ -33,6 +33,10 @@ extension Section {
         print("  a receipt of ten purchases has \(bytes.count) bytes")
         print(String(format: "  raw check %.0f /s, verified %.0f /s", verifying.first, verifying.second))
         print(String(format: "  raw signature %.0f /s, made %.0f /s", making.first, making.second))
+        let path = RequestToAnswer(
+            body: VerifyReceiptRequest(receiptData: bytes, password: nil, excludeOldTransactions: false).body,
+            verifier: verifier, requestDate: ReceiptDate(SampleReceipts.date))
+        print("  " + (try path.measured(seconds: seconds, rounds: setting.rounds)))
         return [
             .verifyOverRSA(verifying.first / verifying.second), .makeReceiptOverSign(making.second / making.first),
         ]

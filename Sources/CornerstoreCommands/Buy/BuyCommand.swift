@@ -28,7 +28,9 @@ struct BuyCommand: AsyncParsableCommand {
     var quantity = 1
     @Option(help: ArgumentHelp("Who buys.", valueName: "email"))
     var account: String?
-    @Option(help: ArgumentHelp("Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
+    @Option(
+        help: ArgumentHelp(
+            "Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
         completion: .file())
     var passwordFile: String?
     @Option(help: ArgumentHelp("Where to write the app receipt.", valueName: "file"), completion: .file())
@@ -51,7 +53,9 @@ struct BuyCommand: AsyncParsableCommand {
         let seller = try await seller()
         let data = control.data.directory
         let (email, password) = try customer()
-        let folder = device.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? data.appendingPathComponent("devices/\(Self.folderName(email))")
+        let folder =
+            device.map { URL(fileURLWithPath: $0, isDirectory: true) }
+            ?? data.appendingPathComponent("devices/\(Self.folderName(email))")
         let purchase = ShellPurchase(
             store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
             bundleVersion: appVersion, productID: product, quantity: quantity, email: email, password: password,
@@ -66,7 +70,8 @@ struct BuyCommand: AsyncParsableCommand {
         let apps: [ControlAPI.App] = try await control.client().get("/apps")
         if let app {
             guard let found = apps.first(where: { $0.bundleId == app }) else {
-                throw CommandError(.refused, "The store knows no app \(app); it has \(apps.map(\.bundleId).joined(separator: ", ")).")
+                throw CommandError(
+                    .refused, "The store knows no app \(app); it has \(apps.map(\.bundleId).joined(separator: ", ")).")
             }
             guard found.productIds.contains(product) else {
                 throw CommandError(.refused, "\(app) has no product \(product); it has \(Self.list(found.productIds)).")
@@ -75,11 +80,15 @@ struct BuyCommand: AsyncParsableCommand {
         }
         let sellers = apps.filter { $0.productIds.contains(product) }
         guard let seller = sellers.first else {
-            throw CommandError(.refused, "No app of this store has a product \(product); there are \(Self.list(apps.flatMap(\.productIds))).")
+            throw CommandError(
+                .refused,
+                "No app of this store has a product \(product); there are \(Self.list(apps.flatMap(\.productIds))).")
         }
         guard sellers.count == 1 else {
             throw CommandError(
-                .usage, "Several apps have that product; choose with --app one of \(sellers.map(\.bundleId).joined(separator: ", ")).")
+                .usage,
+                "Several apps have that product; choose with --app one of \(sellers.map(\.bundleId).joined(separator: ", "))."
+            )
         }
         return seller.bundleId
     }
@@ -93,7 +102,10 @@ struct BuyCommand: AsyncParsableCommand {
                     + "--account.")
         }
         guard let tester = SandboxTester.read(from: control.data.directory) else {
-            throw CommandError(.failed, "There is no \(SandboxTester.fileName) in \(control.data.directory.path); name an account with --account.")
+            throw CommandError(
+                .failed,
+                "There is no \(SandboxTester.fileName) in \(control.data.directory.path); name an account with --account."
+            )
         }
         return (tester.email, tester.password)
     }

@@ -15,7 +15,8 @@ struct BuyReport: Encodable, Sendable {
         let fields = Table.fields(
             [
                 ("transaction", transactionId),
-                ("original", originalTransactionId == transactionId ? nil : originalTransactionId), ("receipt", receiptFile),
+                ("original", originalTransactionId == transactionId ? nil : originalTransactionId),
+                ("receipt", receiptFile),
                 ("also finished", alsoFinished?.joined(separator: ", ")),
             ], style)
         return heading + "\n" + fields

@@ -74,7 +74,10 @@ struct ShellPurchase: Sendable {
                 for (transaction, state) in transactions {
                     if state == .purchasing {
                         // What an earlier run left comes first; ours was added last.
-                        if transaction.payment.productIdentifier == productID, transaction.payment.quantity == quantity { own = transaction }
+                        if transaction.payment.productIdentifier == productID, transaction.payment.quantity == quantity
+                        {
+                            own = transaction
+                        }
                     } else if transaction === own {
                         report = try delivered(transaction, state, queue) ?? report
                     } else if state != .deferred {
@@ -99,7 +102,8 @@ struct ShellPurchase: Sendable {
         case .purchased, .restored:
             guard let id = transaction.transactionIdentifier else { return nil }
             let report = BuyReport(
-                transactionId: id, originalTransactionId: transaction.original?.transactionIdentifier ?? id, productId: productID,
+                transactionId: id, originalTransactionId: transaction.original?.transactionIdentifier ?? id,
+                productId: productID,
                 quantity: quantity, state: "purchased", receiptFile: try keepReceipt())
             queue.finishTransaction(transaction)
             return report
@@ -124,7 +128,9 @@ struct ShellPurchase: Sendable {
         do {
             try Data(contentsOf: receipt).write(to: receiptOut, options: .atomic)
         } catch {
-            throw CommandError(.failed, "\(receiptOut.path) cannot be written; the purchase is kept, and the receipt is \(receipt.path).")
+            throw CommandError(
+                .failed,
+                "\(receiptOut.path) cannot be written; the purchase is kept, and the receipt is \(receipt.path).")
         }
         return receiptOut.path
     }

@@ -18,7 +18,9 @@ struct CatalogCommand: AsyncParsableCommand {
                   cornerstore catalog check One.storekit=com.example.one Two.yaml --json
                 """)
 
-        @Argument(help: ArgumentHelp("A .storekit file or a YAML catalog; =BUNDLE gives the app's bundle id.", valueName: "file"),
+        @Argument(
+            help: ArgumentHelp(
+                "A .storekit file or a YAML catalog; =BUNDLE gives the app's bundle id.", valueName: "file"),
             completion: .file(extensions: ["storekit", "yaml", "yml"]))
         var files: [CatalogFileArgument]
         @OptionGroup var output: OutputOptions
@@ -54,13 +56,19 @@ struct CatalogCommand: AsyncParsableCommand {
                   cornerstore catalog convert App.yaml --to storekit
                 """)
 
-        @Argument(help: ArgumentHelp("The file; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"), completion: .file())
+        @Argument(
+            help: ArgumentHelp("The file; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"),
+            completion: .file())
         var file: CatalogFileArgument
         @Option(help: "What to make of it.")
         var to: Format
-        @Option(help: ArgumentHelp("Which app, when the file has several and .storekit has room for one.", valueName: "bundle-id"))
+        @Option(
+            help: ArgumentHelp(
+                "Which app, when the file has several and .storekit has room for one.", valueName: "bundle-id"))
         var app: String?
-        @Option(help: ArgumentHelp("Where to write it, instead of standard output.", valueName: "file"), completion: .file())
+        @Option(
+            help: ArgumentHelp("Where to write it, instead of standard output.", valueName: "file"), completion: .file()
+        )
         var out: String?
         @OptionGroup var output: OutputOptions
 
@@ -68,7 +76,9 @@ struct CatalogCommand: AsyncParsableCommand {
             let contents = try file.file.read()
             let converted = try convert(contents.apps)
             let console = Console.current
-            for note in contents.notes + converted.omitted.map({ "left out: \($0)" }) where !output.json { console.remark(note) }
+            for note in contents.notes + converted.omitted.map({ "left out: \($0)" }) where !output.json {
+                console.remark(note)
+            }
             if let out {
                 do {
                     try Data(converted.text.utf8).write(to: URL(fileURLWithPath: out), options: .atomic)

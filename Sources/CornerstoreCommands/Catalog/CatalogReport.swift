@@ -54,10 +54,14 @@ struct CatalogReport: Encodable {
         for app in apps {
             let title = style.bold(app.bundleId) + (app.name.map { "  \(Style.printable($0))" } ?? "")
             let rows = app.products.map { [$0.productId, $0.kind, $0.price ?? "not sold", $0.name] }
-            let table = rows.isEmpty ? "no products" : Table(heading: ["product", "kind", "price", "name"], rows: rows).text(style)
+            let table =
+                rows.isEmpty
+                ? "no products" : Table(heading: ["product", "kind", "price", "name"], rows: rows).text(style)
             blocks.append(title + "\n" + table)
         }
-        if !notes.isEmpty { blocks.append(notes.map { style.dim("note: \(Style.printable($0))") }.joined(separator: "\n")) }
+        if !notes.isEmpty {
+            blocks.append(notes.map { style.dim("note: \(Style.printable($0))") }.joined(separator: "\n"))
+        }
         return blocks.joined(separator: "\n\n")
     }
 }

@@ -16,7 +16,9 @@ enum BoundedInput {
             guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
                 throw CommandError(.failed, "There is no \(what) file \(path).")
             }
-            guard !isDirectory.boolValue else { throw CommandError(.failed, "\(path) is a directory; name the \(what) file in it.") }
+            guard !isDirectory.boolValue else {
+                throw CommandError(.failed, "\(path) is a directory; name the \(what) file in it.")
+            }
             guard let opened = FileHandle(forReadingAtPath: path) else {
                 throw CommandError(.failed, "\(path) cannot be opened; check its permissions.")
             }

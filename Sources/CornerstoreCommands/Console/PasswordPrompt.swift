@@ -11,7 +11,9 @@ enum PasswordPrompt {
     static func password(file: String?, whose: String) throws -> String {
         if let file { return try line(of: BoundedInput.read(file, limit: limit, what: "password"), file) }
         guard isatty(STDIN_FILENO) == 1 else {
-            throw CommandError(.usage, "There is no terminal to ask for the password of \(whose) on; name a file with --password-file.")
+            throw CommandError(
+                .usage, "There is no terminal to ask for the password of \(whose) on; name a file with --password-file."
+            )
         }
         let console = Console.current
         console.write("Password of \(Style.printable(whose)): ", .error)

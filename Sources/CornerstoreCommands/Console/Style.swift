@@ -17,6 +17,7 @@ struct Style: Sendable {
     /// Text from outside without control characters, which could repaint the terminal.
     static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: CharacterSet.controlCharacters.contains) else { return text }
-        return String(String.UnicodeScalarView(text.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }))
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }))
     }
 }

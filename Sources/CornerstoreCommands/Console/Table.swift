@@ -18,7 +18,8 @@ struct Table {
         }
         func line(_ cells: [String]) -> String {
             let padded = cells.enumerated().map { column, cell in
-                column == cells.count - 1 ? cell : cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
+                column == cells.count - 1
+                    ? cell : cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
             }
             return padded.joined(separator: "  ")
         }

@@ -30,7 +30,8 @@ struct AccountCommand: AsyncParsableCommand {
         static func text(_ accounts: [ControlAPI.Account], _ style: Style) -> String {
             let rows = accounts.map { account in
                 [
-                    account.email, account.storefront, account.paymentsAllowed ? "on" : "off", account.asksToBuy ? "yes" : "no",
+                    account.email, account.storefront, account.paymentsAllowed ? "on" : "off",
+                    account.asksToBuy ? "yes" : "no",
                     account.locked ? "locked" : "open",
                 ]
             }
@@ -48,7 +49,8 @@ struct AccountCommand: AsyncParsableCommand {
             let path = ControlClient.path(options.environment.environment, "accounts")
             let accounts: [ControlAPI.Account] = try await options.control.client().get(path, query: [("after", after)])
             try Console.current.report(accounts, json: options.output.json) { style in
-                accounts.isEmpty ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)
+                accounts.isEmpty
+                    ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)
             }
         }
     }
@@ -57,7 +59,9 @@ struct AccountCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make an account.")
         @Argument(help: "Its e-mail address.")
         var email: String
-        @Option(help: ArgumentHelp("Holds the password; - for standard input. Asked for otherwise.", valueName: "file"), completion: .file())
+        @Option(
+            help: ArgumentHelp("Holds the password; - for standard input. Asked for otherwise.", valueName: "file"),
+            completion: .file())
         var passwordFile: String?
         @Option(help: ArgumentHelp("Where it shops, three letters.", valueName: "country"))
         var storefront = "USA"
@@ -71,7 +75,8 @@ struct AccountCommand: AsyncParsableCommand {
             let client = try options.control.client()
             let password = try PasswordPrompt.password(file: passwordFile, whose: email)
             let new = ControlAPI.NewAccount(
-                email: email, password: password, storefront: storefront, paymentsAllowed: !noPayments, asksToBuy: asksToBuy)
+                email: email, password: password, storefront: storefront, paymentsAllowed: !noPayments,
+                asksToBuy: asksToBuy)
             let path = ControlClient.path(options.environment.environment, "accounts")
             let account: ControlAPI.Account = try await client.send("POST", path, new)
             try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }
@@ -100,7 +105,8 @@ struct AccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let change = ControlAPI.AccountChange(
-                storefront: storefront, paymentsAllowed: payments?.isOn, asksToBuy: asksToBuy?.isOn, locked: locked?.isOn)
+                storefront: storefront, paymentsAllowed: payments?.isOn, asksToBuy: asksToBuy?.isOn,
+                locked: locked?.isOn)
             let path = ControlClient.path(options.environment.environment, "accounts", email)
             let account: ControlAPI.Account = try await options.control.client().send("PATCH", path, change)
             try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }

@@ -15,7 +15,8 @@ struct ClockCommand: AsyncParsableCommand {
               cornerstore clock set 2027-01-31T12:00:00Z --environment production
               cornerstore clock reset
             """,
-        subcommands: [Show.self, Set.self, Advance.self, Freeze.self, Resume.self, Reset.self], defaultSubcommand: Show.self)
+        subcommands: [Show.self, Set.self, Advance.self, Freeze.self, Resume.self, Reset.self],
+        defaultSubcommand: Show.self)
 
     /// What every subcommand takes.
     struct Options: ParsableArguments {
@@ -34,7 +35,8 @@ struct ClockCommand: AsyncParsableCommand {
                     switch (clock.frozen, clock.offset) {
                     case (true, _): style.accent("frozen")
                     case (false, -999...999): "running with this machine's clock"
-                    case (false, let offset): style.accent(Span.text(offset.magnitude.asMilliseconds) + (offset < 0 ? " behind" : " ahead"))
+                    case (false, let offset):
+                        style.accent(Span.text(offset.magnitude.asMilliseconds) + (offset < 0 ? " behind" : " ahead"))
                     }
                 return "\(clock.now)  \(state)  \(style.dim("(\(environment.environment.name))"))"
             }
@@ -62,7 +64,8 @@ struct ClockCommand: AsyncParsableCommand {
 
     struct Advance: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Move the time on.", discussion: "Back is a negative span after --: cornerstore clock advance -- -1h")
+            abstract: "Move the time on.",
+            discussion: "Back is a negative span after --: cornerstore clock advance -- -1h")
         @Argument(help: "How far, in w, d, h, m, s: 3d12h.")
         var span: Span
         @OptionGroup var options: Options

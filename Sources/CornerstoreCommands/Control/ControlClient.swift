@@ -15,11 +15,15 @@ struct ControlClient: Sendable {
         self.adminToken = adminToken
     }
 
-    func get<Answer: Decodable>(_ path: String, query: [(String, String?)] = [], as: Answer.Type = Answer.self) async throws -> Answer {
+    func get<Answer: Decodable>(_ path: String, query: [(String, String?)] = [], as: Answer.Type = Answer.self)
+        async throws -> Answer
+    {
         try Self.decode(await send("GET", path, query: query, body: nil))
     }
 
-    func send<Answer: Decodable>(_ method: String, _ path: String, _ body: (some Encodable)?, as: Answer.Type = Answer.self) async throws
+    func send<Answer: Decodable>(
+        _ method: String, _ path: String, _ body: (some Encodable)?, as: Answer.Type = Answer.self
+    ) async throws
         -> Answer
     {
         try Self.decode(await send(method, path, body: body.map { try JSONEncoder().encode($0) }))
@@ -36,21 +40,27 @@ struct ControlClient: Sendable {
 
     /// The path of something of one environment.
     static func path(_ environment: StoreEnvironment, _ parts: String...) -> String {
-        "/\(environment.name)/" + parts.map(encoded).joined(separator: "/")
+        "/\(environment.name)/" + parts.map { encoded($0, keeping: pathBytes) }.joined(separator: "/")
     }
 
-    private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws -> Data {
-        let pairs = query.compactMap { name, value in value.map { "\(name)=\(Self.encoded($0))" } }
+    private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws
+        -> Data
+    {
+        let pairs = query.compactMap { name, value in
+            value.map { "\(name)=\(Self.encoded($0, keeping: Self.queryBytes))" }
+        }
         let url = base + ControlAPI.prefix + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
         let answer = try await PlainHTTP.send(
-            method, url, body: body, headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [], limit: Self.answerLimit)
+            method, url, body: body, headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [],
+            limit: Self.answerLimit)
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return answer.body
     }
 
     private func refusal(_ answer: PlainHTTP.Answer) -> CommandError {
         guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
-            return CommandError(.failed, "\(base) answered HTTP \(answer.status); is it the control port of a Cornerstore?")
+            return CommandError(
+                .failed, "\(base) answered HTTP \(answer.status); is it the control port of a Cornerstore?")
         }
         let hint = answer.status == 401 ? " Set CORNERSTORE_ADMIN_TOKEN." : ""
         return CommandError(.refused, Style.printable(error.message) + hint)
@@ -60,17 +70,20 @@ struct ControlClient: Sendable {
         do {
             return try JSONDecoder().decode(Answer.self, from: data)
         } catch {
-            throw CommandError(.failed, "The control port's answer is not what this version of cornerstore knows; use the server's own.")
+            throw CommandError(
+                .failed,
+                "The control port's answer is not what this version of cornerstore knows; use the server's own.")
         }
     }
 
-    /// All but RFC 3986's unreserved characters and `@` percent-encoded.
-    private static func encoded(_ text: String) -> String {
+    /// RFC 3986's unreserved characters and, in a path, what else may stand there as it is.
+    private static let queryBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@".utf8)
+    private static let pathBytes = queryBytes.union("!$&'()*+,;=:".utf8)
+
+    private static func encoded(_ text: String, keeping bytes: Set<UInt8>) -> String {
         text.utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x40...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
+            bytes.contains(byte)
+                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }.joined()
     }
 }
@@ -81,6 +94,14 @@ enum PlainHTTP {
         var status: Int
         var body: Data
     }
+
+    /// Says at once that nobody listens, where the usual client tries again until its time is up. Lives as long as the process.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(5)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
 
     /// - Throws: ``CommandError`` when nobody answers there.
     static func send(
@@ -94,7 +115,7 @@ enum PlainHTTP {
             request.body = .bytes(ByteBuffer(bytes: body))
         }
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            let response = try await client.execute(request, timeout: .seconds(60))
             let bytes = try await response.body.collect(upTo: limit)
             return Answer(status: Int(response.status.code), body: Data(bytes.readableBytesView))
         } catch is CancellationError {
@@ -103,7 +124,8 @@ enum PlainHTTP {
             let place = url.split(separator: "/").prefix(2).joined(separator: "//")
             throw CommandError(
                 .failed,
-                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or name the one meant with --data.")
+                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or name the one meant with --data."
+            )
         }
     }
 }

@@ -29,7 +29,8 @@ struct FaultCommand: AsyncParsableCommand {
             try Console.current.report(faults, json: output.json) { style in
                 guard !faults.isEmpty else { return "No fault is ordered." }
                 return Table(
-                    heading: ["operation", "status", "requests left"], rows: faults.map { [$0.operation, "\($0.status)", "\($0.count)"] }
+                    heading: ["operation", "status", "requests left"],
+                    rows: faults.map { [$0.operation, "\($0.status)", "\($0.count)"] }
                 ).text(style)
             }
         }

@@ -51,7 +51,8 @@ struct PurchaseCommand: AsyncParsableCommand {
                 guard !purchases.isEmpty else { return "Nothing waits for approval." }
                 let rows = purchases.map { purchase in
                     [
-                        purchase.key.uuidString, String(purchase.createdDate.prefix(19)), purchase.bundleId, purchase.productId,
+                        purchase.key.uuidString, String(purchase.createdDate.prefix(19)), purchase.bundleId,
+                        purchase.productId,
                         "\(purchase.quantity)",
                     ]
                 }
@@ -70,9 +71,12 @@ struct PurchaseCommand: AsyncParsableCommand {
             let none: String? = nil
             let answer: PurchaseResponse = try await options.control.client().send(
                 "POST", options.path(key.uuid.uuidString, "approve"), none)
-            if let failure = answer.failure { throw CommandError(.refused, "Approved, but not paid: \(failure.message)") }
+            if let failure = answer.failure {
+                throw CommandError(.refused, "Approved, but not paid: \(failure.message)")
+            }
             let settled = Settled(
-                key: key.uuid, state: answer.state.rawValue, transactionId: answer.transaction?.transactionID.description)
+                key: key.uuid, state: answer.state.rawValue,
+                transactionId: answer.transaction?.transactionID.description)
             try Console.current.report(settled, json: options.output.json) { style in
                 style.good("Approved.") + (settled.transactionId.map { " Transaction \($0)." } ?? "")
             }

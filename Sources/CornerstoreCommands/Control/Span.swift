@@ -17,7 +17,9 @@ struct Span: ExpressibleByArgument, Equatable {
         while !rest.isEmpty {
             let digits = rest.prefix { ("0"..."9").contains($0) }
             rest = rest.dropFirst(digits.count)
-            guard let number = Int64(digits), let unit = Self.units.first(where: { rest.hasPrefix($0.name) }) else { return nil }
+            guard let number = Int64(digits), let unit = Self.units.first(where: { rest.hasPrefix($0.name) }) else {
+                return nil
+            }
             rest = rest.dropFirst(unit.name.count)
             let (product, tooLarge) = number.multipliedReportingOverflow(by: unit.milliseconds)
             let (total, overflow) = sum.addingReportingOverflow(product)
@@ -31,7 +33,8 @@ struct Span: ExpressibleByArgument, Equatable {
     static func text(_ milliseconds: Int64) -> String {
         var rest = milliseconds.magnitude
         var text = ""
-        for (name, unit) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, UInt64)] where rest >= unit {
+        for (name, unit) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, UInt64)]
+        where rest >= unit {
             text += "\(rest / unit)\(name)"
             rest %= unit
         }

@@ -4,7 +4,8 @@ import StoreServer
 /// `cornerstore transaction`: the ledger.
 struct TransactionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "transaction", abstract: "Look into the ledger.", subcommands: [List.self], defaultSubcommand: List.self)
+        commandName: "transaction", abstract: "Look into the ledger.", subcommands: [List.self],
+        defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -38,7 +39,8 @@ struct TransactionCommand: AsyncParsableCommand {
             try Console.current.report(transactions, json: output.json) { style in
                 guard !transactions.isEmpty else { return "No transactions in \(environment.environment.name)." }
                 return Table(
-                    heading: ["transaction", "purchased", "product", "quantity", "price", "state"], rows: transactions.map(Self.row)
+                    heading: ["transaction", "purchased", "product", "quantity", "price", "state"],
+                    rows: transactions.map(Self.row)
                 ).text(style)
             }
         }
@@ -53,7 +55,8 @@ struct TransactionCommand: AsyncParsableCommand {
                     "finished"
                 }
             return [
-                transaction.transactionId, String(transaction.purchaseDate.prefix(19)), transaction.productId, "\(transaction.quantity)",
+                transaction.transactionId, String(transaction.purchaseDate.prefix(19)), transaction.productId,
+                "\(transaction.quantity)",
                 "\(transaction.price) \(transaction.currency)", state,
             ]
         }

@@ -53,7 +53,9 @@ struct ChildProcess: Sendable {
         alarm.cancel()
         let result = Result(status: status, output: await printed, errors: await complaints)
         if status == -SIGKILL {
-            throw CommandError(.failed, "\(executable.lastPathComponent) was not done in \(limit.components.seconds) seconds and was ended.")
+            throw CommandError(
+                .failed,
+                "\(executable.lastPathComponent) was not done in \(limit.components.seconds) seconds and was ended.")
         }
         return result
     }

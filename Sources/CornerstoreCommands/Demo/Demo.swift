@@ -70,7 +70,8 @@ struct Demo: Sendable {
 
     private func open() async throws -> StoreApplication {
         let configuration = StoreServerConfiguration(
-            dataDirectory: places.data, catalogFiles: [CatalogFile(path: places.catalog.path, bundleID: "com.example.monkeys")],
+            dataDirectory: places.data,
+            catalogFiles: [CatalogFile(path: places.catalog.path, bundleID: "com.example.monkeys")],
             controlPort: 0, sandboxPort: 0, productionPort: 0)
         // What the store logs would interrupt the story.
         return try await StoreApplication.open(configuration, now: { Date() }, logger: ServeAction.logger(.error))
@@ -79,7 +80,9 @@ struct Demo: Sendable {
     private func report(_ console: Console, _ teller: DemoTeller, _ problem: String?) throws {
         let report = Report(passed: problem == nil, problem: problem, steps: teller.told)
         try console.report(report, json: json) { style in
-            guard problem == nil else { return "\n" + style.bad("The demonstration failed.") + " Its files are in \(places.data.path)." }
+            guard problem == nil else {
+                return "\n" + style.bad("The demonstration failed.") + " Its files are in \(places.data.path)."
+            }
             let checks = report.steps.reduce(0) { $0 + $1.checks.count }
             return "\n" + style.good("All \(report.steps.count) steps went as they should, \(checks) things checked.")
         }
@@ -94,6 +97,7 @@ struct Demo: Sendable {
 
             The store stays open. In another terminal, try:
 
+              export PATH="\(places.monkeyCredits.deletingLastPathComponent().path):$PATH"
               export CORNERSTORE_DATA=\(data)
               cornerstore buy com.example.monkeys.credits10 --quantity 2
               cornerstore transaction list
@@ -107,7 +111,7 @@ struct Demo: Sendable {
 }
 
 /// A store as one service of a group, so that it can be told to stop.
-private struct StoreService: Service {
+struct StoreService: Service {
     let application: StoreApplication
     let onReady: @Sendable (Addresses) async -> Void
 

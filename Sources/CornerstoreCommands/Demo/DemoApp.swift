@@ -37,8 +37,10 @@ struct DemoApp: Sendable {
     func run(_ arguments: [String], sheet: String = "approve", input: String = "") async throws -> ChildProcess.Result {
         var environment = environment
         environment["CORNERSTORE_SHEET"] = sheet
-        return try await ChildProcess(executable: executable, arguments: arguments, environment: environment, input: input)
-            .run(within: Self.limit)
+        return try await ChildProcess(
+            executable: executable, arguments: arguments, environment: environment, input: input
+        )
+        .run(within: Self.limit)
     }
 
     func balance() async throws -> Int {

@@ -17,10 +17,13 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Flag(help: "End after the last step.")
     var once = false
-    @Option(help: ArgumentHelp("Keep everything in this directory instead of a temporary one.", valueName: "dir"), completion: .directory)
+    @Option(
+        help: ArgumentHelp("Keep everything in this directory instead of a temporary one.", valueName: "dir"),
+        completion: .directory)
     var data: String?
     @Option(
-        help: ArgumentHelp("Where the program monkey-credits is, when not beside this one.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("Where the program monkey-credits is, when not beside this one.", valueName: "dir"),
+        completion: .directory)
     var programs: String?
     @OptionGroup var output: OutputOptions
 

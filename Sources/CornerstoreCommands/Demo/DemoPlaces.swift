@@ -20,12 +20,16 @@ struct DemoPlaces: Sendable {
         monkeyCredits = folder.appendingPathComponent("monkey-credits")
         guard FileManager.default.isExecutableFile(atPath: monkeyCredits.path) else {
             throw CommandError(
-                .failed, "The sample app is not built: there is no \(monkeyCredits.path). Run “swift build --product monkey-credits”, or “make demo”.")
+                .failed,
+                "The sample app is not built: there is no \(monkeyCredits.path). Run “swift build --product monkey-credits”, or “make demo”."
+            )
         }
         let starts = [folder, own, URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)]
         guard let catalog = starts.lazy.compactMap(Self.catalog).first else {
             throw CommandError(
-                .failed, "Examples/MonkeyCredits/MonkeyCredits.storekit is nowhere above \(folder.path); run this in a clone of the repository.")
+                .failed,
+                "Examples/MonkeyCredits/MonkeyCredits.storekit is nowhere above \(folder.path); run this in a clone of the repository."
+            )
         }
         self.catalog = catalog
         openSSL = (Console.current.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").lazy
@@ -34,7 +38,8 @@ struct DemoPlaces: Sendable {
         isTemporary = data == nil
         self.data =
             data.map { URL(fileURLWithPath: $0, isDirectory: true).standardizedFileURL }
-            ?? FileManager.default.temporaryDirectory.appendingPathComponent("cornerstore-demo-\(UUID().uuidString.prefix(8))", isDirectory: true)
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent(
+                "cornerstore-demo-\(UUID().uuidString.prefix(8))", isDirectory: true)
     }
 
     /// A path in the data directory.

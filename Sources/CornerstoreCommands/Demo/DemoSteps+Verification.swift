@@ -18,15 +18,20 @@ extension DemoSteps {
         teller.show("POST \(addresses.production)/verifyReceipt")
         let production = try await post(request, to: .production)
         teller.show("status \(production.status)")
-        try teller.check("production says 21007: this receipt is from the sandbox", production.status == 21007, "\(production.status)")
+        try teller.check(
+            "production says 21007: this receipt is from the sandbox", production.status == 21007,
+            "\(production.status)")
         teller.show("POST \(addresses.sandbox)/verifyReceipt")
         let sandbox = try await post(request, to: .sandbox)
         teller.show("status \(sandbox.status), environment \(sandbox.environment ?? "none")")
         for purchase in sandbox.receipt?.inApp ?? [] {
-            let fields = ["transaction_id", "product_id", "quantity", "purchase_date"].map { "\($0) \(purchase[$0] ?? "none")" }
+            let fields = ["transaction_id", "product_id", "quantity", "purchase_date"].map {
+                "\($0) \(purchase[$0] ?? "none")"
+            }
             teller.show("in_app: " + fields.joined(separator: ", "))
         }
-        try teller.check("the sandbox says 0: it is genuine", sandbox.status == 0 && sandbox.environment == "Sandbox", "\(sandbox)")
+        try teller.check(
+            "the sandbox says 0: it is genuine", sandbox.status == 0 && sandbox.environment == "Sandbox", "\(sandbox)")
         let ledger = try await transactions()
         let bought = sandbox.receipt?.inApp.first { $0["product_id"] == Self.ten }
         try teller.check(
@@ -40,13 +45,17 @@ extension DemoSteps {
             teller.explain("openssl is not installed: left out.")
             return
         }
-        let root = try BoundedInput.read(places.path("roots/receipt-root.der").path, limit: 64 << 10, what: "certificate")
+        let root = try BoundedInput.read(
+            places.path("roots/receipt-root.der").path, limit: 64 << 10, what: "certificate")
         let pem = places.path("receipt-root.pem")
         let body = Data(root).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
-        try Data("-----BEGIN CERTIFICATE-----\n\(body)\n-----END CERTIFICATE-----\n".utf8).write(to: pem, options: .atomic)
+        try Data("-----BEGIN CERTIFICATE-----\n\(body)\n-----END CERTIFICATE-----\n".utf8).write(
+            to: pem, options: .atomic)
         let payload = places.path("payload.der")
         teller.show("openssl cms -verify -inform DER -in sandboxReceipt -CAfile receipt-root.pem -out payload.der")
-        let arguments = ["cms", "-verify", "-inform", "DER", "-in", file.path, "-CAfile", pem.path, "-out", payload.path]
+        let arguments = [
+            "cms", "-verify", "-inform", "DER", "-in", file.path, "-CAfile", pem.path, "-out", payload.path,
+        ]
         let result = try await ChildProcess(
             executable: openSSL, arguments: arguments, environment: ["PATH": "/usr/bin:/bin"], input: ""
         ).run(within: .seconds(30))

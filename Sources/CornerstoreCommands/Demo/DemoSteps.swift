@@ -38,9 +38,11 @@ struct DemoSteps: Sendable {
 
     private func storeAnswers() async throws {
         let apps: [ControlAPI.App] = try await control.get("/apps")
-        teller.show("sandbox     \(addresses.sandbox)\nproduction  \(addresses.production)\ncontrol     \(addresses.control)")
+        teller.show(
+            "sandbox     \(addresses.sandbox)\nproduction  \(addresses.production)\ncontrol     \(addresses.control)")
         let products = apps.first { $0.bundleId == Self.bundleID }?.productIds ?? []
-        try teller.check("it sells the app's two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
+        try teller.check(
+            "it sells the app's two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
     }
 
     private func prices(_ balance: Int) async throws {
@@ -48,8 +50,11 @@ struct DemoSteps: Sendable {
         teller.explain("Monkey Credits is written for Apple's StoreKit. It asks the store for names and prices:")
         let result = try await app.run([], input: "q\n")
         teller.show(result.output)
-        try teller.check("prices come from the store", result.output.contains("$0.99") && result.output.contains("$1.99"), result.all)
-        try teller.check("the player has \(balance) credits", result.output.contains("Monkey credits: \(balance)"), result.all)
+        try teller.check(
+            "prices come from the store", result.output.contains("$0.99") && result.output.contains("$1.99"), result.all
+        )
+        try teller.check(
+            "the player has \(balance) credits", result.output.contains("Monkey credits: \(balance)"), result.all)
     }
 
     private func buyFive(_ balance: Int) async throws {
@@ -59,7 +64,8 @@ struct DemoSteps: Sendable {
         let new = try await transactions().filter { !known.contains($0) }
         try teller.check(
             "the ledger has one more transaction: 5 credits for 0.99 USD, finished",
-            new.count == 1 && new[0].productId == Self.five && new[0].price == "0.99" && new[0].finishedDate != nil, "\(new)")
+            new.count == 1 && new[0].productId == Self.five && new[0].price == "0.99" && new[0].finishedDate != nil,
+            "\(new)")
     }
 
     private func buySeveral(_ balance: Int) async throws {
@@ -78,7 +84,8 @@ struct DemoSteps: Sendable {
         let known = try await transactions().count
         let result = try await app.run(["--buy", "credits5"], sheet: "decline")
         teller.show(result.all)
-        try teller.check("the app says nothing", result.all.isEmpty && result.status == 1, "\(result.status): \(result.all)")
+        try teller.check(
+            "the app says nothing", result.all.isEmpty && result.status == 1, "\(result.status): \(result.all)")
         try teller.check("nothing was bought", try await transactions().count == known)
         try await balanceStays(balance)
     }
@@ -93,20 +100,24 @@ struct DemoSteps: Sendable {
         let result = try await app.run(["--buy", "credits5"])
         teller.show(result.all)
         try await control.perform("DELETE", rules)
-        try teller.check("the app says why, and ends with 1", !result.output.isEmpty && result.status == 1, "\(result.status): \(result.all)")
+        try teller.check(
+            "the app says why, and ends with 1", !result.output.isEmpty && result.status == 1,
+            "\(result.status): \(result.all)")
         try teller.check("nothing was bought", try await transactions().count == known)
         try await balanceStays(balance)
     }
 
     private func crash(_ balance: Int) async throws {
         teller.begin("The app is killed in the middle of a purchase")
-        teller.explain("The purchase is paid for and delivered to the app, which ends right then, before it grants the credits:")
+        teller.explain(
+            "The purchase is paid for and delivered to the app, which ends right then, before it grants the credits:")
         let known = try await transactions()
         let result = try await app.run(["--buy", "credits5", "--crash-after", "purchased"])
         teller.show(result.all)
         try teller.check("the app ended hard", result.status == 9, "\(result.status): \(result.all)")
         let new = try await transactions().filter { !known.contains($0) }
-        try teller.check("the store has the purchase, unfinished", new.count == 1 && new[0].finishedDate == nil, "\(new)")
+        try teller.check(
+            "the store has the purchase, unfinished", new.count == 1 && new[0].finishedDate == nil, "\(new)")
         try await balanceStays(balance)
     }
 
@@ -123,7 +134,8 @@ struct DemoSteps: Sendable {
         let after = try await transactions()
         try teller.check(
             "transaction \(unfinished.transactionId) is finished, and no other was made",
-            after.count == known.count && after.first { $0.transactionId == unfinished.transactionId }?.finishedDate != nil, "\(after)")
+            after.count == known.count
+                && after.first { $0.transactionId == unfinished.transactionId }?.finishedDate != nil, "\(after)")
         teller.explain("And once more, to see that it does not come again:")
         let again = try await app.run(["--exit-when-idle"])
         teller.show(again.all)

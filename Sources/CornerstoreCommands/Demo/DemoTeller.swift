@@ -48,7 +48,10 @@ final class DemoTeller: Sendable {
         say("   " + (holds ? console.style.good("✓") : console.style.bad("✗")) + " " + text)
         guard !holds else { return }
         let found = found()
-        throw CommandError(.failed, "Step \(told.count) went wrong: not so: \(text)." + (found.isEmpty ? "" : " Found: \(Style.printable(found))"))
+        throw CommandError(
+            .failed,
+            "Step \(told.count) went wrong: not so: \(text)."
+                + (found.isEmpty ? "" : " Found: \(Style.printable(found))"))
     }
 
     func say(_ text: String) {

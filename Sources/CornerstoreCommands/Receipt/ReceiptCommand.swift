@@ -53,10 +53,13 @@ struct ReceiptCommand: AsyncParsableCommand {
 
         @Argument(help: ArgumentHelp("The receipt, or - for standard input.", valueName: "file"), completion: .file())
         var file: String
-        @Option(help: ArgumentHelp("A certificate to trust, DER or PEM; may be given several times.", valueName: "file"), completion: .file())
+        @Option(
+            help: ArgumentHelp("A certificate to trust, DER or PEM; may be given several times.", valueName: "file"),
+            completion: .file())
         var root: [String] = []
         @Option(
-            help: ArgumentHelp("A certificate below a root, for receipts that carry only their own.", valueName: "file"),
+            help: ArgumentHelp(
+                "A certificate below a root, for receipts that carry only their own.", valueName: "file"),
             completion: .file())
         var intermediate: [String] = []
         @Option(help: "The app it must be for.")
@@ -72,7 +75,8 @@ struct ReceiptCommand: AsyncParsableCommand {
 
         func run() async throws {
             let expectation = ReceiptExpectation(
-                bundleID: bundleId, applicationVersion: appVersion, deviceIdentifier: try deviceIdentifier(), allowsXcode: allowXcode)
+                bundleID: bundleId, applicationVersion: appVersion, deviceIdentifier: try deviceIdentifier(),
+                allowsXcode: allowXcode)
             let trusted = try roots()
             let intermediates = try certificates(intermediate + ownIntermediate())
             let verifier: ReceiptVerifier
@@ -82,7 +86,8 @@ struct ReceiptCommand: AsyncParsableCommand {
                 throw CommandError(.usage, "A file given with --root or --intermediate is not a certificate.")
             }
             let input = try ReceiptInput.read(file)
-            try ReceiptCommand.finish(await ReceiptReport(verifying: input, by: verifier, expecting: expectation), output)
+            try ReceiptCommand.finish(
+                await ReceiptReport(verifying: input, by: verifier, expecting: expectation), output)
         }
 
         private func deviceIdentifier() throws -> [UInt8]? {
@@ -98,7 +103,9 @@ struct ReceiptCommand: AsyncParsableCommand {
             let file = data.directory.appendingPathComponent("roots/receipt-root.der").path
             guard FileManager.default.fileExists(atPath: file) else {
                 throw CommandError(
-                    .usage, "There is no root to trust: name one with --root, or a store's data directory with --data (\(file) is not there).")
+                    .usage,
+                    "There is no root to trust: name one with --root, or a store's data directory with --data (\(file) is not there)."
+                )
             }
             return try certificates([file])
         }
@@ -109,6 +116,8 @@ struct ReceiptCommand: AsyncParsableCommand {
             return root.isEmpty && FileManager.default.isReadableFile(atPath: file) ? [file] : []
         }
 
-        private func certificates(_ files: [String]) throws -> [[UInt8]] { try files.map { try CertificateInput.read($0) } }
+        private func certificates(_ files: [String]) throws -> [[UInt8]] {
+            try files.map { try CertificateInput.read($0) }
+        }
     }
 }

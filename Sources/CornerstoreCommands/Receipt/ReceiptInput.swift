@@ -25,7 +25,8 @@ struct ReceiptInput {
         }
         let text = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         guard !Self.isJWS(text) else {
-            throw CommandError(.failed, "This is a signed transaction (JWS); only app and transaction receipts are read.")
+            throw CommandError(
+                .failed, "This is a signed transaction (JWS); only app and transaction receipts are read.")
         }
         if let decoded = Base64.decoded(text.span), !decoded.isEmpty {
             (self.bytes, kind) = (decoded, ReceiptKind.detect(decoded))
@@ -36,7 +37,8 @@ struct ReceiptInput {
 
     /// Three parts of base64url, the first a JSON object.
     private static func isJWS(_ text: [UInt8]) -> Bool {
-        text.starts(with: Array("eyJ".utf8)) && text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count == 3
+        text.starts(with: Array("eyJ".utf8))
+            && text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count == 3
     }
 }
 
@@ -47,11 +49,15 @@ enum CertificateInput {
         let bytes = try BoundedInput.read(path, limit: 64 << 10, what: "certificate")
         let begin = "-----BEGIN CERTIFICATE-----"
         let text = String(decoding: bytes, as: UTF8.self)
-        guard let start = text.range(of: begin), let end = text.range(of: "-----END", range: start.upperBound..<text.endIndex) else {
+        guard let start = text.range(of: begin),
+            let end = text.range(of: "-----END", range: start.upperBound..<text.endIndex)
+        else {
             return bytes
         }
         let body = text[start.upperBound..<end.lowerBound].filter { !$0.isWhitespace }
-        guard let der = Base64.decoded(String(body)) else { throw CommandError(.usage, "\(path) is PEM, but not in Base64.") }
+        guard let der = Base64.decoded(String(body)) else {
+            throw CommandError(.usage, "\(path) is PEM, but not in Base64.")
+        }
         return der
     }
 }

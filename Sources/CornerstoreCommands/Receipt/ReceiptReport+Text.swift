@@ -8,8 +8,10 @@ extension ReceiptReport {
             case nil: "not verified"
             }
         var fields: [(String, String?)] = [
-            ("receipt", kind.map { $0 == .app ? "app receipt" : "transaction receipt of iOS 6" }), ("environment", environment),
-            ("bundle id", bundleId), ("version", applicationVersion), (kind == .transaction ? "purchased" : "made", creationDate),
+            ("receipt", kind.map { $0 == .app ? "app receipt" : "transaction receipt of iOS 6" }),
+            ("environment", environment),
+            ("bundle id", bundleId), ("version", applicationVersion),
+            (kind == .transaction ? "purchased" : "made", creationDate),
         ]
         if let detail { fields.insert(("why", detail), at: 0) }
         let blocks = [verdict, Table.fields(fields, style), purchases(style)]
@@ -22,12 +24,15 @@ extension ReceiptReport {
         let rows = inApp.map { purchase in
             [
                 purchase["transaction_id"] ?? "", purchase["product_id"] ?? "", purchase["quantity"] ?? "",
-                Self.date(purchase["purchase_date"]), Self.date(purchase["expires_date_formatted"] ?? purchase["expires_date"]),
+                Self.date(purchase["purchase_date"]),
+                Self.date(purchase["expires_date_formatted"] ?? purchase["expires_date"]),
             ]
         }
         let heading = ["transaction", "product", "quantity", "purchased", "expires"]
         return "\n" + Table(heading: heading, rows: rows).text(style)
     }
 
-    private static func date(_ text: String?) -> String { text?.replacing(" Etc/GMT", with: "Z").replacing(" ", with: "T") ?? "" }
+    private static func date(_ text: String?) -> String {
+        text?.replacing(" Etc/GMT", with: "Z").replacing(" ", with: "T") ?? ""
+    }
 }

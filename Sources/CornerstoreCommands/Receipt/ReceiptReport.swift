@@ -78,7 +78,8 @@ struct ReceiptReport: Encodable {
                 kind = .transaction
                 try read(SignedTransactionReceipt(bytes: input.bytes))
             case nil:
-                throw ReceiptRejection(.malformed, "neither an app receipt nor a transaction receipt, and not Base64 of one")
+                throw ReceiptRejection(
+                    .malformed, "neither an app receipt nor a transaction receipt, and not Base64 of one")
             }
         } catch {
             refuse(error)
@@ -115,7 +116,8 @@ struct ReceiptReport: Encodable {
         bundleId = receipt.bundleID
         applicationVersion = receipt.bundleVersion
         creationDate = receipt.purchaseDate.rfc3339
-        let answer = VerifyReceiptResponse.transactionReceipt(TransactionReceiptResponse(receipt: receipt, subscription: nil))
+        let answer = VerifyReceiptResponse.transactionReceipt(
+            TransactionReceiptResponse(receipt: receipt, subscription: nil))
         inApp = Fields.read(answer).map { [$0.own] } ?? []
     }
 
@@ -134,7 +136,9 @@ struct ReceiptReport: Encodable {
     }
 
     /// What is expected of a transaction receipt. Its device is a UDID or an `identifierForVendor` in clear.
-    private static func rejection(of receipt: TransactionReceipt, _ expectation: ReceiptExpectation) -> ReceiptRejection? {
+    private static func rejection(of receipt: TransactionReceipt, _ expectation: ReceiptExpectation)
+        -> ReceiptRejection?
+    {
         if let bundleID = expectation.bundleID, receipt.bundleID != bundleID {
             return ReceiptRejection(.wrongBundleID, "the receipt is for another bundle id than \(bundleID)")
         }
@@ -163,7 +167,9 @@ struct ReceiptReport: Encodable {
         static func read(_ answer: VerifyReceiptResponse) -> (inApp: [[String: String]], own: [String: String])? {
             let data = Data(answer.json)
             let decoder = JSONDecoder()
-            if let fields = try? decoder.decode(Fields.self, from: data), let inApp = fields.receipt.inApp { return (inApp, [:]) }
+            if let fields = try? decoder.decode(Fields.self, from: data), let inApp = fields.receipt.inApp {
+                return (inApp, [:])
+            }
             struct Own: Decodable { var receipt: [String: String] }
             return (try? decoder.decode(Own.self, from: data)).map { ([], $0.receipt) }
         }

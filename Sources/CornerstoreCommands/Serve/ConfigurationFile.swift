@@ -37,7 +37,8 @@ struct ConfigurationFile {
         }
         guard let setting = ServeSetting(rawValue: key) else {
             let known = ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandError(.usage, "\(path): there is no option “\(Style.printable(key))”; there are files, \(known).")
+            throw CommandError(
+                .usage, "\(path): there is no option “\(Style.printable(key))”; there are files, \(known).")
         }
         guard let text = value.scalar?.string else { throw CommandError(.usage, "\(path): “\(key)” takes one value.") }
         values[setting] = text

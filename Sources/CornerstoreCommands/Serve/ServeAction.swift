@@ -25,7 +25,9 @@ struct ServeAction {
         // A bad catalog is told of before anything is made.
         _ = try Catalog.load(files: configuration.catalogFiles)
         let isFirstStart = !FileManager.default.fileExists(atPath: keys.path)
-        if isFirstStart { console.remark(console.style.dim("First start: making keys in \(configuration.dataDirectory.path)")) }
+        if isFirstStart {
+            console.remark(console.style.dim("First start: making keys in \(configuration.dataDirectory.path)"))
+        }
         return try await Progress.during(isFirstStart ? "Making keys" : "Starting") {
             try await StoreApplication.open(configuration, now: { Date() }, logger: Self.logger(logLevel))
         }

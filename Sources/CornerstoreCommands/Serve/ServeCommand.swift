@@ -23,14 +23,17 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("A .storekit file or a YAML catalog; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"),
+        help: ArgumentHelp(
+            "A .storekit file or a YAML catalog; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"),
         completion: .file(extensions: ["storekit", "yaml", "yml"]))
     var files: [String] = []
     @Option(help: "The app's bundle id, when one .storekit file is served.")
     var bundleId: String?
     @Option(help: ArgumentHelp("Where to keep everything (.cornerstore).", valueName: "dir"), completion: .directory)
     var data: String?
-    @Option(help: ArgumentHelp("A PostgreSQL database, postgres://…, instead of SQLite in the data directory.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "A PostgreSQL database, postgres://…, instead of SQLite in the data directory.", valueName: "url"))
     var database: String?
     @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
     var host: String?
@@ -40,9 +43,13 @@ struct ServeCommand: AsyncParsableCommand {
     var sandboxPort: Int?
     @Option(help: ArgumentHelp("Port of production (8402); 0 takes any free one.", valueName: "port"))
     var productionPort: Int?
-    @Option(help: ArgumentHelp("This process's number in transaction ids (0), 0 to 63, where several serve one database.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "This process's number in transaction ids (0), 0 to 63, where several serve one database.",
+            valueName: "number"))
     var node: Int?
-    @Option(help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
+    @Option(
+        help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
         completion: .list(Logger.Level.allCases.map(\.rawValue)))
     var logLevel: String?
     @Option(help: ArgumentHelp("A file of options, YAML or JSON.", valueName: "file"), completion: .file())

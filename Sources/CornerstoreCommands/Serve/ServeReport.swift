@@ -43,7 +43,8 @@ struct ServeReport: Encodable {
         let apps = apps.map { app in
             let count = app.productIds.count
             let products = "\(count) product\(count == 1 ? "" : "s")"
-            return "  \(style.bold(app.bundleId))  \(products)" + (app.name.map { "  \(style.dim(Style.printable($0)))" } ?? "")
+            return "  \(style.bold(app.bundleId))  \(products)"
+                + (app.name.map { "  \(style.dim(Style.printable($0)))" } ?? "")
         }
         let addresses = Table.fields(
             [
@@ -51,7 +52,8 @@ struct ServeReport: Encodable {
             ], style)
         let files = Table.fields(
             [
-                ("  data", dataDirectory), ("  receipt root", receiptRoot), ("  JWS root", jwsRoot), ("  shared secrets", sharedSecrets),
+                ("  data", dataDirectory), ("  receipt root", receiptRoot), ("  JWS root", jwsRoot),
+                ("  shared secrets", sharedSecrets),
                 ("  sandbox tester", testerAccount.map { "\($0), password in \(sandboxTester)" }),
             ], style)
         let product = self.apps.lazy.flatMap(\.productIds).first

@@ -29,14 +29,17 @@ struct ServeSettings {
     private let reader: ConfigReader
     private let files: [String]
 
-    init(flags: [ServeSetting: String], files: [String], environment: [String: String], file: ConfigurationFile?) throws {
+    init(flags: [ServeSetting: String], files: [String], environment: [String: String], file: ConfigurationFile?) throws
+    {
         let environment = environment.filter { $0.key.hasPrefix("CORNERSTORE_") && !$0.value.isEmpty }
         reader = ConfigReader(providers: [
             InMemoryProvider(name: "command line", values: Self.layer(flags)),
             EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: .all),
             InMemoryProvider(name: "file", values: Self.layer(file?.values ?? [:])),
         ])
-        let listed = environment["CORNERSTORE_FILES"].map { $0.split(separator: ":").map(String.init) } ?? file?.catalogFiles ?? []
+        let listed =
+            environment["CORNERSTORE_FILES"].map { $0.split(separator: ":").map(String.init) } ?? file?.catalogFiles
+            ?? []
         self.files = files.isEmpty ? listed : files
     }
 
@@ -48,13 +51,17 @@ struct ServeSettings {
         return layer
     }
 
-    private func text(_ setting: ServeSetting) -> String? { reader.string(forKey: setting.key, isSecret: setting.isSecret) }
+    private func text(_ setting: ServeSetting) -> String? {
+        reader.string(forKey: setting.key, isSecret: setting.isSecret)
+    }
 
     private func number(_ setting: ServeSetting, _ range: ClosedRange<Int>, otherwise: Int) throws -> Int {
         guard let text = text(setting) else { return otherwise }
         guard let number = Int(text), range.contains(number) else {
             throw CommandError(
-                .usage, "\(setting.rawValue) is a number from \(range.lowerBound) to \(range.upperBound), not “\(Style.printable(text))”.")
+                .usage,
+                "\(setting.rawValue) is a number from \(range.lowerBound) to \(range.upperBound), not “\(Style.printable(text))”."
+            )
         }
         return number
     }
@@ -63,7 +70,9 @@ struct ServeSettings {
         guard let text = text(.logLevel) else { return .notice }
         guard let level = Logger.Level(rawValue: text.lowercased()) else {
             throw CommandError(
-                .usage, "log-level is one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")), not “\(Style.printable(text))”.")
+                .usage,
+                "log-level is one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")), not “\(Style.printable(text))”."
+            )
         }
         return level
     }
@@ -71,7 +80,8 @@ struct ServeSettings {
     /// - Throws: ``CommandError`` that names the option.
     func configuration() throws -> StoreServerConfiguration {
         var configuration = StoreServerConfiguration(
-            dataDirectory: URL(fileURLWithPath: text(.data) ?? DataOptions.defaultPath, isDirectory: true).standardizedFileURL,
+            dataDirectory: URL(fileURLWithPath: text(.data) ?? DataOptions.defaultPath, isDirectory: true)
+                .standardizedFileURL,
             catalogFiles: try catalogFiles())
         configuration.host = text(.host) ?? configuration.host
         let ports = 0...65535

@@ -208,12 +208,7 @@ public struct Accounts: Sendable {
 
     private static func digest(_ token: some StringProtocol) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
 
-    private static func newID() -> String { Hexadecimal.digits(randomBytes(8)) }
+    private static func newID() -> String { Hexadecimal.digits(RandomBytes.make(8)) }
 
-    private static func newToken() -> String { Hexadecimal.digits(randomBytes(32)) }
-
-    private static func randomBytes(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    }
+    private static func newToken() -> String { Hexadecimal.digits(RandomBytes.make(32)) }
 }

@@ -12,8 +12,7 @@ struct PasswordHash: Sendable, Equatable {
 
     /// Hashes a new password.
     static func make(_ password: String) async throws -> PasswordHash {
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let salt = RandomBytes.make(16)
         return PasswordHash(salt: salt, hash: try await derive(password, salt: salt, rounds: rounds), rounds: rounds)
     }
 

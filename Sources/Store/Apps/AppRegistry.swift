@@ -69,7 +69,6 @@ public final class AppRegistry: Sendable {
     }
 
     private static func newSecret() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<16).map { _ in Hexadecimal.digits(UInt8.random(in: 0...255, using: &generator)) }.joined()
+        Hexadecimal.digits(RandomBytes.make(16))
     }
 }

@@ -70,7 +70,7 @@ final class ReceiptIssuer: Sendable {
         let hash: [UInt8]
         switch device {
         case .vendor(let vendor):
-            opaqueValue = Self.random(16)
+            opaqueValue = RandomBytes.make(16)
             hash = AppReceipt.deviceHash(
                 deviceIdentifier: vendor.bytes, opaqueValue: opaqueValue, bundleIDValue: bundleIDValue)
         case .carriedOver(let opaque, let shown):
@@ -92,12 +92,7 @@ final class ReceiptIssuer: Sendable {
             originalPurchaseDate: isSandbox
                 ? Date(timeIntervalSince1970: 1_375_340_400) : Date(milliseconds: account.createdAt),
             originalApplicationVersion: "1.0", expirationDate: nil,
-            otherAttributes: AppReceipt.serverAttributes(attribute6: Self.random(64), attribute7: Self.random(72)))
-    }
-
-    private static func random(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            otherAttributes: AppReceipt.serverAttributes(attribute6: RandomBytes.make(64), attribute7: RandomBytes.make(72)))
     }
 }
 

@@ -37,14 +37,18 @@ extension BERCursor {
     }
 
     /// Reads an INTEGER that fits 64 bits.
+    @inline(__always)
     mutating func integer(_ what: StaticString) throws(ReceiptRejection) -> Int64 {
         let element = try next(BERTag.integer, what)
-        guard (1...8).contains(element.content.count) else {
-            throw ReceiptRejection(.malformed, "\(what) at offset \(element.start) does not fit 64 bits")
-        }
+        guard (1...8).contains(element.content.count) else { throw Self.tooWide(what, element.start) }
         var value: Int64 = bytes[element.content.lowerBound] >= 0x80 ? -1 : 0
         for offset in element.content { value = value << 8 | Int64(bytes[offset]) }
         return value
+    }
+
+    @inline(never)
+    private static func tooWide(_ what: StaticString, _ offset: Int) -> ReceiptRejection {
+        ReceiptRejection(.malformed, "\(what) at offset \(offset) does not fit 64 bits")
     }
 
     /// Whether the octets at `range` are exactly `expected`.
@@ -54,6 +58,16 @@ extension BERCursor {
 }
 
 extension UnsafeRawBufferPointer {
+    /// The octets at `range`.
+    func octets(_ range: Range<Int>) -> [UInt8] {
+        guard let base = baseAddress, !range.isEmpty else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            UnsafeMutableRawBufferPointer(buffer)
+                .copyMemory(from: UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+            count = range.count
+        }
+    }
+
     /// Whether the octets at `range` are exactly `expected`.
     func matches(_ range: Range<Int>, _ expected: [UInt8]) -> Bool {
         guard range.count == expected.count else { return false }

@@ -57,6 +57,10 @@ struct BERCursor {
         return try nextOfAnyForm()
     }
 
+    /// Steps over an element of so many octets that the caller has read itself.
+    @inline(__always)
+    mutating func skip(_ count: Int) { position += count }
+
     @inline(never)
     private mutating func nextOfAnyForm() throws(ReceiptRejection) -> BERElement {
         let start = position
@@ -106,16 +110,21 @@ struct BERCursor {
     }
 
     /// A cursor over an element's content, one level deeper.
+    @inline(__always)
     func inside(_ element: BERElement) throws(ReceiptRejection) -> BERCursor {
         guard depth < Self.maximumDepth else { throw Self.tooDeep }
         return BERCursor(bytes: bytes, range: element.content, depth: depth + 1)
     }
 
     /// Refuses what follows the last element that a structure may have.
+    @inline(__always)
     func expectEnd(_ what: StaticString) throws(ReceiptRejection) {
-        guard isAtEnd else {
-            throw ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)")
-        }
+        guard isAtEnd else { throw goingOn(what) }
+    }
+
+    @inline(never)
+    private func goingOn(_ what: StaticString) -> ReceiptRejection {
+        ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)")
     }
 
     private static var tooDeep: ReceiptRejection { ReceiptRejection(.tooDeep, "nested more than \(maximumDepth) deep") }

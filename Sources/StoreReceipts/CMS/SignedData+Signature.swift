@@ -26,7 +26,7 @@ extension SignedData {
                 switch digest {
                 case .sha1:
                     key.isValidSignature(value, for: Insecure.SHA1.hash(data: payload), padding: .insecurePKCS1v1_5)
-                case .sha256: key.isValidSignature(value, for: SHA256.hash(data: payload), padding: .insecurePKCS1v1_5)
+                case .sha256: key.isValidSignature(value, for: Self.sha256(payload), padding: .insecurePKCS1v1_5)
                 }
             }
         }
@@ -44,6 +44,13 @@ extension SignedData {
         case .sha1: key.isValidSignature(value, for: Insecure.SHA1.hash(data: set), padding: .insecurePKCS1v1_5)
         case .sha256: key.isValidSignature(value, for: SHA256.hash(data: set), padding: .insecurePKCS1v1_5)
         }
+    }
+
+    /// The digest, by the way that asks the buffer nothing at run time.
+    private static func sha256(_ payload: UnsafeRawBufferPointer) -> SHA256.Digest {
+        var hash = SHA256()
+        hash.update(bufferPointer: payload)
+        return hash.finalize()
     }
 
     /// Whether the signed attributes hold, once each, the content type "data" and this digest.

@@ -73,8 +73,41 @@ struct CivilTime: Equatable {
     }
 }
 
+extension CivilTime {
+    /// Writes ten bytes, `2018-07-15`, for a year from 0 to 9999.
+    func writeDay(to text: UnsafeMutableRawPointer) {
+        Self.write(year / 100, to: text)
+        Self.write(year % 100, to: text + 2)
+        text.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 4, as: UInt8.self)
+        Self.write(month, to: text + 5)
+        text.storeBytes(of: UInt8(ascii: "-"), toByteOffset: 7, as: UInt8.self)
+        Self.write(day, to: text + 8)
+    }
+
+    /// Writes eight bytes, `08:25:37`, of so many seconds after midnight.
+    @inline(__always)
+    static func writeTime(ofDay seconds: Int, to text: UnsafeMutableRawPointer) {
+        let minutes = seconds / 60
+        write(minutes / 60, to: text)
+        text.storeBytes(of: UInt8(ascii: ":"), toByteOffset: 2, as: UInt8.self)
+        write(minutes % 60, to: text + 3)
+        text.storeBytes(of: UInt8(ascii: ":"), toByteOffset: 5, as: UInt8.self)
+        write(seconds % 60, to: text + 6)
+    }
+
+    /// Writes a number below 100 with two digits.
+    @inline(__always)
+    private static func write(_ number: Int, to text: UnsafeMutableRawPointer) {
+        let zero = UInt8(ascii: "0")
+        let number = UInt32(truncatingIfNeeded: number)
+        text.storeBytes(of: zero &+ UInt8(truncatingIfNeeded: number / 10), as: UInt8.self)
+        text.storeBytes(of: zero &+ UInt8(truncatingIfNeeded: number % 10), toByteOffset: 1, as: UInt8.self)
+    }
+}
+
 extension BinaryInteger {
     /// The quotient rounded towards minus infinity, where `/` rounds towards zero.
+    @inline(__always)
     func flooredQuotient(_ divisor: Self) -> Self {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

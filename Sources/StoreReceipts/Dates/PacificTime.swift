@@ -6,10 +6,25 @@
 enum PacificTime {
     /// Seconds to add to UTC, -28 800 or -25 200.
     static func offset(secondsSince1970 seconds: Int64) -> Int64 {
+        period(secondsSince1970: seconds).offset
+    }
+
+    /// A time (in seconds since 1970, UTC) during which clocks do not change, at most a year, and the seconds to add.
+    struct Period {
+        var seconds: Range<Int64>
+        var offset: Int64
+    }
+
+    /// The period that the moment lies in.
+    static func period(secondsSince1970 seconds: Int64) -> Period {
         let standard: Int64 = -28_800
         let year = CivilTime(secondsSince1970: seconds + standard).year
-        guard let (start, end) = daylightSaving(of: year) else { return standard }
-        return seconds >= start && seconds < end ? -25_200 : standard
+        let first = Int64(CivilTime.daysSince1970(year: year, month: 1, day: 1)) * 86_400 - standard
+        let next = Int64(CivilTime.daysSince1970(year: year + 1, month: 1, day: 1)) * 86_400 - standard
+        guard let (start, end) = daylightSaving(of: year) else { return Period(seconds: first..<next, offset: standard) }
+        if seconds < start { return Period(seconds: first..<start, offset: standard) }
+        if seconds >= end { return Period(seconds: end..<next, offset: standard) }
+        return Period(seconds: start..<end, offset: -25_200)
     }
 
     /// When daylight saving time starts and ends in that year, in seconds since 1970, UTC.

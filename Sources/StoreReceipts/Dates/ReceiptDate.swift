@@ -20,7 +20,13 @@ public struct ReceiptDate: Sendable, Hashable, Comparable {
 
     /// The moment to the nearest millisecond.
     public init(_ date: Date) {
-        let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
+        let interval = date.timeIntervalSince1970
+        // Receipts hold whole seconds, for which nothing needs rounding.
+        if let seconds = Int64(exactly: interval), abs(seconds) < Self.latest / 1_000 {
+            self.init(milliseconds: seconds * 1_000)
+            return
+        }
+        let milliseconds = (interval * 1_000).rounded()
         if milliseconds >= Double(Self.latest) {
             self.init(milliseconds: Self.latest)
         } else if milliseconds > Double(Self.earliest) {
@@ -104,18 +110,15 @@ extension [UInt8] {
 
     /// Appends 19 bytes, `2018-07-15 08:25:37` with the given byte between day and time.
     private mutating func append(_ time: CivilTime, separator: UInt8) {
-        let zero = UInt8(ascii: "0")
-        func tens(_ number: Int) -> UInt8 { zero &+ UInt8(truncatingIfNeeded: number / 10) }
-        func ones(_ number: Int) -> UInt8 { zero &+ UInt8(truncatingIfNeeded: number % 10) }
-        let dash = UInt8(ascii: "-")
-        let colon = UInt8(ascii: ":")
-        let century = time.year / 100
-        let year = time.year % 100
-        let text: InlineArray<19, UInt8> = [
-            tens(century), ones(century), tens(year), ones(year), dash, tens(time.month), ones(time.month), dash,
-            tens(time.day), ones(time.day), separator, tens(time.hour), ones(time.hour), colon,
-            tens(time.minute), ones(time.minute), colon, tens(time.second), ones(time.second),
-        ]
-        text.span.withUnsafeBufferPointer { append(contentsOf: $0) }
+        append(addingCapacity: 19) { (output: inout OutputSpan<UInt8>) in
+            output.withUnsafeMutableBufferPointer { buffer, count in
+                guard let base = buffer.baseAddress else { return }
+                let text = UnsafeMutableRawPointer(base + count)
+                time.writeDay(to: text)
+                text.storeBytes(of: separator, toByteOffset: 10, as: UInt8.self)
+                CivilTime.writeTime(ofDay: time.hour * 3_600 + time.minute * 60 + time.second, to: text + 11)
+                count += 19
+            }
+        }
     }
 }

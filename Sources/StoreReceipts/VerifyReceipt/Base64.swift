@@ -26,59 +26,121 @@ public enum Base64 {
 
     /// Appends the bytes in Base64, with padding and in one line.
     static func appendEncoded(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
-        let letters = alphabet.span
-        text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { (output: inout OutputSpan<UInt8>) in
-            var index = 0
-            while index + 3 <= bytes.count {
-                let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-                output.append(letters[Int(group >> 18)])
-                output.append(letters[Int(group >> 12 & 63)])
-                output.append(letters[Int(group >> 6 & 63)])
-                output.append(letters[Int(group & 63)])
-                index += 3
+        text.append(addingCapacity: encodedCount(bytes.count)) { (output: inout OutputSpan<UInt8>) in
+            output.withUnsafeMutableBufferPointer { buffer, count in
+                guard let base = buffer.baseAddress else { return }
+                encode(bytes, to: UnsafeMutableRawPointer(base + count))
+                count += encodedCount(bytes.count)
             }
-            guard index < bytes.count else { return }
-            let two = index + 2 == bytes.count
-            let group = UInt32(bytes[index]) << 16 | (two ? UInt32(bytes[index + 1]) << 8 : 0)
-            output.append(letters[Int(group >> 18)])
-            output.append(letters[Int(group >> 12 & 63)])
-            output.append(two ? letters[Int(group >> 6 & 63)] : pad)
-            output.append(pad)
         }
+    }
+
+    /// How many characters so many bytes become.
+    static func encodedCount(_ count: Int) -> Int { (count + 2) / 3 * 4 }
+
+    /// Writes the bytes in Base64, ``encodedCount(_:)`` characters of them, to memory that has room for them.
+    static func encode(_ bytes: Span<UInt8>, to text: UnsafeMutableRawPointer) {
+        let text = text.assumingMemoryBound(to: UInt8.self)
+        let letters = alphabet.span
+        let count = bytes.count
+        var index = 0
+        var end = 0
+        while index + 3 <= count {
+            let group =
+                Int(bytes[unchecked: index]) << 16 | Int(bytes[unchecked: index + 1]) << 8
+                | Int(bytes[unchecked: index + 2])
+            text[end] = letters[unchecked: group >> 18]
+            text[end + 1] = letters[unchecked: group >> 12 & 63]
+            text[end + 2] = letters[unchecked: group >> 6 & 63]
+            text[end + 3] = letters[unchecked: group & 63]
+            index += 3
+            end += 4
+        }
+        guard index < count else { return }
+        let two = index + 2 == count
+        let group = Int(bytes[index]) << 16 | (two ? Int(bytes[index + 1]) << 8 : 0)
+        text[end] = letters[group >> 18]
+        text[end + 1] = letters[group >> 12 & 63]
+        text[end + 2] = two ? letters[group >> 6 & 63] : pad
+        text[end + 3] = pad
     }
 
     /// Decodes the text from an index on for as long as it is Base64 without line breaks. `end` is the index of the
     /// first byte that does not belong to a whole group of four or the padded last group.
     static func decodedPrefix(_ text: Span<UInt8>, from start: Int) -> (bytes: [UInt8], end: Int) {
-        let values = values.span
-        var index = start
-        let bytes = [UInt8](capacity: (text.count - start) / 4 * 3) { (output: inout OutputSpan<UInt8>) in
-            while index + 4 <= text.count {
-                let group =
-                    values[Int(text[index])] << 18 | values[Int(text[index + 1])] << 12
-                    | values[Int(text[index + 2])] << 6 | values[Int(text[index + 3])]
-                guard group < limit else { break }
-                output.append(UInt8(truncatingIfNeeded: group >> 16))
-                output.append(UInt8(truncatingIfNeeded: group >> 8))
-                output.append(UInt8(truncatingIfNeeded: group))
-                index += 4
+        var end = start
+        let bytes = text.withUnsafeBufferPointer { buffer -> [UInt8] in
+            guard let base = buffer.baseAddress, buffer.count - start >= 4 else { return [] }
+            let characters = UnsafeRawPointer(base + start)
+            let count = buffer.count - start
+            // Eight characters are written as eight bytes, of which the next eight overwrite two.
+            return [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, outputCount in
+                guard let target = output.baseAddress else { return }
+                let read = wholeGroups(characters, count, to: UnsafeMutableRawPointer(target))
+                let written = read / 4 * 3
+                let rest = lastGroup(characters + read, count - read, to: target + written)
+                end = start + read + (rest > 0 ? 4 : 0)
+                outputCount = written + rest
             }
-            // What stopped it: the last group with its padding, the end, or something else, which is left to the
-            // caller.
-            guard index + 4 <= text.count, text[index + 3] == pad else { return }
-            let first = values[Int(text[index])] << 18 | values[Int(text[index + 1])] << 12
-            if text[index + 2] == pad {
-                guard first < limit, first & 0xFFFF == 0 else { return }
-                output.append(UInt8(truncatingIfNeeded: first >> 16))
-            } else {
-                let group = first | values[Int(text[index + 2])] << 6
-                guard group < limit, group & 0xFF == 0 else { return }
-                output.append(UInt8(truncatingIfNeeded: group >> 16))
-                output.append(UInt8(truncatingIfNeeded: group >> 8))
-            }
-            index += 4
         }
-        return (bytes, index)
+        return (bytes, end)
+    }
+
+    /// Decodes groups of four characters until one is not four letters of the alphabet; gives how many characters that
+    /// were.
+    private static func wholeGroups(
+        _ text: UnsafeRawPointer, _ count: Int, to bytes: UnsafeMutableRawPointer
+    ) -> Int {
+        values.withUnsafeBufferPointer { values in
+            guard let values = values.baseAddress else { return 0 }
+            var text = text
+            let start = text
+            let end = text + count
+            var bytes = bytes
+            while end - text >= 8 {
+                let letters = UInt64(littleEndian: text.loadUnaligned(as: UInt64.self))
+                let first = group(values, UInt32(truncatingIfNeeded: letters))
+                let second = group(values, UInt32(truncatingIfNeeded: letters >> 32))
+                guard (first | second) < limit else { break }
+                bytes.storeBytes(of: (UInt64(first) | UInt64(second) << 24).littleEndian, as: UInt64.self)
+                text += 8
+                bytes += 6
+            }
+            while end - text >= 4 {
+                let group = group(values, UInt32(littleEndian: text.loadUnaligned(as: UInt32.self)))
+                guard group < limit else { break }
+                bytes.storeBytes(of: UInt8(truncatingIfNeeded: group), as: UInt8.self)
+                bytes.storeBytes(of: UInt8(truncatingIfNeeded: group >> 8), toByteOffset: 1, as: UInt8.self)
+                bytes.storeBytes(of: UInt8(truncatingIfNeeded: group >> 16), toByteOffset: 2, as: UInt8.self)
+                text += 4
+                bytes += 3
+            }
+            return text - start
+        }
+    }
+
+    /// The three bytes, the first one lowest, that four letters stand for; at least ``limit`` if one is no letter.
+    @inline(__always)
+    private static func group(_ values: UnsafePointer<UInt32>, _ letters: UInt32) -> UInt32 {
+        values[Int(letters & 0xFF)] | values[256 + Int(letters >> 8 & 0xFF)] | values[512 + Int(letters >> 16 & 0xFF)]
+            | values[768 + Int(letters >> 24)]
+    }
+
+    /// Decodes a last group with its padding; gives how many bytes it holds, 0 if it is none.
+    private static func lastGroup(_ text: UnsafeRawPointer, _ count: Int, to bytes: UnsafeMutablePointer<UInt8>) -> Int
+    {
+        guard count >= 4, text.load(fromByteOffset: 3, as: UInt8.self) == pad else { return 0 }
+        let values = values.span
+        let third = text.load(fromByteOffset: 2, as: UInt8.self)
+        var group =
+            values[Int(text.load(as: UInt8.self))] | values[256 + Int(text.load(fromByteOffset: 1, as: UInt8.self))]
+        if third != pad { group |= values[512 + Int(third)] }
+        let held = third == pad ? 1 : 2
+        // No bits may be left over.
+        guard group < limit, group >> (UInt32(held) * 8) == 0 else { return 0 }
+        bytes[0] = UInt8(truncatingIfNeeded: group)
+        if held == 2 { bytes[1] = UInt8(truncatingIfNeeded: group >> 8) }
+        return held
     }
 
     private static func decodedWithoutLineBreaks(_ text: Span<UInt8>) -> [UInt8]? {
@@ -98,11 +160,17 @@ public enum Base64 {
 
     /// Above every group of four characters.
     private static let limit: UInt32 = 1 << 24
-    /// A byte's value in the alphabet. What is not in it has a value that is not below ``limit`` in any of the four
-    /// places of a group.
+    /// What each byte adds to a group's three bytes (the first one lowest) at each of its four places, place after
+    /// place. What is not in the alphabet adds ``limit``.
     private static let values: [UInt32] = {
-        var values = [UInt32](repeating: 0xFFFF_FFC0, count: 256)
-        for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt32(value) }
+        var values = [UInt32](repeating: limit, count: 1_024)
+        for (value, letter) in alphabet.enumerated() {
+            let (letter, value) = (Int(letter), UInt32(value))
+            values[letter] = value << 2
+            values[256 + letter] = value >> 4 | (value & 15) << 12
+            values[512 + letter] = (value >> 2) << 8 | (value & 3) << 22
+            values[768 + letter] = value << 16
+        }
         return values
     }()
 }

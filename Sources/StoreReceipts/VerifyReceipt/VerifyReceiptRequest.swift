@@ -90,13 +90,22 @@ private struct VerifyReceiptRequestReader {
     private(set) var password: String?
     private(set) var excludeOldTransactions: Bool?
     private(set) var complaint: String?
-    private var seen: Set<Member> = []
+    /// The bits of the members that were there.
+    private var seen: UInt8 = 0
     private var scanner = FlatJSONScanner()
 
-    private enum Member: String {
-        case receiptData = "receipt-data"
-        case password
-        case excludeOldTransactions = "exclude-old-transactions"
+    private enum Member: UInt8, CaseIterable {
+        case receiptData = 1
+        case password = 2
+        case excludeOldTransactions = 4
+
+        var name: StaticString {
+            switch self {
+            case .receiptData: "receipt-data"
+            case .password: "password"
+            case .excludeOldTransactions: "exclude-old-transactions"
+            }
+        }
     }
 
     mutating func read(_ json: Span<UInt8>) throws(FlatJSONScanner.Failure) {
@@ -108,9 +117,10 @@ private struct VerifyReceiptRequestReader {
                 try scanner.skipValue(json)
                 continue
             }
-            guard seen.insert(member).inserted else {
-                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.rawValue) stands twice")
+            guard seen & member.rawValue == 0 else {
+                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.name) stands twice")
             }
+            seen |= member.rawValue
             switch member {
             case .receiptData: try readReceiptData(json)
             case .password: try readPassword(json)
@@ -124,9 +134,15 @@ private struct VerifyReceiptRequestReader {
     }
 
     private func member(_ name: FlatJSONScanner.StringToken, _ json: Span<UInt8>) -> Member? {
+        // Nearly always a name stands without escapes.
+        guard name.hasEscapes else {
+            for member in Member.allCases where json.holds(member.name, at: name.range) { return member }
+            return nil
+        }
         // No name of a member is longer, even if every character of it were escaped.
         guard name.range.count <= 6 * 24 else { return nil }
-        return Member(rawValue: String(decoding: JSONText.unescaped(name, of: json), as: UTF8.self))
+        let text = JSONText.unescaped(name, of: json)
+        return Member.allCases.first { text.span.holds($0.name, at: text.indices) }
     }
 
     private mutating func readReceiptData(_ json: Span<UInt8>) throws(FlatJSONScanner.Failure) {
@@ -162,5 +178,14 @@ private struct VerifyReceiptRequestReader {
             return
         }
         password = String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether exactly these characters stand at a range.
+    fileprivate func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<range.count where self[range.lowerBound + index] != text.utf8Start[index] { return false }
+        return true
     }
 }

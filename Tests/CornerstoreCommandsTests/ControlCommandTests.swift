@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite struct ControlCommandTests {
+    @Test func theClockObeys() async throws {
+        try await RunningStore.with { store in
+            let set = try await store.run("clock set 2027-01-31T12:00:00Z --json").output.object()
+            #expect(set["frozen"] as? Bool == false)
+            #expect(await store.run("clock freeze").status == 0)
+            #expect(
+                await store.run("clock set 2027-01-31T12:00:00Z").output.hasPrefix("2027-01-31T12:00:00.000Z  frozen"))
+            let advanced = try await store.run("clock advance 3d12h --json").output.object()
+            #expect(advanced["now"] as? String == "2027-02-04T00:00:00.000Z")
+            #expect(Set(advanced.keys) == ["now", "milliseconds", "frozen", "offset"])
+            let back = try await store.run("clock advance --json -- -1h").output.object()
+            #expect(back["now"] as? String == "2027-02-03T23:00:00.000Z")
+            // The other environment's clock is its own.
+            #expect(
+                await store.run("clock --environment production").output.contains("running with this machine's clock"))
+            #expect(await store.run("clock reset").output.contains("running with this machine's clock"))
+            let refused = await store.run("clock set yesterday")
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("ISO 8601"))
+        }
+    }
+
+    @Test func faultsAreOrderedListedAndCleared() async throws {
+        try await RunningStore.with { store in
+            let ordered = try await store.run("fault order verifyReceipt 21005 --count 3 --json").output.objects()
+            #expect(ordered.count == 1)
+            #expect(ordered[0]["operation"] as? String == "verifyReceipt")
+            #expect(ordered[0]["status"] as? Int == 21005)
+            #expect(ordered[0]["count"] as? Int == 3)
+            #expect(await store.run("fault").output.contains("21005"))
+            for line in [
+                "fault order verifyReceipt 503", "fault order purchases 404", "fault order nothing 503",
+                "fault order finish 503 --count 0",
+            ] {
+                let refused = await store.run(line)
+                #expect(refused.status == 1, "\(line)")
+                #expect(refused.output.isEmpty)
+            }
+            #expect(try await store.run("fault clear --json").output.objects().isEmpty)
+            #expect(await store.run("fault").output == "No fault is ordered.\n")
+        }
+    }
+
+    @Test func appsShowTheirSecrets() async throws {
+        try await RunningStore.with { store in
+            let apps = try await store.run("app list --json").output.objects()
+            #expect(apps.count == 1)
+            #expect(apps[0]["bundleId"] as? String == "com.example.app")
+            #expect(apps[0]["productIds"] as? [String] == ["com.example.app.coins", "com.example.app.pro"])
+            let secret = try #require(apps[0]["sharedSecret"] as? String)
+            #expect(await store.run("app").output.contains(secret))
+            let file = try String(contentsOfFile: store.data + "/shared-secrets.json", encoding: .utf8).object()
+            #expect(file["com.example.app"] as? String == secret)
+        }
+    }
+
+    @Test func accountsAreMadeAndChanged() async throws {
+        try await RunningStore.with { store in
+            let password = store.directory.path("password")
+            try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: password))
+            let made = try await store.run(
+                "account create a+b@example.com --storefront DEU --asks-to-buy --json --password-file", password
+            ).output.object()
+            #expect(made["email"] as? String == "a+b@example.com")
+            #expect(made["storefront"] as? String == "DEU")
+            #expect(made["asksToBuy"] as? Bool == true)
+            let changed = try await store.run("account change a+b@example.com --asks-to-buy off --payments off --json")
+                .output.object()
+            #expect(changed["asksToBuy"] as? Bool == false)
+            #expect(changed["paymentsAllowed"] as? Bool == false)
+            #expect(changed["storefront"] as? String == "DEU")
+            let twice = await store.run("account create a+b@example.com --password-file", password)
+            #expect(twice.status == 1)
+            #expect(!twice.errors.contains("correct horse"))
+            #expect(await store.run("account change nobody@example.com --locked on").status == 1)
+            #expect(
+                await store.run("account create new@example.com --storefront XXX --password-file", password).status == 1
+            )
+            #expect(try await store.run("account list --json").output.objects().count == 2)
+            #expect(try await store.run("account list --json -e production").output.objects().isEmpty)
+        }
+    }
+
+    @Test func rulesAndListsOfAnEmptyStore() async throws {
+        try await RunningStore.with { store in
+            let rules = try await store.run("payment-rule add dear --minimum 1.50 --count 2 --json").output.objects()
+            #expect(rules.count == 1)
+            #expect(rules[0]["minimumAmount"] as? Int == 1500)
+            #expect(await store.run("payment-rule add x --minimum much").status == 2)
+            #expect(await store.run("payment-rule add x --account nobody@example.com").status == 1)
+            #expect(await store.run("payment-rule clear").output == "No rule: every payment is taken.\n")
+            #expect(try await store.run("transaction list --json").output.objects().isEmpty)
+            #expect(await store.run("transaction list").output == "No transactions in sandbox.\n")
+            #expect(await store.run("transaction list --before nonsense").status == 1)
+            #expect(await store.run("purchase").output == "Nothing waits for approval.\n")
+            #expect(await store.run("purchase approve 8C5B3A5E-0000-0000-0000-000000000000").status == 1)
+        }
+    }
+
+    @Test func otherPortsAreNoControlPort() async throws {
+        try await RunningStore.with { store in
+            let answer = await store.run("clock --control", store.addresses.sandbox)
+            #expect(answer.status == 1)
+            #expect(await store.run("clock --control", store.addresses.control).status == 0)
+        }
+    }
+}

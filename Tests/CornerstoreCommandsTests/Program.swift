@@ -1,0 +1,68 @@
+import Foundation
+import StoreServer
+import Testing
+
+@testable import CornerstoreCommands
+
+/// The built programs, run as a person runs them.
+enum Program {
+    /// The folder that they were built into: the one of the test bundle.
+    static let folder: URL? = {
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map {
+            URL(fileURLWithPath: $0).deletingLastPathComponent()
+        }
+        var package = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { package.deleteLastPathComponent() }
+        return [bundle, package.appendingPathComponent(".build/debug")].compactMap { $0 }.first {
+            FileManager.default.isExecutableFile(atPath: $0.appendingPathComponent("cornerstore").path)
+        }
+    }()
+
+    static let environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "en_US.UTF-8"]
+
+    /// Runs `cornerstore` to its end.
+    static func run(_ arguments: [String]) async throws -> ChildProcess.Result {
+        let executable = try #require(folder).appendingPathComponent("cornerstore")
+        return try await ChildProcess(executable: executable, arguments: arguments, environment: environment, input: "")
+            .run(within: .seconds(60))
+    }
+}
+
+/// `cornerstore serve` as a process, until it is told to stop.
+final class ServeProcess: Sendable {
+    private let process: Process
+    let report: [String: String]
+    let data: String
+
+    /// Starts it and waits for its one document.
+    init(_ files: [String], data: String) throws {
+        self.data = data
+        process = Process()
+        process.executableURL = try #require(Program.folder).appendingPathComponent("cornerstore")
+        process.arguments =
+            ["serve"] + files + [
+                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--json",
+            ]
+        process.environment = Program.environment
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var text = Data()
+        while let part = try output.fileHandleForReading.read(upToCount: 1), !part.isEmpty {
+            text += part
+            if text.suffix(3) == Data("\n}\n".utf8) { break }
+        }
+        let object = try String(decoding: text, as: UTF8.self).object()
+        report = object.compactMapValues { $0 as? String }
+        // Nobody reads what it prints from here on.
+        try output.fileHandleForReading.close()
+    }
+
+    /// - Returns: the exit code after SIGTERM.
+    func stop() -> Int32 {
+        process.terminate()
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+}

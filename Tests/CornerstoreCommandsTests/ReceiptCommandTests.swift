@@ -1,0 +1,157 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b0b173.der"
+
+@Suite struct ReceiptCommandTests {
+    private static let keys: Set<String> = [
+        "kind", "valid", "reason", "detail", "environment", "bundleId", "applicationVersion", "creationDate", "inApp",
+    ]
+
+    private static func files(_ folder: String, _ suffix: String) -> [String] {
+        guard let url = Fixtures.url(folder), let names = try? FileManager.default.contentsOfDirectory(atPath: url.path)
+        else { return [] }
+        return names.filter { $0.hasSuffix(suffix) }.sorted().map { "\(folder)/\($0)" }
+    }
+
+    private func path(_ fixture: String) throws -> String { try #require(Fixtures.url(fixture)).path }
+
+    @Test(.enabled(if: Fixtures.directory != nil, "no fixtures"), arguments: files("app-receipts", ".b64"))
+    func inspectingSaysWhatADecoderSays(_ name: String) async throws {
+        let result = await Capture.run(["receipt", "inspect", try path(name), "--json"])
+        #expect(result.status == 0)
+        let report = try result.output.object()
+        #expect(Set(report.keys) == Self.keys)
+        #expect(report["kind"] as? String == "app")
+        #expect(report["valid"] is NSNull)
+        #expect(report["reason"] as? String == "not-verified")
+        let data = try #require(try Fixtures.data(name.replacing(".b64", with: ".decoded.json")))
+        let decoded = try String(decoding: data, as: UTF8.self).object()
+        let expected = (decoded["inapp"] as? [[String: Any]] ?? []).map { $0["transaction_id"] as? String }
+        let found = (report["inApp"] as? [[String: String]] ?? []).map { $0["transaction_id"] }
+        #expect(Set(found) == Set(expected))
+        #expect(found.count == expected.count)
+    }
+
+    @Test(.enabled(if: Fixtures.directory != nil, "no fixtures"), arguments: files("app-receipts", ".b64"))
+    func verifyingKnowsWhoSigned(_ name: String) async throws {
+        let isApples = name.contains("/ProductionSandbox__")
+        let result = await Capture.run(["receipt", "verify", try path(name), "--root", try path(root), "--json"])
+        #expect(result.status == (isApples ? 0 : 1))
+        let report = try result.output.object()
+        #expect(report["valid"] as? Bool == isApples)
+        #expect(report["reason"] as? String == (isApples ? "ok" : "unknown-issuer"))
+    }
+
+    @Test(.enabled(if: Fixtures.directory != nil, "no fixtures"), arguments: files("transaction-receipts", ".b64"))
+    func transactionReceiptsAreReadToo(_ name: String) async throws {
+        let inspected = try await Capture.run(["receipt", "inspect", try path(name), "--json"]).output.object()
+        #expect(inspected["kind"] as? String == "transaction")
+        #expect((inspected["inApp"] as? [[String: String]])?.first?["product_id"]?.isEmpty == false)
+        let result = await Capture.run(["receipt", "verify", try path(name), "--root", try path(root), "--json"])
+        #expect(result.status == 1)
+        #expect(try result.output.object()["reason"] as? String == "unknown-issuer")
+    }
+
+    @Test(
+        .enabled(if: Fixtures.directory != nil, "no fixtures"),
+        arguments: [
+            (["--bundle-id", "dev.bonzer.weeka.app"], "ok"), (["--bundle-id", "com.example.other"], "wrong-bundle-id"),
+            (["--app-version", "none"], "wrong-version"),
+            (["--device-id", "956328D9-CC6A-47F4-BE40-6953FB0AB6C7"], "ok"),
+            (["--device-id", "00000000-0000-0000-0000-000000000000"], "wrong-device-hash"),
+        ])
+    func expectationsAreChecked(_ options: [String], _ reason: String) async throws {
+        let file = try #require(Self.files("app-receipts", ".b64").first { $0.contains("dev.bonzer") })
+        let result = await Capture.run(
+            ["receipt", "verify", try path(file), "--root", try path(root), "--json"] + options)
+        #expect(try result.output.object()["reason"] as? String == reason)
+        #expect(result.status == (reason == "ok" ? 0 : 1))
+    }
+
+    @Test(.enabled(if: Fixtures.directory != nil, "no fixtures"))
+    func binaryWrappedAndPEMAreTheSame() async throws {
+        let file = try #require(Self.files("app-receipts", ".b64").first { $0.contains("cocoanetics") })
+        let text = String(decoding: try #require(try Fixtures.data(file)), as: UTF8.self)
+        let binary = try #require(Data(base64Encoded: text.filter { !$0.isWhitespace }))
+        let certificate = try #require(try Fixtures.data(root)).base64EncodedString(options: .lineLength64Characters)
+        try await TemporaryDirectory.with { directory in
+            let wrapped = binary.base64EncodedString(options: [
+                .lineLength64Characters, .endLineWithCarriageReturn, .endLineWithLineFeed,
+            ])
+            try binary.write(to: directory.url.appendingPathComponent("binary"))
+            try Data(wrapped.utf8).write(to: directory.url.appendingPathComponent("wrapped"))
+            let pem = "-----BEGIN CERTIFICATE-----\n\(certificate)\n-----END CERTIFICATE-----\n"
+            try Data(pem.utf8).write(to: directory.url.appendingPathComponent("root.pem"))
+            for name in ["binary", "wrapped"] {
+                let result = await Capture.run([
+                    "receipt", "verify", directory.path(name), "--root", directory.path("root.pem"),
+                ])
+                #expect(result.status == 0, "\(name): \(result.errors)\(result.output)")
+                #expect(result.output.hasPrefix("✓ genuine\n"))
+            }
+        }
+    }
+
+    @Test func whatIsNoReceiptGivesTheSameDocument() async throws {
+        try await TemporaryDirectory.with { directory in
+            try Data("no receipt".utf8).write(to: directory.url.appendingPathComponent("x"))
+            let result = await Capture.run(["receipt", "inspect", directory.path("x"), "--json"])
+            #expect(result.status == 1)
+            #expect(
+                result.output == """
+                    {
+                      "applicationVersion" : null,
+                      "bundleId" : null,
+                      "creationDate" : null,
+                      "detail" : "neither an app receipt nor a transaction receipt, and not Base64 of one",
+                      "environment" : null,
+                      "inApp" : [
+
+                      ],
+                      "kind" : null,
+                      "reason" : "malformed",
+                      "valid" : false
+                    }
+
+                    """)
+        }
+    }
+
+    @Test func randomBytesNeverDoHarm() async throws {
+        var generator = SeededGenerator(seed: 7)
+        for _ in 0..<300 {
+            let count = Int.random(in: 1...400, using: &generator)
+            var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            bytes[0] = [0x30, 0x7B, bytes[0]].randomElement(using: &generator) ?? 0x30
+            let report = ReceiptReport(inspecting: try ReceiptInput(bytes))
+            #expect(report.valid == false)
+            #expect(report.reason != "ok")
+        }
+    }
+
+    @Test(arguments: ["/dev/zero"])
+    func endlessInputIsRefused(_ file: String) async {
+        let result = await Capture.run(["receipt", "inspect", file])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("more than"))
+    }
+}
+
+/// SplitMix64, so that a failure can be repeated.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import ServiceLifecycle
+import Store
+import StoreServer
+import TestSupport
+
+@testable import CornerstoreCommands
+
+/// A store in this process on free ports, for one test.
+struct RunningStore: Sendable {
+    let directory: TemporaryDirectory
+    let addresses: Addresses
+
+    /// Runs a command against it.
+    func run(_ line: String...) async -> (status: Int32, output: String, errors: String) {
+        await Capture.run(
+            line.flatMap { $0.split(separator: " ").map(String.init) }, environment: ["CORNERSTORE_DATA": data])
+    }
+
+    var data: String { directory.path("data") }
+
+    static let catalog = """
+        {"identifier": "AB", "products": [\
+        {"displayPrice": "0.99", "familyShareable": false, "internalID": "1", "localizations": [], "productID": "com.example.app.coins", \
+        "referenceName": "Coins", "type": "Consumable"}, \
+        {"displayPrice": "4.99", "familyShareable": false, "internalID": "2", "localizations": [], "productID": "com.example.app.pro", \
+        "referenceName": "Pro", "type": "NonConsumable"}], "settings": {}, "subscriptionGroups": [], "version": {"major": 3, "minor": 0}}
+        """
+
+    static func with(_ body: @Sendable (RunningStore) async throws -> Void) async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = directory.url.appendingPathComponent("App.storekit")
+            try Data(catalog.utf8).write(to: file)
+            let configuration = StoreServerConfiguration(
+                dataDirectory: directory.url.appendingPathComponent("data"),
+                catalogFiles: [CatalogFile(path: file.path, bundleID: "com.example.app")], controlPort: 0,
+                sandboxPort: 0, productionPort: 0)
+            let application = try await StoreApplication.open(
+                configuration, now: { Date() }, logger: ServeAction.logger(.critical))
+            let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
+            let group = ServiceGroup(
+                configuration: .init(
+                    services: [.init(service: StoreService(application: application) { isReady.yield($0) })],
+                    logger: ServeAction.logger(.critical)))
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    defer { isReady.finish() }
+                    try await group.run()
+                }
+                for await addresses in ready {
+                    do {
+                        try await body(RunningStore(directory: directory, addresses: addresses))
+                    } catch {
+                        await group.triggerGracefulShutdown()
+                        throw error
+                    }
+                    await group.triggerGracefulShutdown()
+                }
+                try await tasks.waitForAll()
+            }
+        }
+    }
+}

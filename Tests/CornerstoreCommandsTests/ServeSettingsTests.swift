@@ -1,0 +1,93 @@
+import Logging
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite struct ServeSettingsTests {
+    private func settings(
+        flags: [ServeSetting: String] = [:], files: [String] = ["a.storekit"], environment: [String: String] = [:],
+        file: String? = nil
+    ) throws -> ServeSettings {
+        try ServeSettings(
+            flags: flags, files: files, environment: environment,
+            file: try file.map { try ConfigurationFile(text: $0, path: "c.yaml") })
+    }
+
+    @Test func usualValues() throws {
+        let configuration = try settings().configuration()
+        #expect(configuration.host == "127.0.0.1")
+        #expect(
+            [configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [8400, 8401, 8402])
+        #expect(configuration.dataDirectory.lastPathComponent == ".cornerstore")
+        #expect(configuration.databaseURL == nil && configuration.adminToken == nil && configuration.node == 0)
+        #expect(try settings().logLevel() == .notice)
+    }
+
+    @Test func theCommandLineGoesBeforeTheEnvironmentBeforeTheFile() throws {
+        let file = "sandbox-port: 3\nproduction-port: 3\ncontrol-port: 3\n"
+        let environment = ["CORNERSTORE_SANDBOX_PORT": "2", "CORNERSTORE_CONTROL_PORT": "2"]
+        let configuration = try settings(flags: [.controlPort: "1"], environment: environment, file: file)
+            .configuration()
+        #expect([configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [1, 2, 3])
+    }
+
+    @Test(arguments: ServeSetting.allCases)
+    func everySettingComesFromEveryLayer(_ setting: ServeSetting) throws {
+        let value =
+            switch setting {
+            case .bundleID: "com.example.a"
+            case .data: "/var/store"
+            case .database: "postgres://localhost/x"
+            case .host: "127.0.0.2"
+            case .controlPort, .sandboxPort, .productionPort, .node: "7"
+            case .logLevel: "debug"
+            case .adminToken: "token"
+            }
+        let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")
+        let usual = try described(settings())
+        let changed = try [
+            described(settings(flags: [setting: value])), described(settings(environment: [name: value])),
+            described(settings(file: "\(setting.rawValue): \(value)\n")),
+            described(settings(file: "{\"\(setting.rawValue)\": \"\(value)\"}")),
+        ]
+        #expect(changed.allSatisfy { $0 != usual && $0 == changed[0] })
+    }
+
+    private func described(_ settings: ServeSettings) throws -> String {
+        "\(try settings.configuration()) \(try settings.logLevel())"
+    }
+
+    @Test func catalogFilesComeFromEverywhere() throws {
+        func paths(_ settings: ServeSettings) throws -> [String] {
+            try settings.configuration().catalogFiles.map { "\($0.path)|\($0.bundleID?.rawValue ?? "")" }
+        }
+        #expect(try paths(settings(files: ["a=com.b", "c"])) == ["a|com.b", "c|"])
+        #expect(try paths(settings(files: [], environment: ["CORNERSTORE_FILES": "a:b=com.c"])) == ["a|", "b|com.c"])
+        #expect(try paths(settings(files: [], file: "files: [a, b=com.c]")) == ["a|", "b|com.c"])
+        #expect(try paths(settings(files: ["x"], file: "files: [a]")) == ["x|"])
+        #expect(try paths(settings(flags: [.bundleID: "com.d"], files: ["x"])) == ["x|com.d"])
+    }
+
+    @Test(arguments: [
+        "sandbox-prot: 1", "- a", "sandbox-port: [1]", "files: {a: b}", "a: b: c", "\"", "host: *nobody", "x",
+    ])
+    func badFilesAreRefusedWithTheirName(_ text: String) {
+        let error = #expect(throws: CommandError.self) { try ConfigurationFile(text: text, path: "c.yaml") }
+        #expect(error?.code == .usage)
+        #expect(error?.detail.contains("c.yaml") == true)
+    }
+
+    @Test(arguments: [(ServeSetting.sandboxPort, "x"), (.controlPort, "-1"), (.node, "64"), (.database, "mysql://x")])
+    func badValuesAreRefusedWithTheirName(_ setting: ServeSetting, _ value: String) throws {
+        let bad = try settings(file: "\(setting.rawValue): \"\(value)\"")
+        let error = #expect(throws: CommandError.self) { try bad.configuration() }
+        #expect(error?.code == .usage)
+        #expect(error?.detail.contains(setting.rawValue) == true)
+    }
+
+    @Test func aDatabasesPasswordIsInNoError() throws {
+        let bad = try settings(flags: [.database: "mysql://user:geheim@host/x"])
+        let error = #expect(throws: CommandError.self) { try bad.configuration() }
+        #expect(error?.detail.contains("geheim") == false)
+    }
+}

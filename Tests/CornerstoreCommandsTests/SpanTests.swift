@@ -1,0 +1,28 @@
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite struct SpanTests {
+    @Test(arguments: [
+        ("3d12h", 302_400_000), ("90m", 5_400_000), ("1w", 604_800_000), ("500ms", 500), ("1s500ms", 1_500),
+        ("-2h", -7_200_000),
+        ("1D", 86_400_000), ("0s", 0),
+    ])
+    func reads(_ text: String, _ milliseconds: Int64) {
+        #expect(Span(argument: text)?.milliseconds == milliseconds)
+    }
+
+    @Test(arguments: [
+        "", "-", "3", "d", "3d12", "3x", "--3d", "3 d", "3.5d", "９d", "9223372036854775807w", "106751991168d",
+    ])
+    func refuses(_ text: String) {
+        #expect(Span(argument: text) == nil)
+    }
+
+    @Test(arguments: [
+        (0, "0s"), (302_400_000, "3d12h"), (-61_000, "-1m1s"), (999, "0s"), (Int64.min, "-106751991167d7h12m55s"),
+    ])
+    func writes(_ milliseconds: Int64, _ text: String) {
+        #expect(Span.text(milliseconds) == text)
+    }
+}

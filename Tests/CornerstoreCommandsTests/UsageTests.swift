@@ -1,0 +1,75 @@
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite struct UsageTests {
+    @Test(arguments: [
+        "bogus", "buy", "buy a --quantity 0", "buy a --quantity 11", "buy a --environment mars", "clock set",
+        "clock advance soon",
+        "clock advance 3x", "fault order", "fault order purchases many", "serve a.storekit --sandbox-port many",
+        "receipt verify",
+        "transaction list --limit 0", "transaction list --limit 1001", "purchase approve not-a-key",
+        "account change a@example.com",
+        "account change a@example.com --payments maybe", "catalog convert a --to xml", "catalog check", "demo --never",
+        "clock --control nonsense", "serve", "serve =com.example",
+        "serve a.storekit b.storekit --bundle-id com.example",
+        "serve a.storekit --node 64", "serve a.storekit --sandbox-port 65536", "serve a.storekit --log-level loud",
+        "serve a.storekit --database mysql://x",
+    ])
+    func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
+        let result = await Capture.run(line.split(separator: " ").map(String.init))
+        #expect(result.status == 2)
+        #expect(result.output.isEmpty)
+        #expect(!result.errors.isEmpty)
+        #expect(!result.errors.contains("CommandError"))
+    }
+
+    @Test(arguments: [
+        "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
+        "payment-rule",
+        "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
+        "catalog check no-such-file",
+        "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
+    ])
+    func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
+        let result = await Capture.run(
+            line.split(separator: " ").map(String.init), environment: ["CORNERSTORE_DATA": "/nonexistent/cornerstore"])
+        #expect(result.status == 1)
+        #expect(result.output.isEmpty)
+        let first = try #require(result.errors.split(separator: "\n").first)
+        #expect(first.hasPrefix("cornerstore: "))
+        #expect(result.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test(arguments: [
+        "", "--help", "--version", "help serve", "demo", "serve", "buy", "receipt", "receipt inspect", "receipt verify",
+        "clock", "clock set",
+        "fault", "fault order", "payment-rule", "account", "account create", "app list", "transaction list", "purchase",
+        "catalog",
+        "catalog check", "catalog convert",
+    ])
+    func helpIsOnStandardOutput(_ line: String) async {
+        var arguments = line.split(separator: " ").map(String.init)
+        if !line.isEmpty, !line.hasPrefix("-"), !line.hasPrefix("help") { arguments.append("--help") }
+        let result = await Capture.run(arguments)
+        #expect(result.status == 0)
+        #expect(!result.output.isEmpty)
+        #expect(result.errors.isEmpty)
+    }
+
+    @Test(arguments: [
+        "demo", "serve", "buy", "receipt verify", "clock", "fault", "transaction list", "account", "catalog convert",
+    ])
+    func helpHasExamples(_ command: String) async {
+        let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])
+        #expect(result.output.contains("  cornerstore \(command)"))
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionScriptsAreMade(_ shell: String) async {
+        let result = await Capture.run(["--generate-completion-script", shell])
+        #expect(result.status == 0)
+        #expect(result.output.contains("cornerstore"))
+        #expect(result.output.contains("transaction"))
+    }
+}
