@@ -136,10 +136,12 @@ import UnixSignals
                 try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
             }
             #expect(error?.code == .dataDirectoryInUse)
+            let copies = DescriptorCopies(of: configuration.dataDirectory.appendingPathComponent("lock"))
+            #expect(copies.count == 1)
             await first.close()
-            // At once, although somebody still holds the first.
+            // At once, although somebody still holds the first, and a child process its descriptors.
             let second = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
-            withExtendedLifetime(first) {}
+            withExtendedLifetime((first, copies)) {}
             await second.close()
         }
     }

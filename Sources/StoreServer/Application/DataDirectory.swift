@@ -49,7 +49,10 @@ public final class DataDirectory: Sendable {
             defer { lock = nil }
             return lock
         }
-        if let held { Glibc.close(held) }
+        guard let held else { return }
+        // Closing alone leaves it locked while a child process that is just being started has a copy.
+        flock(held, LOCK_UN)
+        Glibc.close(held)
     }
 
     /// A path in it.
