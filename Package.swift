@@ -201,6 +201,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "JourneyTests",
+            dependencies: [
+                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "CornerstoreCommandsTests",
             dependencies: [
                 "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
@@ -211,7 +221,8 @@ let package = Package(
         ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: ["Database"], path: "Tests/TestSupport", swiftSettings: strict
+            name: "TestSupport", dependencies: ["Database", "StoreReceipts"], path: "Tests/TestSupport",
+            swiftSettings: strict
         ),
     ]
 )

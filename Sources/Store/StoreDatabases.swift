@@ -8,8 +8,11 @@ public struct StoreDatabases: Sendable {
     public enum Location: Sendable {
         /// SQLite files in a folder, which is there.
         case folder(URL)
-        /// Schemas `cornerstore_apps`, `cornerstore_sandbox` and `cornerstore_production`.
-        case postgresql(url: String)
+        /// The schemas `PREFIX_apps`, `PREFIX_sandbox` and `PREFIX_production` of one server.
+        case postgresql(url: String, schemaPrefix: String)
+
+        /// What a schema's name begins with when nobody says otherwise.
+        public static let schemaPrefix = "cornerstore"
     }
 
     let apps: Database
@@ -38,7 +41,8 @@ extension StoreDatabases.Location {
     fileprivate func database(_ name: String, connections: Int) -> DatabaseLocation {
         switch self {
         case .folder(let folder): .sqlite(path: folder.appendingPathComponent("\(name).sqlite").path)
-        case .postgresql(let url): .postgresql(url: url, schema: "cornerstore_\(name)", connections: connections)
+        case .postgresql(let url, let prefix):
+            .postgresql(url: url, schema: "\(prefix)_\(name)", connections: connections)
         }
     }
 }

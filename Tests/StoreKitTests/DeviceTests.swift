@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -74,9 +75,13 @@ struct DeviceTests {
         #expect(try journal.load() == [entry(1), changed])
         let error = #expect(throws: DeviceError.self) { try SQLitePaymentJournal(folder: folder, name: "j") { _ in } }
         #expect(error?.code == .inUse)
+        // Closed is closed, also while a child process that is being started has the descriptors still.
+        let copies = DescriptorCopies(of: folder.appendingPathComponent("lock"))
+        #expect(copies.count == 1)
         journal.close()
         let reopened = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
         #expect(try reopened.load() == [entry(1), changed])
+        withExtendedLifetime(copies) {}
     }
 
     @Test func `a damaged journal is set aside and said`() throws {

@@ -21,29 +21,6 @@ extension Logger {
     }
 }
 
-/// The keys, which take a second to make, once for all tests; each server gets a copy.
-enum TestAuthority {
-    private static let files = Task {
-        try await TemporaryDirectory.with { directory -> [String: Data] in
-            let folder = directory.url.appendingPathComponent("authority")
-            _ = try await CertificateAuthority.open(directory: folder, at: Date(timeIntervalSince1970: 1_770_000_000))
-            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-            return try Dictionary(
-                uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.appendingPathComponent($0))) })
-        }
-    }
-
-    /// Writes them into a folder that is not there yet.
-    static func copy(to folder: URL) async throws {
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        for (name, data) in try await files.value {
-            let path = folder.appendingPathComponent(name).path
-            _ = FileManager.default.createFile(atPath: path, contents: data, attributes: [.posixPermissions: 0o600])
-        }
-    }
-}
-
 /// A server on free ports, and what it takes to speak to it.
 struct RunningServer {
     let application: StoreApplication
@@ -94,7 +71,7 @@ struct RunningServer {
         let configuration = changed
         let authority = configuration.dataDirectory.appendingPathComponent("authority")
         if !FileManager.default.fileExists(atPath: authority.path) {
-            try await TestAuthority.copy(to: authority)
+            try await SharedAuthority.copy(to: authority)
         }
         let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
         let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)

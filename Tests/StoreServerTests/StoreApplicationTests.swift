@@ -127,6 +127,25 @@ import UnixSignals
         }
     }
 
+    @Test func aClosedStoreGivesItsDataDirectoryBack() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let configuration = try RunningServer.configuration(directory.url)
+            try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
+            let first = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+            let error = await #expect(throws: StoreServerError.self) {
+                try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+            }
+            #expect(error?.code == .dataDirectoryInUse)
+            let copies = DescriptorCopies(of: configuration.dataDirectory.appendingPathComponent("lock"))
+            #expect(copies.count == 1)
+            await first.close()
+            // At once, although somebody still holds the first, and a child process its descriptors.
+            let second = try await StoreApplication.open(configuration, now: { Date() }, logger: .quiet)
+            withExtendedLifetime((first, copies)) {}
+            await second.close()
+        }
+    }
+
     @Test func aPortInUseIsNamed() async throws {
         try await withServer { first async throws in
             let taken = Int(first.port(first.addresses.sandbox))

@@ -58,6 +58,20 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Gives a store server a database of its own: the address (nil for SQLite in its data directory) and the prefix of
+    /// its schemas, which are removed afterwards.
+    @discardableResult
+    public func withServerDatabase<T>(_ body: (_ url: String?, _ schemaPrefix: String) async throws -> T) async throws
+        -> T
+    {
+        let prefix = "test_" + String(UInt64.random(in: .min ... .max), radix: 36)
+        guard self == .postgresql else { return try await body(nil, prefix) }
+        guard let address = Self.address else { throw MissingServer() }
+        let result = await Result.catching { try await body(address, prefix) }
+        for name in ["apps", "sandbox", "production"] { try await Self.drop("\(prefix)_\(name)", at: address) }
+        return try result.get()
+    }
+
     private static func drop(_ schema: String, at address: String) async throws {
         let location = DatabaseLocation.postgresql(url: address, schema: "test_janitor", connections: 1)
         let database = try await Database.open(location, migrations: [], logger: .silent)

@@ -27,6 +27,8 @@ final class FolderLock: Sendable {
     func release() {
         descriptor.withLock {
             guard $0 >= 0 else { return }
+            // Closing alone leaves it locked while a child process that is just being started has a copy.
+            flock($0, LOCK_UN)
             close($0)
             $0 = -1
         }

@@ -1,10 +1,12 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// The folder in which a server keeps everything, held by one process at a time.
 public final class DataDirectory: Sendable {
     public let url: URL
-    private let lock: Int32
+    /// The descriptor of the locked file; nil once the folder was given back.
+    private let lock: Mutex<Int32?>
 
     /// Takes the folder, which is made with mode 0700 when it is not there.
     /// - Throws: ``StoreServerError`` when another process has it, or it cannot be made or written.
@@ -18,7 +20,7 @@ public final class DataDirectory: Sendable {
                 .dataDirectoryUnusable, "The data directory \(url.path) cannot be made. Give another with --data.")
         }
         let path = url.appendingPathComponent("lock").path
-        lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else {
             throw StoreServerError(
                 .dataDirectoryUnusable, "The data directory \(url.path) cannot be written. Give another with --data.")
@@ -36,9 +38,22 @@ public final class DataDirectory: Sendable {
         let line = Array("\(getpid())\n".utf8)
         ftruncate(lock, 0)
         _ = pwrite(lock, line, line.count, 0)
+        self.lock = Mutex(lock)
     }
 
-    deinit { Glibc.close(lock) }
+    deinit { release() }
+
+    /// Gives the folder back, so that it can be opened again. Nothing may be written afterwards.
+    func release() {
+        let held = lock.withLock { lock in
+            defer { lock = nil }
+            return lock
+        }
+        guard let held else { return }
+        // Closing alone leaves it locked while a child process that is just being started has a copy.
+        flock(held, LOCK_UN)
+        Glibc.close(held)
+    }
 
     /// A path in it.
     public func path(_ name: String) -> URL { url.appendingPathComponent(name) }

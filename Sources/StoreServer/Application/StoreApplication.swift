@@ -46,7 +46,8 @@ public struct StoreApplication: Sendable {
         async let authority = CertificateAuthority.open(directory: try directory.makeFolder("authority"), at: now())
         let folder = try directory.makeFolder("databases")
         let databases = try await StoreDatabases.open(
-            configuration.databaseURL.map { .postgresql(url: $0) } ?? .folder(folder), logger: logger)
+            configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
+                ?? .folder(folder), logger: logger)
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
         let signing = try await authority
@@ -145,10 +146,11 @@ public struct StoreApplication: Sendable {
         CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) }
     }
 
-    /// Closes the databases after what is queued.
+    /// Closes the databases after what is queued, and gives the data directory back.
     public func close() async {
         try? FileManager.default.removeItem(at: directory.path(Addresses.fileName))
         await databases.close()
+        directory.release()
     }
 
     private func server(

@@ -14,6 +14,8 @@ public struct StoreServerConfiguration: Sendable {
     public var productionPort: Int
     /// `postgres://…`, or nil for SQLite in the data directory.
     public var databaseURL: String?
+    /// What the names of the schemas in PostgreSQL begin with; stores that share a server each need one of their own.
+    public var schemaPrefix: String
     /// Required of every request to the control port when it is not on loopback.
     public var adminToken: String?
     /// This process's number in transaction ids, 0 to 63.
@@ -22,7 +24,8 @@ public struct StoreServerConfiguration: Sendable {
     public init(
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
         sandboxPort: Int = 8401,
-        productionPort: Int = 8402, databaseURL: String? = nil, adminToken: String? = nil, node: Int = 0
+        productionPort: Int = 8402, databaseURL: String? = nil,
+        schemaPrefix: String = StoreDatabases.Location.schemaPrefix, adminToken: String? = nil, node: Int = 0
     ) {
         self.dataDirectory = dataDirectory
         self.catalogFiles = catalogFiles
@@ -31,6 +34,7 @@ public struct StoreServerConfiguration: Sendable {
         self.sandboxPort = sandboxPort
         self.productionPort = productionPort
         self.databaseURL = databaseURL
+        self.schemaPrefix = schemaPrefix
         self.adminToken = adminToken
         self.node = node
     }

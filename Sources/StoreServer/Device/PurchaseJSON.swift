@@ -14,7 +14,7 @@ extension PurchaseRequest {
     }
 }
 
-/// Collects the members of a request that is written as usual: each at most once, plain strings, numbers of a digit or two.
+/// Collects the members of a request that is written as usual: each at most once, plain strings, whole numbers of few digits.
 private struct UsualPurchaseRequest {
     private struct Unusual: Error {}
 
@@ -24,13 +24,14 @@ private struct UsualPurchaseRequest {
     private var quantity: Int?
     private var applicationUsername: String?
     private var simulatesAskToBuy: Bool?
+    private var agreedPrice: Money?
     private var scanner = FlatJSONScanner()
 
     var request: PurchaseRequest? {
         guard let idempotencyKey, let bundleID, let productID, let quantity, let simulatesAskToBuy else { return nil }
         return PurchaseRequest(
             idempotencyKey: idempotencyKey, bundleID: bundleID, productID: productID, quantity: quantity,
-            applicationUsername: applicationUsername, simulatesAskToBuy: simulatesAskToBuy, agreedPrice: nil)
+            applicationUsername: applicationUsername, simulatesAskToBuy: simulatesAskToBuy, agreedPrice: agreedPrice)
     }
 
     mutating func read(_ json: Span<UInt8>) throws {
@@ -40,8 +41,9 @@ private struct UsualPurchaseRequest {
             isFirst = false
             switch name.range.count {
             case 8 where name.is("bundleID", json) && bundleID == nil: bundleID = BundleID(try text(json))
-            case 8 where name.is("quantity", json) && quantity == nil: quantity = try smallNumber(json)
+            case 8 where name.is("quantity", json) && quantity == nil: quantity = Int(try number(json, digits: 2))
             case 9 where name.is("productID", json) && productID == nil: productID = ProductID(try text(json))
+            case 11 where name.is("agreedPrice", json) && agreedPrice == nil: agreedPrice = try money(json)
             case 14 where name.is("idempotencyKey", json) && idempotencyKey == nil:
                 guard let key = UUID(uuidString: try text(json)) else { throw Unusual() }
                 idempotencyKey = key
@@ -63,15 +65,33 @@ private struct UsualPurchaseRequest {
         return text
     }
 
-    private mutating func smallNumber(_ json: Span<UInt8>) throws -> Int {
+    private mutating func money(_ json: Span<UInt8>) throws -> Money {
+        var milliunits: Int64?
+        var currency: String?
+        var isFirst = true
+        try scanner.beginObject(json)
+        while let name = try scanner.nextName(json, isFirst: isFirst) {
+            isFirst = false
+            switch name.range.count {
+            case 8 where name.is("currency", json) && currency == nil: currency = try text(json)
+            case 10 where name.is("milliunits", json) && milliunits == nil: milliunits = try number(json, digits: 15)
+            default: throw Unusual()
+            }
+        }
+        guard let milliunits, let currency else { throw Unusual() }
+        return Money(milliunits: milliunits, currency: currency)
+    }
+
+    /// A whole number that is not negative and has no more digits than that.
+    private mutating func number(_ json: Span<UInt8>, digits: Int) throws -> Int64 {
         _ = scanner.peek(json)
         let start = scanner.position
         try scanner.skipValue(json)
-        guard (1...2).contains(scanner.position - start) else { throw Unusual() }
-        var value = 0
+        guard (1...digits).contains(scanner.position - start) else { throw Unusual() }
+        var value: Int64 = 0
         for index in start..<scanner.position {
             guard case UInt8(ascii: "0")...UInt8(ascii: "9") = json[index] else { throw Unusual() }
-            value = value * 10 + Int(json[index] - UInt8(ascii: "0"))
+            value = value * 10 + Int64(json[index] - UInt8(ascii: "0"))
         }
         return value
     }

@@ -1,4 +1,3 @@
-import Database
 import Foundation
 import StoreReceipts
 import StoreWire
@@ -7,26 +6,16 @@ import Testing
 
 @testable import StoreServer
 
-@Suite(.serialized) struct JourneyTests {
+@Suite struct DeviceProtocolTests {
     @Test(arguments: Backend.available) func aDeviceBuysAndAMerchantVerifies(_ backend: Backend) async throws {
-        if backend == .postgresql { try await Self.dropSchemas() }
-        try await withServer({ $0.databaseURL = backend == .postgresql ? Backend.address : nil }) {
-            server async throws in
-            try await Self.journey(server)
-        }
-        if backend == .postgresql { try await Self.dropSchemas() }
-    }
-
-    /// The server's own schemas, of which there is one set in a database.
-    private static func dropSchemas() async throws {
-        let location = DatabaseLocation.postgresql(url: Backend.address ?? "", schema: "test_janitor", connections: 1)
-        let database = try await Database.open(location, migrations: [], logger: .silent)
-        try await database.write { connection in
-            for name in ["apps", "sandbox", "production"] {
-                try connection.execute("DROP SCHEMA IF EXISTS cornerstore_\(name) CASCADE")
+        try await backend.withServerDatabase { url, prefix async throws in
+            try await withServer({
+                $0.databaseURL = url
+                $0.schemaPrefix = prefix
+            }) { server async throws in
+                try await Self.journey(server)
             }
         }
-        await database.close()
     }
 
     private static func journey(_ server: RunningServer) async throws {

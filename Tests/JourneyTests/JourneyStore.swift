@@ -1,0 +1,221 @@
+import AsyncHTTPClient
+import Database
+import Foundation
+import NIOCore
+import Store
+import StoreReceipts
+import StoreServer
+import StoreWire
+import TestSupport
+
+/// A store server on sockets. It can be stopped and started again, on the same files and ports.
+actor JourneyStore {
+    static let bundleID: BundleID = "com.example.monkeys"
+
+    nonisolated let configuration: StoreServerConfiguration
+    nonisolated let addresses: Addresses
+    private var run: Task<Void, any Error>?
+
+    struct NotReady: Error {}
+
+    /// Runs a test with a fresh store.
+    static func with(_ backend: Backend, _ body: @Sendable (JourneyStore) async throws -> Void) async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            try await backend.withServerDatabase { url, prefix async throws in
+                let store = try await JourneyStore(directory.url, url, prefix)
+                do {
+                    try await body(store)
+                } catch {
+                    await store.stop()
+                    throw error
+                }
+                await store.stop()
+            }
+        }
+    }
+
+    private init(_ folder: URL, _ databaseURL: String?, _ schemaPrefix: String) async throws {
+        let catalog = folder.appendingPathComponent("catalog.yaml")
+        try Data(catalogText.utf8).write(to: catalog)
+        var configuration = StoreServerConfiguration(
+            dataDirectory: folder.appendingPathComponent("data"),
+            catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
+            controlPort: 0, sandboxPort: 0, productionPort: 0, databaseURL: databaseURL, schemaPrefix: schemaPrefix)
+        try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
+        let (addresses, run) = try await Self.launch(configuration)
+        configuration.controlPort = URL(string: addresses.control)?.port ?? 0
+        configuration.sandboxPort = URL(string: addresses.sandbox)?.port ?? 0
+        configuration.productionPort = URL(string: addresses.production)?.port ?? 0
+        self.configuration = configuration
+        self.addresses = addresses
+        self.run = run
+    }
+
+    private static func launch(
+        _ configuration: StoreServerConfiguration
+    ) async throws -> (Addresses, Task<Void, any Error>) {
+        let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .silent)
+        let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
+        let run = Task {
+            defer { tell.finish() }
+            try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
+        }
+        for await addresses in ready { return (addresses, run) }
+        try await run.value
+        throw NotReady()
+    }
+
+    /// Starts it again after ``stop()``.
+    func start() async throws {
+        if run == nil { run = try await Self.launch(configuration).1 }
+    }
+
+    /// Ends it, in the middle of whatever it does, and returns when its files are closed.
+    func stop() async {
+        guard let run else { return }
+        self.run = nil
+        run.cancel()
+        _ = await run.result
+    }
+
+    // MARK: Its files
+
+    nonisolated var receiptRoot: URL { configuration.dataDirectory.appendingPathComponent("roots/receipt-root.der") }
+
+    nonisolated func sharedSecret() throws -> String? {
+        let file = configuration.dataDirectory.appendingPathComponent("shared-secrets.json")
+        return try JSONDecoder().decode([String: String].self, from: Data(contentsOf: file))[Self.bundleID.rawValue]
+    }
+
+    /// What the sandbox's tables hold of one account, read past the server.
+    nonisolated func ledger(of email: String) async throws -> Ledger {
+        let location: DatabaseLocation =
+            if let url = configuration.databaseURL {
+                .postgresql(url: url, schema: "\(configuration.schemaPrefix)_sandbox", connections: 1)
+            } else {
+                .sqlite(path: configuration.dataDirectory.appendingPathComponent("databases/sandbox.sqlite").path)
+            }
+        let database = try await Database.open(location, migrations: StoreSchema.migrations, logger: .silent)
+        let ledger = try await database.read { try Ledger(email, $0) }
+        await database.close()
+        return ledger
+    }
+
+    // MARK: Speaking to it
+
+    struct Reply: Sendable {
+        var status: Int
+        var body: [UInt8]
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:] }
+        var verification: Int? { json["status"] as? Int }
+        var receipt: [String: Any] { json["receipt"] as? [String: Any] ?? [:] }
+        var inApp: [[String: Any]] { receipt["in_app"] as? [[String: Any]] ?? [] }
+    }
+
+    nonisolated func send(_ method: String, _ url: String, _ body: [UInt8]? = nil) async throws -> Reply {
+        var request = HTTPClientRequest(url: url)
+        request.method = .init(rawValue: method)
+        request.headers.add(name: "Content-Type", value: "application/json")
+        if let body { request.body = .bytes(body) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let bytes = try await response.body.collect(upTo: 16 << 20)
+        return Reply(status: Int(response.status.code), body: [UInt8](bytes.readableBytesView))
+    }
+
+    nonisolated func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> Reply {
+        try await send(method, "\(addresses.control)/control/v1/sandbox/\(path)", body.map { Array($0.utf8) })
+    }
+
+    nonisolated func verify(
+        _ receipt: Data, _ environment: StoreEnvironment = .sandbox, password: String? = nil
+    ) async throws -> Reply {
+        let request = VerifyReceiptRequest(
+            receiptData: [UInt8](receipt), password: password, excludeOldTransactions: false)
+        return try await send("POST", addresses.store(environment) + "/verifyReceipt", request.body)
+    }
+}
+
+/// The rows of one account.
+struct Ledger: Sendable, Equatable {
+    struct Purchase: Sendable, Equatable {
+        var key: String
+        var product: String
+        var quantity: Int
+        var state: String
+        var failure: String?
+        var transactionID: Int64?
+        /// In milliunits.
+        var amount: Int64
+        var payment: String?
+    }
+
+    struct Transaction: Sendable, Equatable {
+        var id: Int64
+        var originalID: Int64
+        var product: String
+        var quantity: Int
+        var price: Int64
+        var purchaseDate: Int64
+        var expiresDate: Int64?
+        var key: String?
+        var isFinished: Bool
+    }
+
+    var purchases: [Purchase]
+    var transactions: [Transaction]
+
+    /// What money was taken for, free deliveries aside.
+    var payments: [String] { purchases.compactMap(\.payment).filter { $0 != "free" } }
+
+    init(_ email: String, _ connection: Connection) throws {
+        purchases = try connection.query(
+            """
+            SELECT idempotency_key, product_id, quantity, state, failure_code, transaction_id, amount, payment_reference
+            FROM purchases WHERE account_id = (SELECT account_id FROM accounts WHERE email = $1)
+            ORDER BY created_at, COALESCE(transaction_id, 9007199254740992)
+            """, [email]
+        ).map {
+            Purchase(
+                key: try $0.string(0), product: try $0.string(1), quantity: try $0.int(2), state: try $0.string(3),
+                failure: try $0.optionalString(4), transactionID: try $0.optionalInt64(5), amount: try $0.int64(6),
+                payment: try $0.optionalString(7))
+        }
+        transactions = try connection.query(
+            """
+            SELECT transaction_id, original_transaction_id, product_id, quantity, price, purchase_date, expires_date,
+                idempotency_key, finished_at
+            FROM transactions WHERE account_id = (SELECT account_id FROM accounts WHERE email = $1)
+            ORDER BY transaction_id
+            """, [email]
+        ).map {
+            Transaction(
+                id: try $0.int64(0), originalID: try $0.int64(1), product: try $0.string(2), quantity: try $0.int(3),
+                price: try $0.int64(4), purchaseDate: try $0.int64(5), expiresDate: try $0.optionalInt64(6),
+                key: try $0.optionalString(7), isFinished: try $0.optionalInt64(8) != nil)
+        }
+    }
+}
+
+private let catalogText = """
+    cornerstore-catalog: 1
+    apps:
+      - bundleID: com.example.monkeys
+        name: Monkeys
+        products:
+          - productID: credits5
+            type: Consumable
+            displayPrice: 0.99
+            localizations: [{ locale: en_US, displayName: Five Credits, description: For monkeys }]
+          - productID: hats
+            type: NonConsumable
+            displayPrice: 2.99
+        subscriptionGroups:
+          - id: "21000001"
+            name: Club
+            subscriptions:
+              - productID: club.monthly
+                groupNumber: 1
+                recurringSubscriptionPeriod: P1M
+                displayPrice: 5.99
+    """
