@@ -59,17 +59,19 @@ extension Purchase {
             }
     }
 
+    private static let insertion = """
+        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        ON CONFLICT (idempotency_key) DO NOTHING
+        """
+
     /// Records it unless the key is there already; false then.
     func insert(_ connection: Connection) throws -> Bool {
-        try connection.execute(
-            """
-            INSERT INTO purchases (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-            ON CONFLICT (idempotency_key) DO NOTHING
-            """,
-            [
-                idempotencyKey.uuidString, accountID.rawValue, bundleID.rawValue, productID.rawValue, quantity,
-                applicationUsername, state.rawValue, failure?.code.rawValue, failure?.message, transactionID?.rawValue,
-                amount.milliunits, amount.currency, paymentReference, createdAt,
-            ]) > 0
+        let values: [SQLValue] = [
+            .text(idempotencyKey.uuidString), .text(accountID.rawValue), .text(bundleID.rawValue),
+            .text(productID.rawValue), .integer(Int64(quantity)), SQLValue(applicationUsername), .text(state.rawValue),
+            SQLValue(failure?.code.rawValue), SQLValue(failure?.message), SQLValue(transactionID?.rawValue),
+            .integer(amount.milliunits), .text(amount.currency), SQLValue(paymentReference), .integer(createdAt),
+        ]
+        return try connection.execute(Self.insertion, values) > 0
     }
 }

@@ -73,19 +73,26 @@ extension Transaction {
             revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21))
     }
 
+    /// Said once: the text of a purchase's hot statement is not put together anew for every purchase.
+    private static let insertion = """
+        INSERT INTO transactions (\(columns)) VALUES
+            ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+        """
+
     func insert(_ connection: Connection) throws {
-        try connection.execute(
-            """
-            INSERT INTO transactions (\(Self.columns)) VALUES
-                ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
-            """,
-            [
-                accountID.rawValue, transactionID.rawValue, originalTransactionID.rawValue, bundleID.rawValue,
-                productID.rawValue,
-                itemID, kind.rawValue, quantity, price.milliunits, price.currency, storefront, purchaseDate,
-                originalPurchaseDate,
-                expiresDate, webOrderLineItemID, subscriptionGroupID?.rawValue, offer?.rawValue, applicationUsername,
-                idempotencyKey?.uuidString, finishedAt, revokedAt, revocationReason,
-            ])
+        let values: [SQLValue] = [
+            .text(accountID.rawValue), .integer(transactionID.rawValue), .integer(originalTransactionID.rawValue),
+            .text(bundleID.rawValue), .text(productID.rawValue), .integer(itemID), .text(kind.rawValue),
+            .integer(Int64(quantity)), .integer(price.milliunits), .text(price.currency), .text(storefront),
+            .integer(purchaseDate), .integer(originalPurchaseDate), SQLValue(expiresDate), SQLValue(webOrderLineItemID),
+            SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
+            SQLValue(idempotencyKey?.uuidString), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
+        ]
+        try connection.execute(Self.insertion, values)
     }
+}
+
+extension SQLValue {
+    init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
+    init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 }
