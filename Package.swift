@@ -145,7 +145,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .executableTarget(name: "cornerstore", dependencies: ["CornerstoreCommands"], swiftSettings: strict),
+        .executableTarget(
+            name: "cornerstore",
+            dependencies: [
+                "CornerstoreCommands",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "cornerstore-bench",
             dependencies: [

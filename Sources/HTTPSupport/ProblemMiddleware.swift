@@ -21,7 +21,9 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 
     private func problem(for error: any Error, context: Context) -> HTTPProblem {
-        if let problem = error as? HTTPProblem ?? map(error) {
+        // A handler that throws a problem itself means it; what is mapped came from below and is worth a look.
+        if let problem = error as? HTTPProblem { return problem }
+        if let problem = map(error) {
             if problem.status.code >= 500 {
                 context.logger.error("request failed", metadata: ["error": .string(String(describing: error))])
             }

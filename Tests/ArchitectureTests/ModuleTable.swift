@@ -78,7 +78,7 @@ struct ModuleTable {
                 "UnixSignals", "Yams",
             ]
         ),
-        "cornerstore": Row(["CornerstoreCommands"]),
+        "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),
         "Examples": Row(["MerchantClient", "PurchaseVault", "StoreKit"]),
         "cornerstore-bench": Row(
             [

@@ -46,6 +46,23 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
         #expect(report["reason"] as? String == (isApples ? "ok" : "unknown-issuer"))
     }
 
+    @Test(.enabled(if: Fixtures.directory != nil, "no fixtures"), arguments: files("jws", ".jws"))
+    func signedPayloadsAreReadAndVerified(_ name: String) async throws {
+        let inspected = try await Capture.run(["receipt", "inspect", try path(name), "--json"]).output.object()
+        #expect(inspected["kind"] as? String == "jws")
+        let data = try #require(try Fixtures.data(name.replacing(".jws", with: ".decoded.json")))
+        let decoded = try String(decoding: data, as: UTF8.self).object()
+        let payload = try #require(inspected["payload"] as? [String: Any])
+        let expected = try #require(decoded["payload"] as? [String: Any])
+        // By their texts: the same fraction may be another last bit in two readers.
+        #expect(payload.mapValues { "\($0)" } == expected.mapValues { "\($0)" })
+        let rootG3 = "certificates/Apple_Root_CA_-_G3__Apple_Certification_Authority__63343a.der"
+        let result = await Capture.run(["receipt", "verify", try path(name), "--root", try path(rootG3), "--json"])
+        let isApples = name.contains("/apple__")
+        #expect(result.status == (isApples ? 0 : 1))
+        #expect(try result.output.object()["valid"] as? Bool == isApples)
+    }
+
     @Test(.enabled(if: Fixtures.directory != nil, "no fixtures"), arguments: files("transaction-receipts", ".b64"))
     func transactionReceiptsAreReadToo(_ name: String) async throws {
         let inspected = try await Capture.run(["receipt", "inspect", try path(name), "--json"]).output.object()
@@ -107,7 +124,7 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
                       "applicationVersion" : null,
                       "bundleId" : null,
                       "creationDate" : null,
-                      "detail" : "neither an app receipt nor a transaction receipt, and not Base64 of one",
+                      "detail" : "neither an app receipt nor a transaction receipt, nor Base64 of one, nor a JWS",
                       "environment" : null,
                       "inApp" : [
 
@@ -127,7 +144,7 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
             let count = Int.random(in: 1...400, using: &generator)
             var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
             bytes[0] = [0x30, 0x7B, bytes[0]].randomElement(using: &generator) ?? 0x30
-            let report = ReceiptReport(inspecting: try ReceiptInput(bytes))
+            let report = ReceiptReport(inspecting: ReceiptInput(bytes))
             #expect(report.valid == false)
             #expect(report.reason != "ok")
         }

@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test func anAdminTokenIsAskedForOfEveryone() async throws {
-        try await withServer({ $0.adminToken = "s3cret-token" }) { server async throws in
+        let configure: @Sendable (inout StoreServerConfiguration) -> Void = { $0.adminToken = "s3cret-token" }
+        try await withServer(configure) { server async throws in
             for token in [nil, "", "s3cret", "S3CRET-TOKEN", "s3cret-token2"] as [String?] {
                 let reply = try await server.send("GET", server.addresses.control + "/control/v1/apps", token: token)
                 #expect(reply.status == 401 && !reply.text.contains("s3cret"), "\(token ?? "none")")

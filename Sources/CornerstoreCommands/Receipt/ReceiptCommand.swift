@@ -9,7 +9,8 @@ struct ReceiptCommand: AsyncParsableCommand {
         commandName: "receipt",
         abstract: "Look into receipts, and verify them.",
         discussion: """
-            It reads the app receipt of iOS 7 and macOS and the transaction receipt of iOS 6, binary or in Base64.
+            It reads the app receipt of iOS 7 and macOS and the transaction receipt of iOS 6, binary or in Base64, and
+            signed transactions, renewals and notifications (JWS).
 
               cornerstore receipt inspect receipt
               pbpaste | cornerstore receipt verify - --root AppleIncRootCertificate.cer --bundle-id com.example.app
@@ -100,14 +101,18 @@ struct ReceiptCommand: AsyncParsableCommand {
 
         private func roots() throws -> [[UInt8]] {
             guard root.isEmpty else { return try certificates(root) }
-            let file = data.directory.appendingPathComponent("roots/receipt-root.der").path
+            let folder = data.directory.appendingPathComponent("roots")
+            let (file, jws) = (
+                folder.appendingPathComponent("receipt-root.der").path,
+                folder.appendingPathComponent("jws-root.der").path
+            )
             guard FileManager.default.fileExists(atPath: file) else {
                 throw CommandError(
                     .usage,
                     "There is no root to trust: name one with --root, or a store's data directory with --data (\(file) is not there)."
                 )
             }
-            return try certificates([file])
+            return try certificates([file] + (FileManager.default.fileExists(atPath: jws) ? [jws] : []))
         }
 
         /// The intermediate of the data directory's store: its transaction receipts carry their leaf alone.

@@ -1,37 +1,50 @@
 import Foundation
 import StoreReceipts
 
-/// A receipt as it was handed over: binary or in Base64.
+/// A receipt as it was handed over: binary or in Base64; or a signed transaction (JWS).
 struct ReceiptInput {
-    /// Binary.
+    enum Kind: String, Encodable {
+        case app
+        case transaction
+        /// A signed transaction, renewal, notification or app transaction of StoreKit 2 and the server API.
+        case jws
+    }
+
+    /// Binary; of a JWS its text.
     var bytes: [UInt8]
-    /// Nil for what begins like no receipt.
-    var kind: ReceiptKind?
+    /// Nil for what begins like none.
+    var kind: Kind?
 
     /// - Parameter path: `-` is standard input.
-    /// - Throws: ``CommandError`` when it cannot be read, is too large, or is a signed transaction, which has no receipt in it.
+    /// - Throws: ``CommandError`` when it cannot be read or is too large.
     static func read(_ path: String) throws -> ReceiptInput {
         // In Base64 with a line break every 64 letters.
         let limit = ReceiptLimits.standard.byteCount / 3 * 4 + ReceiptLimits.standard.byteCount / 24
         let bytes = try BoundedInput.read(path, limit: limit, what: "receipt")
         guard !bytes.isEmpty else { throw CommandError(.failed, "\(path == "-" ? "Standard input" : path) is empty.") }
-        return try ReceiptInput(bytes)
+        return ReceiptInput(bytes)
     }
 
-    init(_ bytes: [UInt8]) throws {
-        if let kind = ReceiptKind.detect(bytes) {
+    init(_ bytes: [UInt8]) {
+        if let kind = Self.detect(bytes) {
             (self.bytes, self.kind) = (bytes, kind)
             return
         }
         let text = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        guard !Self.isJWS(text) else {
-            throw CommandError(
-                .failed, "This is a signed transaction (JWS); only app and transaction receipts are read.")
-        }
-        if let decoded = Base64.decoded(text.span), !decoded.isEmpty {
-            (self.bytes, kind) = (decoded, ReceiptKind.detect(decoded))
+        if Self.isJWS(text) {
+            (self.bytes, kind) = (text, .jws)
+        } else if let decoded = Base64.decoded(text.span), !decoded.isEmpty {
+            (self.bytes, kind) = (decoded, Self.detect(decoded))
         } else {
             (self.bytes, kind) = (bytes, nil)
+        }
+    }
+
+    private static func detect(_ bytes: [UInt8]) -> Kind? {
+        switch ReceiptKind.detect(bytes) {
+        case .app: .app
+        case .transaction: .transaction
+        case nil: nil
         }
     }
 

@@ -8,17 +8,26 @@ extension ReceiptReport {
             case nil: "not verified"
             }
         var fields: [(String, String?)] = [
-            ("receipt", kind.map { $0 == .app ? "app receipt" : "transaction receipt of iOS 6" }),
+            ("receipt", kind.map(Self.name)),
             ("environment", environment),
             ("bundle id", bundleId), ("version", applicationVersion),
-            (kind == .transaction ? "purchased" : "made", creationDate),
+            (kind == .transaction ? "purchased" : kind == .jws ? "signed" : "made", creationDate),
         ]
         if let detail { fields.insert(("why", detail), at: 0) }
         let blocks = [verdict, Table.fields(fields, style), purchases(style)]
         return blocks.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
+    private static func name(_ kind: ReceiptInput.Kind) -> String {
+        switch kind {
+        case .app: "app receipt"
+        case .transaction: "transaction receipt of iOS 6"
+        case .jws: "signed payload (JWS)"
+        }
+    }
+
     private func purchases(_ style: Style) -> String {
+        if let payload { return "\n" + payload.text }
         guard kind != nil, bundleId != nil else { return "" }
         guard !inApp.isEmpty else { return "\nNo purchases in it." }
         let rows = inApp.map { purchase in

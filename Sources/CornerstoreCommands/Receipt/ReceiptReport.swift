@@ -4,13 +4,8 @@ import StoreWire
 
 /// What a receipt says, and whether that is proven.
 struct ReceiptReport: Encodable {
-    enum Kind: String, Encodable {
-        case app
-        case transaction
-    }
-
-    /// Nil when it begins like neither.
-    var kind: Kind?
+    /// Nil when it begins like none.
+    var kind: ReceiptInput.Kind?
     /// Nil when it was only looked into.
     var valid: Bool?
     /// A stable code: `ok`, `not-verified`, or a ``ReceiptRejection/Code``.
@@ -24,9 +19,11 @@ struct ReceiptReport: Encodable {
     var creationDate: String?
     /// In the field names of verifyReceipt.
     var inApp: [[String: String]] = []
+    /// What a JWS carries, as it was signed.
+    var payload: PayloadJSON?
 
     private enum CodingKeys: String, CodingKey {
-        case kind, valid, reason, detail, environment, bundleId, applicationVersion, creationDate, inApp
+        case kind, valid, reason, detail, environment, bundleId, applicationVersion, creationDate, inApp, payload
     }
 
     /// Writes what is not known as null, so that the document has the same keys always.
@@ -41,6 +38,8 @@ struct ReceiptReport: Encodable {
         try container.encode(applicationVersion, forKey: .applicationVersion)
         try container.encode(creationDate, forKey: .creationDate)
         try container.encode(inApp, forKey: .inApp)
+        // Receipts have none; their document keeps the keys that it always had.
+        try container.encodeIfPresent(payload, forKey: .payload)
     }
 
     // MARK: Making one
@@ -62,6 +61,11 @@ struct ReceiptReport: Encodable {
             }
         case .transaction:
             await verifyTransaction(input.bytes, verifier, expectation)
+        case .jws:
+            switch await verifier.verifySignedPayload(input.bytes, expecting: expectation) {
+            case .success: accept()
+            case .failure(let rejection): refuse(rejection)
+            }
         case nil:
             break
         }
@@ -77,9 +81,12 @@ struct ReceiptReport: Encodable {
             case .transaction:
                 kind = .transaction
                 try read(SignedTransactionReceipt(bytes: input.bytes))
+            case .jws:
+                kind = .jws
+                try read(SignedPayload.parse(input.bytes))
             case nil:
                 throw ReceiptRejection(
-                    .malformed, "neither an app receipt nor a transaction receipt, and not Base64 of one")
+                    .malformed, "neither an app receipt nor a transaction receipt, nor Base64 of one, nor a JWS")
             }
         } catch {
             refuse(error)
@@ -119,6 +126,13 @@ struct ReceiptReport: Encodable {
         let answer = VerifyReceiptResponse.transactionReceipt(
             TransactionReceiptResponse(receipt: receipt, subscription: nil))
         inApp = Fields.read(answer).map { [$0.own] } ?? []
+    }
+
+    private mutating func read(_ signed: SignedPayload) {
+        environment = signed.environment
+        bundleId = signed.bundleID
+        creationDate = ReceiptDate(signed.signedDate).rfc3339
+        payload = PayloadJSON(bytes: signed.payload)
     }
 
     private mutating func verifyTransaction(

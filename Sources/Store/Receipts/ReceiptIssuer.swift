@@ -92,7 +92,8 @@ final class ReceiptIssuer: Sendable {
             originalPurchaseDate: isSandbox
                 ? Date(timeIntervalSince1970: 1_375_340_400) : Date(milliseconds: account.createdAt),
             originalApplicationVersion: "1.0", expirationDate: nil,
-            otherAttributes: AppReceipt.serverAttributes(attribute6: RandomBytes.make(64), attribute7: RandomBytes.make(72)))
+            otherAttributes: AppReceipt.serverAttributes(
+                attribute6: RandomBytes.make(64), attribute7: RandomBytes.make(72)))
     }
 }
 

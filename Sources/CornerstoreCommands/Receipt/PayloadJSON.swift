@@ -1,0 +1,63 @@
+import Foundation
+
+/// The JSON that a JWS carries, kept as it came so that nothing is lost that this program does not know.
+struct PayloadJSON: Encodable {
+    private indirect enum Value: Codable {
+        case object([String: Value])
+        case array([Value])
+        case text(String)
+        case flag(Bool)
+        case integer(Int64)
+        case number(Double)
+        case null
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                self = .null
+            } else if let value = try? container.decode(Bool.self) {
+                self = .flag(value)
+            } else if let value = try? container.decode(Int64.self) {
+                self = .integer(value)
+            } else if let value = try? container.decode(Double.self) {
+                self = .number(value)
+            } else if let value = try? container.decode(String.self) {
+                self = .text(value)
+            } else if let value = try? container.decode([Value].self) {
+                self = .array(value)
+            } else {
+                self = .object(try container.decode([String: Value].self))
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .object(let members): try container.encode(members)
+            case .array(let elements): try container.encode(elements)
+            case .text(let text): try container.encode(text)
+            case .flag(let flag): try container.encode(flag)
+            case .integer(let integer): try container.encode(integer)
+            case .number(let number): try container.encode(number)
+            case .null: try container.encodeNil()
+            }
+        }
+    }
+
+    private let value: Value
+
+    /// Nil for what is not JSON.
+    init?(bytes: [UInt8]) {
+        guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else { return nil }
+        self.value = value
+    }
+
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+
+    /// For a person: one member a line, by name.
+    var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+}
