@@ -95,6 +95,23 @@ struct DeviceTests {
         #expect(names.contains { $0.contains("damaged") })
     }
 
+    @Test func `what a killed write left behind goes at the next start`() throws {
+        let folder = device.folder
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let leftover = folder.appendingPathComponent(".sandboxReceipt.\(UUID().uuidString)")
+        for file in [leftover, folder.appendingPathComponent(".mine"), folder.appendingPathComponent("sandboxReceipt")]
+        {
+            try Data("x".utf8).write(to: file)
+        }
+        let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
+        withExtendedLifetime(journal) {
+            #expect(!FileManager.default.fileExists(atPath: leftover.path))
+            for name in [".mine", "sandboxReceipt"] {
+                #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent(name).path))
+            }
+        }
+    }
+
     @Test func `a write replaces the whole file or nothing`() throws {
         try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
         let file = device.folder.appendingPathComponent("f")

@@ -90,6 +90,13 @@ import Testing
                 "POST", server.addresses.sandbox + "/verifyReceipt",
                 body: [UInt8](repeating: 0x20, count: StoreLimits.verifyReceiptRequest + 1))
             #expect(big.status == 200 && big.text == #"{"status":21002}"#)
+            let broken = try await RawConnection.run {
+                let connection = try RawConnection(port: port)
+                connection.write(
+                    "POST /verifyReceipt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n")
+                return connection.read()
+            }
+            #expect(broken.hasPrefix("HTTP/1.1 200") && broken.contains(#"{"status":21000}"#), "\(broken)")
             #expect(try await server.device(.account, token: token).status == 200)
         }
     }

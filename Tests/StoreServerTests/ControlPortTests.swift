@@ -209,6 +209,10 @@ import Testing
             let twice = try await server.control("POST", approve)
             #expect(twice.status == 409 && twice.code == "wrong_state")
             #expect(try await server.control("POST", "/control/v1/sandbox/pending-purchases/x/decline").status == 400)
+            for limit in ["0", "-1", "1001", "many"] {
+                let refused = try await server.control("GET", "/control/v1/sandbox/transactions?limit=\(limit)")
+                #expect(refused.status == 400, "\(limit)")
+            }
             let ledger = try await server.control("GET", "/control/v1/sandbox/transactions?account=\(email)&limit=5")
                 .decoded([ControlAPI.Transaction].self)
             #expect(

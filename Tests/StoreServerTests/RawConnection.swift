@@ -24,11 +24,8 @@ final class RawConnection {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else {
-            let code = errno
-            close(descriptor)
-            throw Failure(call: "connect", code: code)
-        }
+        // What was initialised is deinitialised when this throws, and closed there, once.
+        guard result == 0 else { throw Failure(call: "connect", code: errno) }
     }
 
     deinit { close(descriptor) }

@@ -100,7 +100,7 @@ public enum StoreKitConfigurationFile {
                 "takes \(bundleID), which its product ids begin with, for the bundle id; give another if that is wrong")
         case .fileName:
             let message =
-                "its product ids do not begin alike (com.example.app), so the bundle id is \(bundleID), made from "
+                "its product ids share no beginning of two parts (as in com.example), so the bundle id is \(bundleID), made from "
             reading.note(nil, "", message + "the file's name; give the app's own")
         }
     }

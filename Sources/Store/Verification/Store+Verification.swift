@@ -41,6 +41,9 @@ extension Store {
     /// The answer to a request that is not a POST.
     public var answerToOtherMethods: VerifyReceiptResponse { failure(.notPost) }
 
+    /// The answer to a body that did not arrive whole.
+    public var answerToUnreadableBody: VerifyReceiptResponse { failure(.notJSON) }
+
     /// The answer to a body that is too large to read.
     public var answerToOversizedBody: VerifyReceiptResponse { failure(.malformedReceipt) }
 

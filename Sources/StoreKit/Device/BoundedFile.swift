@@ -37,6 +37,15 @@ enum BoundedFile {
         syncFolder(url.deletingLastPathComponent())
     }
 
+    /// Removes what ``write(_:to:mode:)`` left in a folder when its process ended in the middle. The caller holds the folder's lock.
+    static func removeLeftovers(in folder: URL) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where name.hasPrefix(".")
+        {
+            guard let end = name.split(separator: ".").last, UUID(uuidString: String(end)) != nil else { continue }
+            unlink(folder.appendingPathComponent(name).path)
+        }
+    }
+
     private static func syncFolder(_ url: URL) {
         let descriptor = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

@@ -32,6 +32,7 @@ final class SQLitePaymentJournal: PaymentJournal {
     /// - Throws: ``DeviceError``.
     init(folder: URL, name: String, diagnostics: (String) -> Void) throws {
         lock = try FolderLock(folder)
+        BoundedFile.removeLeftovers(in: folder)
         let file = folder.appendingPathComponent(name)
         do {
             database = try Self.open(file)

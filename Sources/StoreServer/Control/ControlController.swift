@@ -78,9 +78,13 @@ struct ControlController: Sendable {
 
     private func clock(of store: Store) -> ControlAPI.Clock {
         let now = store.clock.milliseconds
-        let isFrozen = if case .frozen = store.clock.current { true } else { false }
-        return ControlAPI.Clock(
-            now: ControlAPI.text(now), milliseconds: now, frozen: isFrozen, offset: now - store.clock.realMilliseconds)
+        // Of a running clock the setting says it exactly; two looks at the machine's clock may differ.
+        let (isFrozen, offset) =
+            switch store.clock.current {
+            case .running(let offset): (false, offset)
+            case .frozen(let instant): (true, instant - store.clock.realMilliseconds)
+            }
+        return ControlAPI.Clock(now: ControlAPI.text(now), milliseconds: now, frozen: isFrozen, offset: offset)
     }
 
     @Sendable private func changeClock(
@@ -206,9 +210,15 @@ struct ControlController: Sendable {
             }
             return id
         }
+        let limit = try query["limit"].map { text in
+            guard let limit = Int(text), (1...1000).contains(limit) else {
+                throw StoreError(.invalidRequest, "“limit” is a number from 1 to 1000.")
+            }
+            return limit
+        }
         let page = try await store.transactions(
             before: before, bundleID: query["bundle"].map { BundleID(String($0)) }, accountID: account?.accountID,
-            limit: query["limit"].flatMap { Int($0) } ?? 50)
+            limit: limit ?? 50)
         return try .json(page.map(ControlAPI.Transaction.init))
     }
 

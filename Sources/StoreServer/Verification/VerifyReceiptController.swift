@@ -14,7 +14,7 @@ struct VerifyReceiptController: Sendable {
     func addRoutes(to router: Router<StoreRequestContext>) {
         let path = RouterPath(StoreRoute.verifyReceipt.template)
         router.on(path, method: .post, use: verify)
-        for method in [HTTPRequest.Method.get, .put, .delete, .patch, .head, .options] {
+        for method in [HTTPRequest.Method.get, .put, .delete, .patch, .head, .options, .trace] {
             router.on(path, method: method) { _, _ in Self.response(store.answerToOtherMethods) }
         }
     }
@@ -25,6 +25,11 @@ struct VerifyReceiptController: Sendable {
             body = try await request.boundedBody(upTo: StoreLimits.verifyReceiptRequest)
         } catch let problem as HTTPProblem where problem.status == .contentTooLarge {
             return Self.response(store.answerToOversizedBody)
+        } catch is HTTPProblem {
+            // It broke off, or came too slowly: what is left of it is no request, and the connection goes with it.
+            var response = Self.response(store.answerToUnreadableBody)
+            response.headers[.connection] = "close"
+            return response
         }
         switch store.verifyAtOnce(body.readableBytesUInt8Span) {
         case .answer(let answer): return Self.response(answer)
