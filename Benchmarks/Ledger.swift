@@ -58,7 +58,9 @@ struct Ledger: Sendable {
     private func insertTransaction(_ number: Int, _ connection: Connection) throws {
         let account = number % accounts
         let isSubscription = number < accounts
-        let key = UUID().uuidString
+        // As the device makes its keys, one a second.
+        let made = Date(timeIntervalSince1970: Double(Self.date) / 1000 - Double(transactions - number))
+        let key = UUID(timeOrdered: made, chance: UUID()).uuidString
         let product = "\(SampleReceipts.bundleID).\(isSubscription ? "monthly" : "credit")"
         let id = Self.firstID + Int64(number)
         try connection.execute(

@@ -83,7 +83,8 @@ struct StoreUnderLoad: Sendable {
                 // A step that is coprime to any number of accounts scatters them.
                 let account = (client * 7919 + sequence * 104_729) % accounts
                 return LoadGenerator.post(
-                    StoreRoute.purchases.path, token: Ledger.token(account), body: Self.purchaseBody(UUID()))
+                    StoreRoute.purchases.path, token: Ledger.token(account),
+                    body: Self.purchaseBody(UUID(timeOrdered: Date(), chance: UUID())))
             },
             accepts: { Self.contains($0, "\"state\":\"purchased\"") })
     }

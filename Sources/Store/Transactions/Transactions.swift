@@ -3,6 +3,17 @@ import StoreWire
 
 /// Reading and finishing what is in the ledger.
 enum Transactions {
+    // Put together once, not for every receipt.
+    private static let unfinishedText = """
+        SELECT \(Transaction.columns) FROM transactions
+        WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3 AND finished_at IS NULL
+        ORDER BY transaction_id LIMIT $4
+        """
+    private static let lastingText = """
+        SELECT \(Transaction.columns) FROM transactions
+        WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' ORDER BY transaction_id
+        """
+
     /// The highest id given out, below which no new one may fall.
     static func highestID(_ connection: Connection) throws -> TransactionID? {
         try connection.queryOne("SELECT max(transaction_id) FROM transactions", [])?.optionalInt64(0)
@@ -29,11 +40,7 @@ enum Transactions {
         of accountID: AccountID, in bundleID: BundleID, after: TransactionID?, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
         try connection.query(
-            """
-            SELECT \(Transaction.columns) FROM transactions
-            WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3 AND finished_at IS NULL
-            ORDER BY transaction_id LIMIT $4
-            """,
+            unfinishedText,
             [accountID.rawValue, bundleID.rawValue, after?.rawValue ?? 0, limit]
         ).map { try Transaction($0) }
     }
@@ -43,10 +50,7 @@ enum Transactions {
         -> [Transaction]
     {
         try connection.query(
-            """
-            SELECT \(Transaction.columns) FROM transactions
-            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' ORDER BY transaction_id
-            """,
+            lastingText,
             [accountID.rawValue, bundleID.rawValue]
         ).map { try Transaction($0) }
     }

@@ -7,7 +7,7 @@ final class StoreKitEngine: Sendable {
     static let shared = StoreKitEngine(
         configuration: .settle(), transport: nil, timer: DispatchRetryTimer(),
         backoff: Backoff(jitter: { .random(in: 0..<1) }),
-        newKey: { UUID() })
+        newKey: { UUID(timeOrdered: Date(), chance: UUID()) })
 
     let payments: PaymentQueueEngine
     let callbackQueue: DispatchQueue
