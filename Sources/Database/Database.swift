@@ -89,6 +89,16 @@ public final class Database: Sendable {
         try await submit(body, .write, engine.writes)
     }
 
+    /// As ``write(_:)``, for callers that have no task to suspend.
+    ///
+    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    public func write<T: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        engine.writes.add(Self.job(body, .write, completion))
+    }
+
     /// Runs a transaction that only reads; all its statements see the same committed state. The closure may be run again.
     ///
     /// - Throws: what the closure throws, or a ``DatabaseError``; `readOnly` when the closure tries to change something.
@@ -115,18 +125,21 @@ public final class Database: Sendable {
         _ body: @escaping @Sendable (Connection) throws -> T, _ access: Job.Access, _ queue: JobQueue
     ) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            queue.add(
-                Job(
-                    access: access,
-                    enqueued: .now,
-                    run: { connection in
-                        let value = try body(connection)
-                        return { continuation.resume(returning: value) }
-                    },
-                    fail: { continuation.resume(throwing: $0) }
-                )
-            )
+            queue.add(Self.job(body, access) { continuation.resume(with: $0) })
         }
+    }
+
+    private static func job<T: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> T, _ access: Job.Access,
+        _ completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) -> Job {
+        Job(
+            access: access, enqueued: .now,
+            run: { connection in
+                let value = try body(connection)
+                return { completion(.success(value)) }
+            },
+            fail: { completion(.failure($0)) })
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// A statement's text, read once: what it is, how many arguments it takes, and how SQLite wants it written.
@@ -11,12 +12,20 @@ struct SQLText: Sendable {
     }
 
     let kind: Kind
-    /// The text as it was written, with `$1`.
+    /// The text as it was written, with `$1`, without what concerns SQLite's files alone.
     let postgresql: String
     /// The text with `?1`: SQLite takes `$1` for a name and numbers names by first appearance.
     let sqlite: String
     /// The highest placeholder.
     let placeholders: Int
+
+    /// `WITHOUT ROWID` at a table's end keeps SQLite's rows in the order of the primary key, as one tree instead of two
+    /// (https://www.sqlite.org/withoutrowid.html). PostgreSQL has no such thing, and no such words.
+    private static func withoutRowID(_ text: String) -> String {
+        let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let words = "WITHOUT ROWID"
+        return trimmed.hasSuffix(words) ? String(trimmed.dropLast(words.count)) : text
+    }
 
     /// Reads a statement.
     ///
@@ -25,7 +34,7 @@ struct SQLText: Sendable {
     init(_ text: String) throws(DatabaseError) {
         var reader = SQLTextReader(Array(text.utf8))
         try reader.readAll()
-        postgresql = text
+        postgresql = Self.withoutRowID(text)
         sqlite = String(decoding: reader.rewritten, as: UTF8.self)
         placeholders = reader.placeholders
         switch reader.keyword {

@@ -5,11 +5,13 @@ import Logging
 
 /// The bounds that every server here keeps: on headers, and on connections that say nothing.
 public enum ServerLimits {
-    /// A connection is closed after 60 idle seconds; headers have at most 16 KiB and 100 fields.
-    public static var server: HTTPServerBuilder {
+    /// A connection is closed after 60 idle seconds (75 at most); headers have at most 16 KiB and 100 fields.
+    /// - Parameter answering: answers some requests before the router sees them.
+    public static func server(_ answering: (any DirectAnswering)? = nil) -> HTTPServerBuilder {
         .http1(
             configuration: .init(
-                idleTimeout: .seconds(60),
+                additionalChannelHandlers: answering.map { [DirectRequestHandler($0)] } ?? [],
+                idleTimeout: .seconds(60) + DirectRequestHandler.passesOneEvery,
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
     }

@@ -19,6 +19,8 @@ public final class Store: Sendable {
 
     let database: Database
     let processor: any PaymentProcessor
+    /// Whether ``processor`` is ``payments``.
+    let usesSandboxProcessor: Bool
     let ids: TransactionIDs
     let issuer: ReceiptIssuer
     let verifier: ReceiptVerifier
@@ -37,6 +39,7 @@ public final class Store: Sendable {
         self.catalog = catalog
         self.payments = payments
         self.processor = processor
+        usesSandboxProcessor = processor is SandboxPaymentProcessor
         self.ids = ids
         self.issuer = issuer
         self.verifier = verifier

@@ -33,7 +33,8 @@ struct ModuleTable {
         "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "Database": Row(["CPostgreSQL"], outside: ["Crypto", "GRDBSQLite", "Logging"]),
-        "HTTPSupport": Row([], outside: ["HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore"]),
+        "HTTPSupport": Row(
+            [], outside: ["HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTPTypes"]),
 
         // The app's column.
         "StoreKit": Row(

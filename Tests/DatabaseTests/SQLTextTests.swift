@@ -28,6 +28,12 @@ import Testing
         #expect(text.placeholders == count)
     }
 
+    @Test func whatConcernsSQLiteAloneIsKeptFromPostgreSQL() throws {
+        let text = try SQLText("CREATE TABLE t (a BIGINT PRIMARY KEY) WITHOUT ROWID\n")
+        #expect(text.sqlite == "CREATE TABLE t (a BIGINT PRIMARY KEY) WITHOUT ROWID\n")
+        #expect(text.postgresql == "CREATE TABLE t (a BIGINT PRIMARY KEY) ")
+    }
+
     @Test(arguments: ["SELECT $0", "SELECT $1000", "SELECT $99999999999999999999999"])
     func placeholdersOutOfRangeAreRefused(sql: String) {
         #expect { try SQLText(sql) } throws: { ($0 as? DatabaseError)?.code == .invalidSQL }

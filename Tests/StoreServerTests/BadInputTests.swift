@@ -185,7 +185,8 @@ import Testing
         }
         let (ready, tell) = AsyncStream.makeStream(of: UInt16.self)
         let application = Application(
-            router: router, server: ServerLimits.server, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            router: router, server: ServerLimits.server(),
+            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { tell.yield(UInt16($0.localAddress?.port ?? 0)) }, logger: .quiet)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.runService(gracefulShutdownSignals: []) }
@@ -222,7 +223,8 @@ import Testing
         router.get("/broken") { _, _ -> String in throw Secret() }
         let (ready, tell) = AsyncStream.makeStream(of: UInt16.self)
         let application = Application(
-            router: router, server: ServerLimits.server, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            router: router, server: ServerLimits.server(),
+            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { tell.yield(UInt16($0.localAddress?.port ?? 0)) }, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.runService(gracefulShutdownSignals: []) }

@@ -124,6 +124,12 @@ public struct Accounts: Sendable {
         return account
     }
 
+    /// The account of a token, if it was asked for lately.
+    func knownAccount(token: some StringProtocol) -> Account? {
+        guard (1...128).contains(token.utf8.count) else { return nil }
+        return signedIn.value(for: Self.digest(token))
+    }
+
     /// The account of an e-mail address, for the operator.
     public func account(email: String) async throws -> Account? {
         let email = email.lowercased()

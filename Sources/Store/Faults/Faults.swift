@@ -58,6 +58,9 @@ public final class Faults: Sendable {
         }
     }
 
+    /// Whether the next request of that kind is to fail.
+    public func isOrdered(_ operation: Operation) -> Bool { faults.withLock { $0[operation] != nil } }
+
     /// What is ordered, by operation.
     public var ordered: [Fault] {
         faults.withLock { $0.values.sorted { $0.operation.rawValue < $1.operation.rawValue } }

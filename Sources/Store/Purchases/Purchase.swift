@@ -41,7 +41,7 @@ extension Purchase {
         """
 
     static func find(_ key: UUID, _ connection: Connection) throws -> Purchase? {
-        try connection.queryOne("SELECT \(columns) FROM purchases WHERE idempotency_key = $1", [key.uuidString])
+        try connection.queryOne("SELECT \(columns) FROM purchases WHERE idempotency_key = $1", [key.text])
             .map { row in
                 guard let state = State(rawValue: try row.string(6)) else {
                     throw StoreError(.internalError, "A purchase is in a state that this program does not know.")
@@ -67,7 +67,7 @@ extension Purchase {
     /// Records it unless the key is there already; false then.
     func insert(_ connection: Connection) throws -> Bool {
         let values: [SQLValue] = [
-            .text(idempotencyKey.uuidString), .text(accountID.rawValue), .text(bundleID.rawValue),
+            .text(idempotencyKey.text), .text(accountID.rawValue), .text(bundleID.rawValue),
             .text(productID.rawValue), .integer(Int64(quantity)), SQLValue(applicationUsername), .text(state.rawValue),
             SQLValue(failure?.code.rawValue), SQLValue(failure?.message), SQLValue(transactionID?.rawValue),
             .integer(amount.milliunits), .text(amount.currency), SQLValue(paymentReference), .integer(createdAt),

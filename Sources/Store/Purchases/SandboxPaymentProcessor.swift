@@ -64,11 +64,14 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
             return rules[index]
         }
         guard let declining else {
-            return .approved(reference: "sandbox-\(payment.idempotencyKey.uuidString.lowercased())")
+            return .approved(reference: Self.reference(payment.idempotencyKey))
         }
         if let remaining = declining.remaining { try await keep(declining.ruleID, remaining: remaining) }
         return .declined(message: "Your payment method was declined.")
     }
+
+    /// The processor's name for an authorization.
+    static func reference(_ idempotencyKey: UUID) -> String { "sandbox-" + idempotencyKey.text }
 
     public func void(reference: String) async {}
 

@@ -25,7 +25,7 @@ extension Store {
     }
 
     /// Whether asking the processor twice about one key has no effect: the sandbox's own, while it has no rules that count.
-    private var asksFreely: Bool { processor is SandboxPaymentProcessor && payments.approvesEverything }
+    var asksFreely: Bool { usesSandboxProcessor && payments.approvesEverything }
 
     /// What was answered to this key before; nil when it is new.
     private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse? {
@@ -56,7 +56,7 @@ extension Store {
         var lastInGroup: TransactionID?
     }
 
-    private static func validate(_ request: PurchaseRequest) throws {
+    static func validate(_ request: PurchaseRequest) throws {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
@@ -70,13 +70,42 @@ extension Store {
         }
     }
 
+    /// What is made of a request, with all that has to be looked up.
     func offer(
         _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool
     ) async throws -> PurchaseOffer {
+        let terms = try terms(request, app: app, account: account)
+        guard case .sell(var sale) = terms else { return terms }
+        if sale.product.kind.isOwnedOnce {
+            let productID = sale.product.productID
+            sale.owned = try await database.read {
+                try Ownership.find(account.accountID, app.bundleID, productID, $0)
+            }
+            if sale.owned != nil { sale.amount.milliunits = 0 }
+        }
+        if let subscription = sale.product.subscription {
+            let storefront = try storefront(of: account)
+            guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
+                return .refuse(
+                    WireError(
+                        code: .alreadySubscribed, message: "This account is subscribed to the product already."),
+                    Money(milliunits: 0, currency: storefront.currency))
+            }
+        }
+        if asks(account, request), !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
+        return .sell(sale)
+    }
+
+    /// Whether somebody has to approve it.
+    func asks(_ account: Account, _ request: PurchaseRequest) -> Bool {
+        account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
+    }
+
+    /// What the catalog and the account alone say: a sale at the full price, or why there is none.
+    func terms(_ request: PurchaseRequest, app: CatalogApp, account: Account) throws -> PurchaseOffer {
         let storefront = try storefront(of: account)
-        let nothing = Money(milliunits: 0, currency: storefront.currency)
         func refuse(_ code: WireError.Code, _ message: String) -> PurchaseOffer {
-            .refuse(WireError(code: code, message: message), nothing)
+            .refuse(WireError(code: code, message: message), Money(milliunits: 0, currency: storefront.currency))
         }
         guard let product = app.product(request.productID), let price = product.price(in: storefront) else {
             return refuse(
@@ -96,21 +125,7 @@ extension Store {
         guard let amount = price.times(request.quantity) else {
             return refuse(.invalidQuantity, "The amount is too large.")
         }
-        var sale = Sale(product: product, itemID: product.itemID, amount: amount)
-        if product.kind.isOwnedOnce {
-            sale.owned = try await database.read {
-                try Ownership.find(account.accountID, app.bundleID, product.productID, $0)
-            }
-            if sale.owned != nil { sale.amount.milliunits = 0 }
-        }
-        if let subscription = product.subscription {
-            guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
-                return refuse(.alreadySubscribed, "This account is subscribed to the product already.")
-            }
-        }
-        let asks = account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
-        if asks, !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
-        return .sell(sale)
+        return .sell(Sale(product: product, itemID: product.itemID, amount: amount))
     }
 
     /// Finds the first period and its price; false when the account has the subscription now.
@@ -165,9 +180,12 @@ extension Store {
         }
     }
 
+    /// Stands for the processor's where nothing is to be paid.
+    static let freeReference = "free"
+
     func authorize(_ amount: Money, _ request: PurchaseRequest, _ account: Account) async throws -> PaymentDecision {
         // Nothing to pay needs nobody's consent.
-        guard amount.milliunits > 0 else { return .approved(reference: "free") }
+        guard amount.milliunits > 0 else { return .approved(reference: Self.freeReference) }
         do {
             return try await processor.authorize(
                 PaymentAuthorization(
@@ -197,21 +215,33 @@ extension Store {
         _ sale: Sale, _ request: PurchaseRequest, by account: Account, reference: String
     ) async throws -> PurchaseResponse? {
         let transaction = self.transaction(sale, request, account)
-        let purchase = Purchase(
-            idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
-            productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
-            state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: sale.amount,
-            paymentReference: reference, createdAt: transaction.purchaseDate)
+        let purchase = Self.purchase(transaction, request, reference: reference)
         do {
             return try await database.write { connection in
-                guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
-                try Self.insert(transaction, sale, connection)
-                return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
+                try Self.record(purchase, transaction, sale, request, account, connection)
             }
         } catch is OwnedMeanwhile {
             await processor.void(reference: reference)
             return nil
         }
+    }
+
+    static func purchase(_ transaction: Transaction, _ request: PurchaseRequest, reference: String) -> Purchase {
+        Purchase(
+            idempotencyKey: request.idempotencyKey, accountID: transaction.accountID, bundleID: request.bundleID,
+            productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
+            state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: transaction.price,
+            paymentReference: reference, createdAt: transaction.purchaseDate)
+    }
+
+    /// Puts a paid purchase into the ledger, unless its key was answered before.
+    static func record(
+        _ purchase: Purchase, _ transaction: Transaction, _ sale: Sale, _ request: PurchaseRequest, _ account: Account,
+        _ connection: Connection
+    ) throws -> PurchaseResponse {
+        guard try purchase.insert(connection) else { return try firstAnswer(request, account, connection) }
+        try insert(transaction, sale, connection)
+        return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
     }
 
     /// The transaction that a sale makes, with a new id.

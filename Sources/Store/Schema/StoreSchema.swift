@@ -57,12 +57,14 @@ public enum StoreSchema {
                     created_at BIGINT NOT NULL,
                     CHECK ((state = 'purchased') = (transaction_id IS NOT NULL)),
                     CHECK ((state = 'failed') = (failure_code IS NOT NULL))
-                )
+                ) WITHOUT ROWID
                 """,
+                // Ids grow with time, and a receipt names a transaction and not its account: kept in their order, a purchase is written at the
+                // table's end, and only one index takes it to a place of its account's own.
                 """
                 CREATE TABLE transactions (
+                    transaction_id BIGINT PRIMARY KEY,
                     account_id TEXT NOT NULL,
-                    transaction_id BIGINT NOT NULL,
                     original_transaction_id BIGINT NOT NULL,
                     bundle_id TEXT NOT NULL,
                     product_id TEXT NOT NULL,
@@ -82,13 +84,12 @@ public enum StoreSchema {
                     idempotency_key TEXT,
                     finished_at BIGINT,
                     revoked_at BIGINT,
-                    revocation_reason BIGINT,
-                    PRIMARY KEY (account_id, transaction_id)
-                )
+                    revocation_reason BIGINT
+                ) WITHOUT ROWID
                 """,
-                // A receipt names a transaction and not its account.
-                "CREATE UNIQUE INDEX transactions_by_id ON transactions (transaction_id)",
+                // Each transaction stands in one of the first two, by its account.
                 "CREATE INDEX transactions_unfinished ON transactions (account_id, bundle_id, transaction_id) WHERE finished_at IS NULL",
+                "CREATE INDEX transactions_finished ON transactions (account_id, transaction_id) WHERE finished_at IS NOT NULL",
                 """
                 CREATE INDEX transactions_lasting ON transactions (account_id, bundle_id, transaction_id)
                 WHERE kind <> 'consumable'
@@ -102,7 +103,7 @@ public enum StoreSchema {
                     original_transaction_id BIGINT NOT NULL,
                     original_purchase_date BIGINT NOT NULL,
                     PRIMARY KEY (account_id, bundle_id, product_id)
-                )
+                ) WITHOUT ROWID
                 """,
                 // By whose rule the sandbox's payment processor declines.
                 """

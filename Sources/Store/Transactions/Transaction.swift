@@ -86,7 +86,7 @@ extension Transaction {
             .integer(Int64(quantity)), .integer(price.milliunits), .text(price.currency), .text(storefront),
             .integer(purchaseDate), .integer(originalPurchaseDate), SQLValue(expiresDate), SQLValue(webOrderLineItemID),
             SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
-            SQLValue(idempotencyKey?.uuidString), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
+            SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
         ]
         try connection.execute(Self.insertion, values)
     }

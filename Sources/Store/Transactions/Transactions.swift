@@ -120,14 +120,31 @@ enum Transactions {
     static func page(
         before: TransactionID?, bundleID: BundleID?, accountID: AccountID?, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
-        try connection.query(
-            """
-            SELECT \(Transaction.columns) FROM transactions
-            WHERE transaction_id < $1 AND (CAST($2 AS TEXT) IS NULL OR bundle_id = $2)
-                AND (CAST($3 AS TEXT) IS NULL OR account_id = $3)
-            ORDER BY transaction_id DESC LIMIT $4
-            """,
-            [before?.rawValue ?? Int64(1) << 53, bundleID?.rawValue, accountID?.rawValue, limit]
-        ).map { try Transaction($0) }
+        let before = before?.rawValue ?? Int64(1) << 53
+        guard let accountID else {
+            return try connection.query(
+                """
+                SELECT \(Transaction.columns) FROM transactions
+                WHERE transaction_id < $1 AND (CAST($2 AS TEXT) IS NULL OR bundle_id = $2)
+                ORDER BY transaction_id DESC LIMIT $3
+                """, [before, bundleID?.rawValue, limit]
+            ).map { try Transaction($0) }
+        }
+        return try [unfinishedOfAccount, finishedOfAccount].flatMap { text in
+            try connection.query(text, [accountID.rawValue, before, bundleID?.rawValue, limit])
+        }.map { try Transaction($0) }.sorted { $0.transactionID > $1.transactionID }.prefix(limit).map { $0 }
+    }
+
+    private static let unfinishedOfAccount = ofAccount("IS NULL")
+    private static let finishedOfAccount = ofAccount("IS NOT NULL")
+
+    /// One account's newest, from one of the two indexes that hold all of its transactions between them.
+    private static func ofAccount(_ finished: String) -> String {
+        """
+        SELECT \(Transaction.columns) FROM transactions
+        WHERE account_id = $1 AND finished_at \(finished) AND transaction_id < $2
+            AND (CAST($3 AS TEXT) IS NULL OR bundle_id = $3)
+        ORDER BY transaction_id DESC LIMIT $4
+        """
     }
 }

@@ -124,8 +124,11 @@ public struct StoreApplication: Sendable {
                 .control,
                 StoreRouters.controlRouter(
                     [sandbox, production], apps: apps, catalog: catalog, adminToken: configuration.adminToken), ready),
-            server(.sandbox, StoreRouters.protocolRouter(sandbox), ready),
-            server(.production, StoreRouters.protocolRouter(production), ready),
+            server(
+                .sandbox, StoreRouters.protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
+            server(
+                .production, StoreRouters.protocolRouter(production), direct: DirectStoreAnswers(store: production),
+                ready),
             catalogReload,
         ]
         do {
@@ -154,7 +157,8 @@ public struct StoreApplication: Sendable {
     }
 
     private func server(
-        _ port: ReadyPorts.Port, _ router: Router<BasicRequestContext>, _ ready: ReadyPorts
+        _ port: ReadyPorts.Port, _ router: Router<BasicRequestContext>, direct: DirectStoreAnswers? = nil,
+        _ ready: ReadyPorts
     ) -> some Service {
         let number =
             switch port {
@@ -164,7 +168,7 @@ public struct StoreApplication: Sendable {
             }
         let host = configuration.host
         let application = Application(
-            router: router, server: ServerLimits.server,
+            router: router, server: ServerLimits.server(direct),
             configuration: .init(
                 address: .hostname(host, port: number),
                 availableConnectionsDelegate: ServerLimits.connections(sharedBy: 3, logger: logger)),

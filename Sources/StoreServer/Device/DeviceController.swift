@@ -8,6 +8,9 @@ import StoreWire
 
 /// The device's side of one store. Each handler authenticates, decodes, calls one function and encodes.
 struct DeviceController: Sendable {
+    /// In bytes of JSON.
+    static let largestPurchase = 16 << 10
+
     let store: Store
 
     func addRoutes(to router: Router<StoreRequestContext>) {
@@ -55,7 +58,7 @@ struct DeviceController: Sendable {
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         try fail(.purchases)
         let account = try await signedIn(request)
-        let body = try await request.boundedBody(upTo: 16 << 10)
+        let body = try await request.boundedBody(upTo: Self.largestPurchase)
         let purchase =
             try PurchaseRequest(usualJSON: body.readableBytesUInt8Span) ?? body.decodedJSON(PurchaseRequest.self)
         let response = try await store.purchase(purchase, by: account)

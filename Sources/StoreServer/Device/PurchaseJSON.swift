@@ -45,7 +45,9 @@ private struct UsualPurchaseRequest {
             case 9 where name.is("productID", json) && productID == nil: productID = ProductID(try text(json))
             case 11 where name.is("agreedPrice", json) && agreedPrice == nil: agreedPrice = try money(json)
             case 14 where name.is("idempotencyKey", json) && idempotencyKey == nil:
-                guard let key = UUID(uuidString: try text(json)) else { throw Unusual() }
+                guard scanner.peek(json) == UInt8(ascii: "\""),
+                    let key = UUID(text: json.extracting(try scanner.string(json).range))
+                else { throw Unusual() }
                 idempotencyKey = key
             case 17 where name.is("simulatesAskToBuy", json) && simulatesAskToBuy == nil:
                 guard let flag = try scanner.flag(json, other: {}) else { throw Unusual() }
@@ -134,7 +136,7 @@ extension PurchaseResponse {
             json.member("originalPurchaseDate", number: transaction.originalPurchaseDate)
             if let date = transaction.expiresDate { json.member("expiresDate", number: date) }
             if let name = transaction.applicationUsername { json.member("applicationUsername", name) }
-            if let key = transaction.idempotencyKey { json.member("idempotencyKey", key.uuidString) }
+            if let key = transaction.idempotencyKey { json.member("idempotencyKey", key.text) }
             json.endObject()
         }
         json.endObject()

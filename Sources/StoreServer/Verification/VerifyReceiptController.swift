@@ -9,6 +9,8 @@ import StoreWire
 /// `verifyReceipt` as Apple's two hosts answer it: HTTP 200 whatever comes, the result in the body's `status`, and no interest in the request's
 /// content type.
 struct VerifyReceiptController: Sendable {
+    static let contentType = "application/json;charset=UTF-8"
+
     let store: Store
 
     func addRoutes(to router: Router<StoreRequestContext>) {
@@ -39,7 +41,7 @@ struct VerifyReceiptController: Sendable {
 
     private static func response(_ answer: VerifyReceiptResponse) -> Response {
         Response(
-            status: .ok, headers: [.contentType: "application/json;charset=UTF-8"],
+            status: .ok, headers: [.contentType: contentType],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.json)))
     }
 }

@@ -1,0 +1,232 @@
+import Glibc
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Stands between HTTP's codec and Hummingbird's tasks, and answers what a ``DirectAnswering`` can. Everything else passes through untouched and in order:
+/// requests that it declines, bodies that do not arrive in one go (the router bounds their time), and every request while another is being answered
+/// behind it.
+final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// Behind this handler nobody hears of the requests that it answers, and Hummingbird would close a busy connection as idle. One request in this time
+    /// passes through, which shows it alive.
+    static let passesOneEvery = TimeAmount.seconds(15)
+
+    private enum State {
+        case idle
+        case collecting(HTTPRequest, ByteBuffer, limit: Int)
+        /// A later answer is awaited; what comes meanwhile is kept.
+        case answering
+    }
+
+    private let answering: any DirectAnswering
+    private var state = State.idle
+    /// Requests that passed through and are not answered yet.
+    private var passed = 0
+    private var lastPassed = NIODeadline.uptimeNanoseconds(0)
+    private var kept: [HTTPRequestPart] = []
+    private var keptError: (any Error)?
+    private var keptRead = false
+    private var keptQuiesce: ChannelShouldQuiesceEvent?
+    private var date = HTTPDate()
+
+    init(_ answering: any DirectAnswering) { self.answering = answering }
+
+    func handlerAdded(context: ChannelHandlerContext) { lastPassed = context.eventLoop.now }
+
+    // MARK: What comes in
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        take(unwrapInboundIn(data), context)
+    }
+
+    private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+        switch state {
+        case .idle:
+            if case .head(let request) = part, passed == 0, let limit = limit(of: request, context) {
+                state = .collecting(request, ByteBuffer(), limit: limit)
+            } else {
+                pass(part, context)
+            }
+        case .collecting(let request, var body, let limit):
+            switch part {
+            case .body(var bytes) where body.readableBytes + bytes.readableBytes <= limit:
+                // The state's own hold on the buffer would make it a copy.
+                state = .idle
+                if body.readableBytes == 0 { body = bytes } else { body.writeBuffer(&bytes) }
+                state = .collecting(request, body, limit: limit)
+            case .end(nil):
+                answer(request, body, context)
+            case .head, .body, .end:
+                decline(request, body, isWhole: false, context)
+                pass(part, context)
+            }
+        case .answering:
+            kept.append(part)
+        }
+    }
+
+    private func limit(of request: HTTPRequest, _ context: ChannelHandlerContext) -> Int? {
+        guard let limit = answering.bodyLimit(of: request), request.headerFields[.connection] == nil,
+            request.headerFields[.expect] == nil, context.eventLoop.now - lastPassed < Self.passesOneEvery
+        else { return nil }
+        return limit
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        giveUpCollecting(context)
+        context.fireChannelReadComplete()
+    }
+
+    /// What is malformed fails the request that it belongs to, in its turn.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .answering = state {
+            keptError = error
+            return
+        }
+        giveUpCollecting(context)
+        context.fireErrorCaught(error)
+    }
+
+    /// A body that is not there yet is waited for by the router.
+    private func giveUpCollecting(_ context: ChannelHandlerContext) {
+        guard case .collecting(let request, let body, _) = state else { return }
+        decline(request, body, isWhole: false, context)
+    }
+
+    // MARK: Answering
+
+    private func answer(_ request: HTTPRequest, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+        switch answering.answer(request, body: body, on: context.eventLoop) {
+        case .answer(let answer):
+            state = .idle
+            write(answer, context)
+        case .declined:
+            decline(request, body, isWhole: true, context)
+        case .later(let future):
+            state = .answering
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            future.whenComplete { result in
+                let (handler, context) = bound.value
+                handler.answered(request, body, try? result.get(), context)
+            }
+        }
+    }
+
+    private func answered(
+        _ request: HTTPRequest, _ body: ByteBuffer, _ answer: DirectAnswer?, _ context: ChannelHandlerContext
+    ) {
+        // The connection may be gone meanwhile.
+        guard case .answering = state, context.channel.isActive else { return }
+        if let answer {
+            state = .idle
+            write(answer, context)
+        } else {
+            decline(request, body, isWhole: true, context)
+        }
+        let parts = kept
+        kept = []
+        for part in parts { take(part, context) }
+        if case .answering = state { return }
+        giveUpCollecting(context)
+        if !parts.isEmpty { context.fireChannelReadComplete() }
+        if let error = keptError {
+            keptError = nil
+            context.fireErrorCaught(error)
+        }
+        if let event = keptQuiesce {
+            keptQuiesce = nil
+            context.fireUserInboundEventTriggered(event)
+        }
+        if keptRead {
+            keptRead = false
+            context.read()
+        }
+    }
+
+    private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
+        let fields: HTTPFields = [
+            .contentType: answer.contentType, .contentLength: String(answer.body.readableBytes), .date: date.now(),
+        ]
+        context.write(wrapOutboundOut(.head(HTTPResponse(status: .ok, headerFields: fields))), promise: nil)
+        context.write(wrapOutboundOut(.body(answer.body)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    /// Hands on what was held back of a request.
+    private func decline(_ request: HTTPRequest, _ body: ByteBuffer, isWhole: Bool, _ context: ChannelHandlerContext) {
+        state = .idle
+        pass(.head(request), context)
+        if body.readableBytes > 0 { pass(.body(body), context) }
+        if isWhole { pass(.end(nil), context) }
+    }
+
+    // MARK: Passing through
+
+    private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+        if case .head = part {
+            passed += 1
+            lastPassed = context.eventLoop.now
+        }
+        context.fireChannelRead(wrapInboundOut(part))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { passed -= 1 }
+        context.write(data, promise: promise)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if case .answering = state { keptRead = true } else { context.read() }
+    }
+
+    /// A request that is being answered here is answered before the connection closes.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .answering = state, let event = event as? ChannelShouldQuiesceEvent {
+            keptQuiesce = event
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        state = .idle
+        kept = []
+        context.fireChannelInactive()
+    }
+}
+
+@available(*, unavailable)
+extension DirectRequestHandler: Sendable {}
+
+/// The `Date` header (RFC 9110, section 5.6.7), put together once a second.
+struct HTTPDate {
+    private var second = time_t(-1)
+    private var text = ""
+
+    /// The date now.
+    mutating func now() -> String {
+        let second = time(nil)
+        if second != self.second {
+            self.second = second
+            text = Self.text(of: second)
+        }
+        return text
+    }
+
+    static func text(of second: time_t) -> String {
+        var second = second
+        var parts = tm()
+        gmtime_r(&second, &parts)
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
+        return
+            "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900) "
+            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+    }
+}

@@ -1,0 +1,54 @@
+import HTTPSupport
+import HTTPTypes
+import NIOCore
+import Store
+import StoreReceipts
+import StoreWire
+
+/// The short cut for the two requests that load a store: `verifyReceipt`, and purchases that need nothing looked up.
+struct DirectStoreAnswers: DirectAnswering {
+    let store: Store
+
+    func bodyLimit(of request: HTTPRequest) -> Int? {
+        guard request.method == .post else { return nil }
+        return switch request.path {
+        case StoreRoute.verifyReceipt.template: StoreLimits.verifyReceiptRequest
+        case StoreRoute.purchases.template: DeviceController.largestPurchase
+        default: nil
+        }
+    }
+
+    func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+        request.path == StoreRoute.purchases.template
+            ? purchase(request, body, eventLoop) : verifyReceipt(body, eventLoop)
+    }
+
+    private func verifyReceipt(_ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
+        switch store.verifyAtOnce(body.readableBytesUInt8Span) {
+        case .answer(let response):
+            return .answer(Self.answer(response))
+        case .later(let request):
+            return .later(
+                eventLoop.makeFutureWithTask { [store] in Self.answer(await store.verify(request)) })
+        }
+    }
+
+    private static func answer(_ response: VerifyReceiptResponse) -> DirectAnswer {
+        DirectAnswer(contentType: VerifyReceiptController.contentType, body: ByteBuffer(bytes: response.json))
+    }
+
+    private func purchase(_ request: HTTPRequest, _ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
+        guard let authorization = request.headerFields[.authorization], authorization.hasPrefix("Bearer "),
+            let purchase = PurchaseRequest(usualJSON: body.readableBytesUInt8Span),
+            let prepared = store.preparePurchase(purchase, token: authorization.dropFirst(7))
+        else { return .declined }
+        let promise = eventLoop.makePromise(of: PurchaseResponse?.self)
+        store.record(prepared) { promise.succeed($0) }
+        return .later(
+            promise.futureResult.map { response in
+                response?.usualJSON.map {
+                    DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: $0))
+                }
+            })
+    }
+}

@@ -1,0 +1,291 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import Synchronization
+import Testing
+
+@testable import HTTPSupport
+
+@Suite struct DirectRequestHandlerTests {
+    /// Answers `/now` at once with its body, `/later` when told, declines `/no`, and never wants anything else.
+    private final class Echo: DirectAnswering {
+        let promises = Mutex<[EventLoopPromise<DirectAnswer?>]>([])
+
+        func bodyLimit(of request: HTTPRequest) -> Int? { request.path == "/other" ? nil : 8 }
+
+        func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+            switch request.path {
+            case "/now": return .answer(DirectAnswer(contentType: "text/plain", body: body))
+            case "/later":
+                let promise = eventLoop.makePromise(of: DirectAnswer?.self)
+                promises.withLock { $0.append(promise) }
+                return .later(promise.futureResult)
+            default: return .declined
+            }
+        }
+
+        func succeed(_ text: String?) {
+            let promise = promises.withLock { $0.removeFirst() }
+            promise.succeed(text.map { DirectAnswer(contentType: "text/plain", body: ByteBuffer(string: $0)) })
+        }
+    }
+
+    private struct Line {
+        let echo = Echo()
+        let channel: EmbeddedChannel
+
+        init() throws {
+            channel = EmbeddedChannel(handler: DirectRequestHandler(echo))
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        }
+
+        func head(_ path: String, _ fields: HTTPFields = [:]) throws {
+            try channel.writeInbound(
+                HTTPRequestPart.head(
+                    HTTPRequest(method: .post, scheme: "http", authority: "x", path: path, headerFields: fields)))
+        }
+
+        func body(_ text: String) throws { try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: text))) }
+        func end(_ trailers: HTTPFields? = nil) throws { try channel.writeInbound(HTTPRequestPart.end(trailers)) }
+
+        /// `writeInbound` ends each part's burst; a burst of several goes through the pipeline by hand.
+        func burst(_ parts: [HTTPRequestPart]) {
+            for part in parts { channel.pipeline.fireChannelRead(part) }
+            channel.pipeline.fireChannelReadComplete()
+        }
+
+        func request(_ path: String, _ text: String, _ fields: HTTPFields = [:]) {
+            burst([Line.head(path, fields), .body(ByteBuffer(string: text)), .end(nil)])
+        }
+
+        static func head(_ path: String, _ fields: HTTPFields = [:]) -> HTTPRequestPart {
+            .head(HTTPRequest(method: .post, scheme: "http", authority: "x", path: path, headerFields: fields))
+        }
+
+        /// What reached the router, in short: a path, the bytes of a body, or `end`.
+        func passed() throws -> [String] {
+            var found: [String] = []
+            while let part = try channel.readInbound(as: HTTPRequestPart.self) {
+                switch part {
+                case .head(let request): found.append(request.path ?? "")
+                case .body(let bytes): found.append(String(buffer: bytes))
+                case .end: found.append("end")
+                }
+            }
+            return found
+        }
+
+        /// What was written, in short: a status, the bytes of a body, or `end`.
+        func written() throws -> [String] {
+            var found: [String] = []
+            while let part = try channel.readOutbound(as: HTTPResponsePart.self) {
+                switch part {
+                case .head(let response): found.append("\(response.status.code)")
+                case .body(let bytes): found.append(String(buffer: bytes))
+                case .end: found.append("end")
+                }
+            }
+            return found
+        }
+
+        /// The router answers the request that it has.
+        func routerAnswers(_ text: String) throws {
+            try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .accepted)))
+            try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: text)))
+            try channel.writeOutbound(HTTPResponsePart.end(nil))
+        }
+    }
+
+    @Test func whatCanBeAnsweredIsAnsweredAndNotPassed() throws {
+        let line = try Line()
+        line.burst([Line.head("/now"), .body(ByteBuffer(string: "ab")), .body(ByteBuffer(string: "c")), .end(nil)])
+        guard case .head(let response) = try line.channel.readOutbound(as: HTTPResponsePart.self) else {
+            Issue.record("no head")
+            return
+        }
+        #expect(response.status == .ok)
+        #expect(response.headerFields[.contentLength] == "3")
+        #expect(response.headerFields[.contentType] == "text/plain")
+        #expect(response.headerFields[.date]?.hasSuffix(" GMT") == true)
+        #expect(try line.written() == ["abc", "end"])
+        #expect(try line.passed() == [])
+    }
+
+    @Test(arguments: [("/no", "abc"), ("/other", "abc"), ("/now", "123456789")])
+    func whatCannotPassesUntouched(path: String, body: String) throws {
+        let line = try Line()
+        line.request(path, body)
+        #expect(try line.passed() == [path, body, "end"])
+        #expect(try line.written() == [])
+    }
+
+    @Test func aBodyInTwoBurstsPassesSinceTheRouterBoundsItsTime() throws {
+        let line = try Line()
+        try line.head("/now")
+        try line.body("ab")
+        try line.body("cd")
+        try line.end()
+        #expect(try line.passed() == ["/now", "ab", "cd", "end"])
+        #expect(try line.written() == [])
+    }
+
+    @Test func aBodyThatGrowsOverTheLimitPassesWithAllOfItsParts() throws {
+        let line = try Line()
+        line.burst([
+            Line.head("/now"), .body(ByteBuffer(string: "12345")), .body(ByteBuffer(string: "6789")), .end(nil),
+        ])
+        #expect(try line.passed() == ["/now", "12345", "6789", "end"])
+    }
+
+    @Test(arguments: [[.connection: "close"], [.expect: "100-continue"]] as [HTTPFields])
+    func fieldsThatChangeTheConnectionAreTheRoutersBusiness(fields: HTTPFields) throws {
+        let line = try Line()
+        line.request("/now", "a", fields)
+        #expect(try line.passed() == ["/now", "a", "end"])
+    }
+
+    @Test func trailersAreTheRoutersBusiness() throws {
+        let line = try Line()
+        line.burst([Line.head("/now"), .body(ByteBuffer(string: "a")), .end([.date: "x"])])
+        #expect(try line.passed() == ["/now", "a", "end"])
+    }
+
+    @Test func answersKeepTheOrderOfTheRequests() throws {
+        let line = try Line()
+        line.request("/other", "1")
+        line.request("/now", "2")
+        #expect(try line.passed() == ["/other", "1", "end", "/now", "2", "end"])
+        #expect(try line.written() == [])
+        try line.routerAnswers("one")
+        line.request("/now", "3")
+        #expect(try line.passed() == ["/now", "3", "end"], "the second still waits for the router")
+        try line.routerAnswers("two")
+        try line.routerAnswers("three")
+        line.request("/now", "4")
+        #expect(
+            try line.written() == ["202", "one", "end", "202", "two", "end", "202", "three", "end", "200", "4", "end"])
+    }
+
+    @Test func whatComesWhileALaterAnswerIsAwaitedIsKeptInOrder() throws {
+        let line = try Line()
+        line.request("/later", "1")
+        line.request("/now", "2")
+        line.request("/later", "3")
+        line.request("/other", "4")
+        #expect(try line.written() == [])
+        line.echo.succeed("one")
+        #expect(try line.written() == ["200", "one", "end", "200", "2", "end"])
+        #expect(try line.passed() == [])
+        line.echo.succeed("three")
+        #expect(try line.written() == ["200", "three", "end"])
+        #expect(try line.passed() == ["/other", "4", "end"])
+    }
+
+    @Test func aLaterAnswerThatDoesNotComePasses() throws {
+        let line = try Line()
+        line.request("/later", "1")
+        line.request("/now", "2")
+        line.echo.succeed(nil)
+        #expect(try line.passed() == ["/later", "1", "end", "/now", "2", "end"])
+        #expect(try line.written() == [])
+    }
+
+    @Test func aFailedLaterAnswerPasses() throws {
+        struct Failure: Error {}
+        let line = try Line()
+        line.request("/later", "1")
+        line.echo.promises.withLock { $0.removeFirst() }.fail(Failure())
+        #expect(try line.passed() == ["/later", "1", "end"])
+    }
+
+    @Test func nothingMoreIsReadWhileALaterAnswerIsAwaited() throws {
+        let reads = ReadCounter()
+        let echo = Echo()
+        let channel = EmbeddedChannel(handlers: [reads, DirectRequestHandler(echo)])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let before = reads.count
+        channel.pipeline.fireChannelRead(Line.head("/later"))
+        channel.pipeline.fireChannelRead(HTTPRequestPart.end(nil))
+        channel.pipeline.fireChannelReadComplete()
+        channel.pipeline.read()
+        #expect(reads.count == before)
+        echo.succeed("x")
+        #expect(reads.count == before + 1)
+    }
+
+    private final class ReadCounter: ChannelOutboundHandler {
+        typealias OutboundIn = HTTPResponsePart
+        var count = 0
+
+        func read(context: ChannelHandlerContext) {
+            count += 1
+            context.read()
+        }
+    }
+
+    @Test func oneRequestInFifteenSecondsPassesSoThatTheConnectionIsNotTakenForIdle() throws {
+        let line = try Line()
+        line.request("/now", "1")
+        line.channel.embeddedEventLoop.advanceTime(by: .seconds(14))
+        line.request("/now", "2")
+        #expect(try line.passed() == [])
+        line.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        line.request("/now", "3")
+        #expect(try line.passed() == ["/now", "3", "end"])
+        try line.routerAnswers("three")
+        line.request("/now", "4")
+        #expect(try line.passed() == [])
+        #expect(
+            try line.written() == ["200", "1", "end", "200", "2", "end", "202", "three", "end", "200", "4", "end"])
+    }
+
+    @Test func theConnectionIsToldToCloseAfterTheAnswerThatIsUnderWay() throws {
+        final class Quiesced: ChannelInboundHandler {
+            typealias InboundIn = HTTPRequestPart
+            var isTold = false
+            func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) { isTold = true }
+        }
+        let echo = Echo()
+        let quiesced = Quiesced()
+        let channel = EmbeddedChannel(handlers: [DirectRequestHandler(echo), quiesced])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        channel.pipeline.fireChannelRead(Line.head("/later"))
+        channel.pipeline.fireChannelRead(HTTPRequestPart.end(nil))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(!quiesced.isTold)
+        echo.succeed("x")
+        #expect(quiesced.isTold)
+    }
+
+    @Test func whatIsMalformedFailsItsRequestInItsTurn() throws {
+        struct Malformed: Error {}
+        let line = try Line()
+        line.channel.pipeline.fireChannelRead(Line.head("/now"))
+        line.channel.pipeline.fireErrorCaught(Malformed())
+        #expect(try line.passed() == ["/now"], "the router hears of the request before it hears of the error")
+        #expect(throws: Malformed.self) { try line.channel.throwIfErrorCaught() }
+
+        let other = try Line()
+        other.request("/later", "1")
+        other.channel.pipeline.fireErrorCaught(Malformed())
+        try other.channel.throwIfErrorCaught()
+        other.echo.succeed("one")
+        #expect(try other.written() == ["200", "one", "end"])
+        #expect(throws: Malformed.self) { try other.channel.throwIfErrorCaught() }
+    }
+
+    @Test func anAnswerForAConnectionThatIsGoneIsDropped() throws {
+        let line = try Line()
+        line.request("/later", "1")
+        _ = try line.channel.finish()
+        line.echo.succeed("x")
+        #expect(try line.written() == [])
+    }
+
+    @Test func datesAreThoseOfHTTP() {
+        // The example of RFC 9110, section 5.6.7.
+        #expect(HTTPDate.text(of: 784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(HTTPDate.text(of: 1_709_164_800) == "Thu, 29 Feb 2024 00:00:00 GMT")
+    }
+}
