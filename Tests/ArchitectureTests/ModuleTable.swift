@@ -54,7 +54,10 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             ["HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
-            outside: ["Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle", "UnixSignals"]
+            outside: [
+                "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
+                "UnixSignals",
+            ]
         ),
 
         // The merchant's column. It cannot see the store's.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Logging
 import Store
 import StoreReceipts
 import StoreWire
@@ -217,6 +218,50 @@ import UnixSignals
                 #expect(after.map(\.isInCatalog) == [true, false])
             }
         }
+    }
+
+    @Test func aBadCatalogIsToldOfOnceAndNotWhileItIsWritten() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let files = try RunningServer.configuration(directory.url).catalogFiles
+            let file = URL(fileURLWithPath: files[0].path)
+            let told = ErrorCounter()
+            var reload = CatalogReload(
+                watcher: CatalogWatcher(files: files), catalog: CurrentCatalog(.empty),
+                logger: Logger(label: "test") { _ in told }
+            ) { _ in }
+            func look(at text: String?, expecting errors: Int) async throws {
+                if let text { try Data(text.utf8).write(to: file) }
+                await reload.look()
+                #expect(told.count == errors, "\(text ?? "unchanged")")
+            }
+            // An editor cuts the file off, then writes it.
+            try await look(at: "", expecting: 0)
+            try await look(at: RunningServer.catalogText, expecting: 0)
+            try await look(at: nil, expecting: 0)
+            try await look(at: "", expecting: 0)
+            try await look(at: "cornerstore-catalog: 99", expecting: 0)
+            try await look(at: nil, expecting: 1)
+            try await look(at: nil, expecting: 1)
+        }
+    }
+
+    private final class ErrorCounter: LogHandler {
+        private let errors = Mutex(0)
+        var count: Int { errors.withLock { $0 } }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .error }
+            set {}
+        }
+        subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) { errors.withLock { $0 += 1 } }
     }
 
     @Test func aCatalogThatCouldNotBePreparedIsTriedAgain() async throws {

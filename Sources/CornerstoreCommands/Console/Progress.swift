@@ -1,13 +1,20 @@
 import Foundation
 
-/// Shows on a terminal that something is under way, once it has taken a second.
+/// Shows on a terminal that something is under way, once it has taken a second; elsewhere it says so once, after five.
 enum Progress {
     private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
     /// Does `body`, and shows `text` beside a turning wheel meanwhile.
     static func during<T: Sendable>(_ text: String, _ body: () async throws -> T) async rethrows -> T {
         let console = Console.current
-        guard console.showsProgress else { return try await body() }
+        guard console.showsProgress else {
+            let notice = Task {
+                guard (try? await Task.sleep(for: .seconds(5))) != nil else { return }
+                console.write("\(text)…\n", .error)
+            }
+            defer { notice.cancel() }
+            return try await body()
+        }
         let wheel = Task { await turn(text, console) }
         defer { wheel.cancel() }
         do {

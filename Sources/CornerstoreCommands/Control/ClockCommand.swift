@@ -44,7 +44,8 @@ struct ClockCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the time.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show the time.", discussion: "  cornerstore clock show --environment production")
         @OptionGroup var options: Options
 
         func run() async throws {

@@ -11,6 +11,8 @@ struct CatalogReload: Service {
     /// Called with the new catalog before it takes the old one's place.
     let prepare: @Sendable (Catalog) async throws -> Void
     private var waiting: (catalog: Catalog, notes: [String])?
+    /// A bad file may only be half written: it is told of when it is the same at the next look.
+    private var suspicion: CatalogError?
 
     init(
         watcher: CatalogWatcher, catalog: CurrentCatalog, logger: Logger,
@@ -32,11 +34,15 @@ struct CatalogReload: Service {
     /// Takes the files in if one changed since the last look. A good catalog that could not be prepared, since the database was away, is tried again.
     mutating func look() async {
         switch watcher.reload() {
-        case .unchanged: break
+        case .unchanged:
+            if let error = suspicion { report(error) }
+            suspicion = nil
         case .failed(let error):
             waiting = nil
-            report(error)
-        case .loaded(let new, let notes): waiting = (new, notes)
+            suspicion = error
+        case .loaded(let new, let notes):
+            suspicion = nil
+            waiting = (new, notes)
         }
         guard let (new, notes) = waiting else { return }
         do {

@@ -3,6 +3,7 @@ import HTTPSupport
 import Hummingbird
 import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 import Store
 import StoreReceipts
@@ -119,6 +120,10 @@ public struct StoreApplication: Sendable {
             try? directory.write(Self.json(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
         }
+        do { try await probePorts() } catch {
+            await close()
+            throw error
+        }
         let services: [any Service] = [
             server(
                 .control,
@@ -142,6 +147,21 @@ public struct StoreApplication: Sendable {
             throw error
         }
         await close()
+    }
+
+    /// Opens and closes the ports that were named, so that one in use is said before anything runs and has to be stopped again.
+    private func probePorts() async throws {
+        for port in [configuration.controlPort, configuration.sandboxPort, configuration.productionPort] where port != 0
+        {
+            do {
+                let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                    .bind(host: configuration.host, port: port).get()
+                try await channel.close()
+            } catch let error as IOError {
+                throw StoreServerError.port(port, configuration.host, error)
+            }
+        }
     }
 
     /// What takes changed catalog files in.
@@ -190,11 +210,17 @@ private struct PortService<Base: Service>: Service {
         do {
             try await application.run()
         } catch let error as IOError {
-            throw StoreServerError(
-                .portUnavailable,
-                "Port \(port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server running? "
-                    + "Give another port, or 0 for any free one.")
+            throw StoreServerError.port(port, host, error)
         }
+    }
+}
+
+extension StoreServerError {
+    fileprivate static func port(_ port: Int, _ host: String, _ error: IOError) -> StoreServerError {
+        StoreServerError(
+            .portUnavailable,
+            "Port \(port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server running? "
+                + "Give another port, or 0 for any free one.")
     }
 }
 
