@@ -61,7 +61,7 @@ struct BuyCommand: AsyncParsableCommand {
             bundleVersion: appVersion, productID: product, quantity: quantity, email: email, password: password,
             device: folder.standardizedFileURL, root: data.appendingPathComponent("roots/receipt-root.der"),
             receiptOut: receiptOut.map { URL(fileURLWithPath: $0) })
-        let report = try await Progress.during("Buying \(product)") { try await purchase.perform() }
+        let report = try await Progress.during("Buying \(product)", saysSoInLogs: true) { try await purchase.perform() }
         try Console.current.report(report, json: output.json) { report.text($0) }
     }
 

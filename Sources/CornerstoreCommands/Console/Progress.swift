@@ -1,15 +1,18 @@
 import Foundation
 
-/// Shows on a terminal that something is under way, once it has taken a second; elsewhere it says so once, after five.
+/// Shows on a terminal that something is under way, once it has taken a second.
 enum Progress {
     private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
     /// Does `body`, and shows `text` beside a turning wheel meanwhile.
-    static func during<T: Sendable>(_ text: String, _ body: () async throws -> T) async rethrows -> T {
+    /// - Parameter saysSoInLogs: whether it is said without a terminal too, once, after five seconds.
+    static func during<T: Sendable>(
+        _ text: String, saysSoInLogs: Bool = false, _ body: () async throws -> T
+    ) async rethrows -> T {
         let console = Console.current
         guard console.showsProgress else {
             let notice = Task {
-                guard (try? await Task.sleep(for: .seconds(5))) != nil else { return }
+                guard saysSoInLogs, (try? await Task.sleep(for: .seconds(5))) != nil else { return }
                 console.write("\(text)…\n", .error)
             }
             defer { notice.cancel() }
