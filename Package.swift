@@ -159,6 +159,7 @@ let package = Package(
             dependencies: [
                 "Database",
                 "Store",
+                "StoreKit",
                 "StoreReceipts",
                 "StoreServer",
                 "StoreWire",

@@ -147,10 +147,10 @@ struct RestoreTests {
         queue.restoreCompletedTransactions()
         await observer.wait(count: 3)
         #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
-        // Who is signed in already is not asked.
+        // Who is signed in already is not asked; and what is in the queue still is not told beside itself.
         queue.restoreCompletedTransactions()
-        await observer.wait(count: 5)
-        #expect(prompts.all.count == 2)
+        await observer.wait(count: 4)
+        #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
     }
 
     @Test func `a token that the store forgot is asked for again, as the same account`() async throws {
@@ -265,7 +265,7 @@ struct RestoreTests {
         queue.restoreCompletedTransactions()
         let isDone = Task {
             await observer.wait(isOver)
-            while !Task.isCancelled, !engine.payments.isEmpty { await Task.yield() }
+            repeat { await engine.payments.quiet() } while !Task.isCancelled && !engine.payments.isEmpty
             if !Task.isCancelled { end.yield(false) }
         }
         var iterator = ends.makeAsyncIterator()
@@ -288,11 +288,58 @@ struct RestoreTests {
         queue.add(observer)
         queue.restoreCompletedTransactions()
         await observer.wait(isOver)
-        await until { device.store.finished.count == 1_000 && queue.transactions.isEmpty }
+        await until { queue.transactions.isEmpty }
+        #expect(device.store.finished.count == 1_000)
         #expect(originals.all.count == 1_000 && Set(originals.all).count == 1_000)
         #expect(observer.history.filter { $0.hasPrefix("updated") }.count == 5)
         // Finishing two hundred in a callback is not two hundred writes.
         #expect(saves.all.count < 500 && saves.all.reduce(0, +) == 2_000)
+    }
+
+    @Test func `all is told on the chosen queue, and nothing of it to an observer that has gone`() async throws {
+        final class Listener: NSObject, SKPaymentTransactionObserver, SKRequestDelegate, @unchecked Sendable {
+            // @unchecked: both lists have a lock of their own.
+            let calls = LockedList<String>()
+            let elsewhere = LockedList<String>()
+            let key: DispatchSpecificKey<Bool>
+            init(_ key: DispatchSpecificKey<Bool>) { self.key = key }
+            private func note(_ call: String) {
+                calls.append(call)
+                if DispatchQueue.getSpecific(key: key) != true { elsewhere.append(call) }
+            }
+            func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
+                note("updated \(transactions.count)")
+                for transaction in transactions { queue.finishTransaction(transaction) }
+            }
+            func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+                for _ in transactions { note("removed") }
+            }
+            func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { note("finished") }
+            func paymentQueue(
+                _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
+            ) { note("failed") }
+            func requestDidFinish(_ request: SKRequest) { note("refreshed") }
+        }
+        device.store.own(2)
+        let key = DispatchSpecificKey<Bool>()
+        let configuration = device.configuration()
+        configuration.callbackQueue.setSpecific(key: key, value: true)
+        let engine = device.launch(configuration, timer: ImmediateTimer())
+        let queue = SKPaymentQueue(engine: engine)
+        let (listener, gone) = (Listener(key), Listener(key))
+        queue.add(listener)
+        queue.add(gone)
+        queue.remove(gone)
+        queue.restoreCompletedTransactions()
+        await until { listener.calls.all.count == 4 }
+        device.store.failNext("restores", .refusal(404, WireError(code: .unknownApp, message: "no")))
+        queue.restoreCompletedTransactions()
+        let request = SKReceiptRefreshRequest(receiptProperties: nil, engine: engine)
+        request.delegate = listener
+        request.start()
+        await until { listener.calls.all.count == 6 }
+        #expect(listener.calls.all.sorted() == ["failed", "finished", "refreshed", "removed", "removed", "updated 2"])
+        #expect(listener.elsewhere.all.isEmpty && gone.calls.all.isEmpty)
     }
 
     @Test func `a queue without a store fails a restore`() async throws {

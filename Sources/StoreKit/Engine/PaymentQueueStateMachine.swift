@@ -54,6 +54,12 @@ struct PaymentQueueStateMachine: Sendable {
     /// The entries in the queue's order.
     var inOrder: [PaymentQueueEntry] { entries.values.sorted { $0.position < $1.position } }
 
+    /// Whether no answer is waited for, but from the customer.
+    var isQuiet: Bool {
+        !isListing && restore == nil && restoresToCome.isEmpty && sending.isEmpty && collecting.isEmpty
+            && finishing.isEmpty
+    }
+
     // MARK: What the app does
 
     /// A payment was added, under a new key.
