@@ -153,7 +153,45 @@ struct RestoreTests {
         #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
     }
 
-    @Test func `a token that the store forgot is asked for again, as the same account`() async throws {
+    @Test func `a token that the store forgot in the middle is asked for again, as the same account`() async throws {
+        device.store.own(6)
+        device.store.change { state in
+            state.passwords["ape@example.com"] = "figs"
+            state.accounts["ape@example.com"] = "account-2"
+        }
+        let prompts = LockedList<SignInPrompt>()
+        let sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .cancel },
+            signIn: { prompt in
+                prompts.append(prompt)
+                // Somebody else's hands on the device.
+                return prompts.all.count == 2
+                    ? StoreCredentials(email: "ape@example.com", password: "figs")
+                    : StoreCredentials(email: "monkey@example.com", password: "bananas")
+            })
+        let store = device.store
+        let queue = launch(
+            device.configuration(sheet: sheet),
+            mayPerform: { action in
+                if case .restore(let restore) = action, restore.after != nil, prompts.all.count < 3 {
+                    store.change { $0.tokens = [:] }
+                }
+                return true
+            })
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        #expect(prompts.all.map(\.email) == [nil, "monkey@example.com"])
+        #expect(observer.restoreErrors.map(\.localizedDescription) == [PaymentFailure.otherCustomer.text])
+        // What came before stays, and none of the other account's is among it.
+        #expect(queue.transactions.count == 2)
+        queue.restoreCompletedTransactions()
+        await observer.wait { $0.last == "restore finished" }
+        #expect(prompts.all.count == 2 && queue.transactions.count == 2)
+    }
+
+    @Test func `a token that the store forgot is asked for again`() async throws {
         device.store.own(3)
         let queue = launch()
         let observer = ObserverRecorder()
