@@ -162,6 +162,7 @@ let package = Package(
             dependencies: [
                 "Database",
                 "Store",
+                "StoreKit",
                 "StoreReceipts",
                 "StoreServer",
                 "StoreWire",

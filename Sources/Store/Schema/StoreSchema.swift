@@ -115,7 +115,8 @@ public enum StoreSchema {
                     remaining BIGINT CHECK (remaining > 0)
                 )
                 """,
-            ])
+            ]),
+        restoredTransactions,
     ]
 }
 
