@@ -71,7 +71,11 @@ final class StoreSession: Sendable {
     /// The store's words on some products, in the current account's storefront. A token that is no longer good is
     /// forgotten.
     func products(_ identifiers: [ProductID]) async throws(StoreFailure) -> ProductsResponse {
-        let request = ProductsRequest(bundleID: bundleID, productIDs: identifiers, languages: languages)
+        try await ask(ProductsRequest(bundleID: bundleID, productIDs: identifiers, languages: languages))
+    }
+
+    /// Asks what the store tells in the current account's storefront, which it says along.
+    func ask(_ request: ProductsRequest) async throws(StoreFailure) -> ProductsResponse {
         let response: ProductsResponse
         let token = tokens.current?.token
         do {
@@ -81,7 +85,14 @@ final class StoreSession: Sendable {
             try? tokens.drop(token)
             response = try await client.products(request, token: nil)
         }
-        lastStorefront.withLock { $0 = response.storefront }
+        let before = lastStorefront.withLock { last in
+            defer { last = response.storefront }
+            return last
+        }
+        if let before, before != response.storefront {
+            NotificationCenter.default.post(name: .SKStorefrontIdentifierDidChange, object: nil)
+            NotificationCenter.default.post(name: .SKStorefrontCountryCodeDidChange, object: nil)
+        }
         return response
     }
 
