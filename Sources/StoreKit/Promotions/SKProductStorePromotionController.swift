@@ -152,8 +152,9 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         } catch {
             failure = PaymentFailure(.unknown, "The promotion could not be saved on this device.").error
         }
-        let carried = Carried(object: (completionHandler, failure))
-        engine.callbackQueue.async { carried.object.0?(carried.object.1) }
+        let carried = Carried(object: completionHandler)
+        let answer: (any Error)? = failure
+        engine.callbackQueue.async { carried.object?(answer) }
     }
 }
 
