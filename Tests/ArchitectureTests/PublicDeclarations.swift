@@ -90,7 +90,8 @@ private struct Reader {
     private let source: SwiftSource
     var found: [PublicDeclarations.Declaration] = []
     private var scopes: [Scope] = []
-    private var statement = ""
+    /// UTF-8, as everything here: Swift's characters take seconds over the whole module.
+    private var statement: [UInt8] = []
     private var firstLine = 0
     private var parentheses = 0
     /// Braces that were opened inside parentheses: a closure among the arguments.
@@ -101,7 +102,7 @@ private struct Reader {
 
     mutating func read() {
         for (index, line) in source.code.enumerated() {
-            for character in line { take(character, line: index + 1) }
+            for byte in line.utf8 { take(byte, line: index + 1) }
             endLine(index + 1)
         }
     }
@@ -111,27 +112,28 @@ private struct Reader {
         return false
     }
 
-    private mutating func take(_ character: Character, line: Int) {
-        if innerBraces > 0 || parentheses > 0, character == "{" || character == "}" {
-            innerBraces += character == "{" ? 1 : -1
+    private mutating func take(_ byte: UInt8, line: Int) {
+        let isBrace = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}")
+        if isBrace, innerBraces > 0 || parentheses > 0 {
+            innerBraces += byte == UInt8(ascii: "{") ? 1 : -1
             return
         }
-        switch character {
-        case "{":
+        switch byte {
+        case UInt8(ascii: "{"):
             let scope = isInBody ? Scope.body : finish(line: line, opens: true)
             scopes.append(scope)
-        case "}":
-            statement = ""
+        case UInt8(ascii: "}"):
+            statement = []
             _ = scopes.popLast()
         default:
             guard !isInBody else { return }
-            if "([".contains(character) { parentheses += 1 }
-            if ")]".contains(character) { parentheses -= 1 }
+            if byte == UInt8(ascii: "(") || byte == UInt8(ascii: "[") { parentheses += 1 }
+            if byte == UInt8(ascii: ")") || byte == UInt8(ascii: "]") { parentheses -= 1 }
             if statement.isEmpty {
-                guard character != " " else { return }
+                guard byte != UInt8(ascii: " ") else { return }
                 firstLine = line
             }
-            statement.append(character)
+            statement.append(byte)
         }
     }
 
@@ -139,15 +141,15 @@ private struct Reader {
         guard !isInBody, !statement.isEmpty else { return }
         let next = line < source.code.count ? source.code[line].drop { $0 == " " } : ""
         let goesOn = parentheses > 0 || ["->", "{", "where", "async", "throws", "="].contains { next.hasPrefix($0) }
-        if goesOn { statement.append(" ") } else { _ = finish(line: line, opens: false) }
+        if goesOn { statement.append(UInt8(ascii: " ")) } else { _ = finish(line: line, opens: false) }
     }
 
     /// Takes a whole statement; the scope that it opens when a brace follows.
     private mutating func finish(line: Int, opens: Bool) -> Scope {
-        let text = statement.trimmed
-        statement = ""
+        let text = String(decoding: statement, as: UTF8.self).trimmed
+        statement = []
         guard !text.isEmpty else { return .body }
-        if text.wholeMatch(of: /@[A-Za-z]+(?:\(.*\))?/) != nil {
+        if text.hasPrefix("@"), text.wholeMatch(of: /@[A-Za-z]+(?:\(.*\))?/) != nil {
             if text.contains("unavailable") { pending = message(from: firstLine, to: line) }
             return .body
         }

@@ -54,14 +54,19 @@ extension Store {
         var introduction: Transaction.Offer?
         /// The account's last transaction in the subscription's group when the sale was planned.
         var lastInGroup: TransactionID?
+        /// The promotional offer, when the app's server made one.
+        var promotionalOfferID: String?
     }
 
     private static func validate(_ request: PurchaseRequest) throws {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            ![request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? ""].contains(
-                where: { $0.utf8.contains(0) })
+            request.offer?.isBounded ?? true,
+            ![
+                request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? "",
+                request.offer?.offerID ?? "",
+            ].contains(where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
                 .invalidRequest,
@@ -70,8 +75,9 @@ extension Store {
         }
     }
 
+    /// - Parameter offerID: the promotional offer of a purchase that is approved now; its signature was checked when it was asked for.
     func offer(
-        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, offerID: String? = nil
     ) async throws -> PurchaseOffer {
         let storefront = try storefront(of: account)
         let nothing = Money(milliunits: 0, currency: storefront.currency)
@@ -90,7 +96,16 @@ extension Store {
                 .invalidQuantity,
                 "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
         }
-        guard request.agreedPrice.map({ $0 == price }) ?? true else {
+        let promotion: CatalogOffer?
+        switch try await self.promotion(request, of: product, app: app, offerID: offerID) {
+        case .success(let offer): promotion = offer
+        case .failure(let failure): return .refuse(failure, nothing)
+        }
+        let promoted = promotion?.description(in: storefront)
+        if let promoted, let period = product.subscription?.period, promoted.isDearer(than: price, for: period) {
+            return refuse(.invalidOfferPrice, "The offer costs more than the product.")
+        }
+        guard request.agreedPrice.map({ $0 == promoted?.price ?? price }) ?? true else {
             return refuse(.priceChanged, "The price has changed. Ask for the product again.")
         }
         guard let amount = price.times(request.quantity) else {
@@ -106,6 +121,12 @@ extension Store {
         if let subscription = product.subscription {
             guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
                 return refuse(.alreadySubscribed, "This account is subscribed to the product already.")
+            }
+            if let promoted {
+                guard sale.lastInGroup != nil else {
+                    return refuse(.ineligibleForOffer, "The offer is for who is or was subscribed.")
+                }
+                sale.apply(promoted)
             }
         }
         let asks = account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
@@ -136,11 +157,7 @@ extension Store {
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
-            sale.period =
-                introduction.paymentMode == .payAsYouGo
-                ? introduction.period
-                : SubscriptionPeriod(
-                    unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
+            sale.period = introduction.firstPeriod
         }
         return true
     }
@@ -153,7 +170,11 @@ extension Store {
         case .refuse(let failure, let amount):
             return try await record(request, by: account, .failed, failure: failure, amount: amount)
         case .askSomebody(let amount):
-            return try await record(request, by: account, .deferred, failure: nil, amount: amount)
+            do {
+                return try await record(request, by: account, .deferred, failure: nil, amount: amount)
+            } catch is OwnedMeanwhile {
+                return nil
+            }
         case .sell(let sale):
             let decision = try await authorize(sale.amount, request, account)
             guard case .approved(let reference) = decision else {
@@ -186,9 +207,10 @@ extension Store {
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
             amount: amount,
-            paymentReference: nil, createdAt: clock.milliseconds)
+            paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID)
         return try await database.write { connection in
             guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+            if state == .deferred { try request.useNonce(connection) }
             return PurchaseResponse(state: state == .deferred ? .deferred : .failed, transaction: nil, failure: failure)
         }
     }
@@ -201,10 +223,12 @@ extension Store {
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
             productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: sale.amount,
-            paymentReference: reference, createdAt: transaction.purchaseDate)
+            paymentReference: reference, createdAt: transaction.purchaseDate,
+            promotionalOfferID: sale.promotionalOfferID)
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+                try request.useNonce(connection)
                 try Self.insert(transaction, sale, connection)
                 return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
             }
@@ -230,7 +254,7 @@ extension Store {
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
             revokedAt: nil,
-            revocationReason: nil)
+            revocationReason: nil, promotionalOfferID: sale.promotionalOfferID)
     }
 
     /// Puts a sale's transaction into the ledger, with the ownership it makes.

@@ -128,14 +128,15 @@ final class StoreSession: Sendable {
     private func ask(
         _ payment: PaymentValues, _ product: ProductDescription, _ account: AccountDescription
     ) async -> PaymentQueueStateMachine.Confirmation {
-        guard let unitPrice = Decimal(string: product.price.decimal, locale: Locale(identifier: "en_US_POSIX")) else {
+        let price = product.price(with: payment.offer)
+        guard let unitPrice = Decimal(string: price.decimal, locale: Locale(identifier: "en_US_POSIX")) else {
             return .unreachable
         }
         let request = PaymentSheetRequest(
             productIdentifier: payment.productIdentifier, productName: product.displayName, unitPrice: unitPrice,
             quantity: payment.quantity, priceLocale: Locale(identifier: product.priceLocale), account: account.email)
         switch await onSheet({ await $0.confirm(request) }) {
-        case .buy: return .agreed(account: account.accountID, price: product.price)
+        case .buy: return .agreed(account: account.accountID, price: price)
         case .cancel: return .refused(.cancelled)
         }
     }

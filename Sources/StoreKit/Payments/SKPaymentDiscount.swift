@@ -62,3 +62,11 @@ extension SignedOffer {
             signature: discount.signature, timestamp: discount.timestamp.int64Value)
     }
 }
+
+extension ProductDescription {
+    /// What the sheet shows: the price of the promotional offer where there is such a one.
+    func price(with offer: SignedOffer?) -> Money {
+        guard let offer else { return price }
+        return subscription?.promotionalOffers.first { $0.offerID == offer.offerID }?.price ?? price
+    }
+}
