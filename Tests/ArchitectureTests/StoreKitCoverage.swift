@@ -43,7 +43,8 @@ struct StoreKitCoverage {
         }
         let known = Set(symbols.map { Self.key($0.container, $0.canonical) })
         let containers = Set(symbols.compactMap(\.type))
-        for declaration in declarations where !declaration.isOverride && !Self.isBridging(declaration) {
+        for declaration in declarations
+        where !declaration.isOverride && !Self.isBridging(declaration) && !Self.isOurs(declaration) {
             let isApples = declaration.container.map(containers.contains) ?? declaration.text.contains(/^\w+ SK/)
             guard isApples, !known.contains(Self.key(declaration.container, declaration.text)) else { continue }
             let name = "\(declaration.container.map { "\($0)." } ?? "")\(declaration.text)"
@@ -56,6 +57,11 @@ struct StoreKitCoverage {
     private static func isBridging(_ declaration: PublicDeclarations.Declaration) -> Bool {
         guard declaration.container?.hasPrefix("SKError") == true else { return false }
         return declaration.text.contains("_") || declaration.text.contains(/^static var \w+: Code$/)
+    }
+
+    /// What this project adds to Apple's types stands in files of its own.
+    private static func isOurs(_ declaration: PublicDeclarations.Declaration) -> Bool {
+        declaration.path.hasSuffix("+Cornerstore.swift")
     }
 
     // MARK: The page
@@ -99,6 +105,11 @@ struct StoreKitCoverage {
             guard !symbol.canonical.hasPrefix("extension ") else { continue }
             let declaration = symbol.declaration.replacing("static func", with: "class func")
             lines.append("| `\(declaration)` | \(state(of: symbol)) |")
+        }
+        let ours = declarations.filter(Self.isOurs).sorted { ($0.path, $0.line) < ($1.path, $1.line) }
+        if !ours.isEmpty {
+            lines += ["", "## Beside Apple's", "", "| symbol of this project |", "|---|"]
+            lines += ours.map { "| `\($0.container.map { "\($0)." } ?? "")\($0.text)` |" }
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -179,7 +179,7 @@ enum StoreKitSymbols {
         let SKReceiptPropertyIsExpired
         let SKReceiptPropertyIsRevoked
         let SKReceiptPropertyIsVolumePurchase
-        func SKTerminateForInvalidReceipt() -> Never
+        func SKTerminateForInvalidReceipt()
         class SKStorefront: NSObject
             init()
             var countryCode: String

@@ -65,6 +65,13 @@ extension OfferDescription {
         paymentMode == .payAsYouGo
             ? period : SubscriptionPeriod(unit: period.unit, count: period.count * numberOfPeriods)
     }
+
+    /// Whether a day of the offer costs more than a day of the subscription, months being 30 days and years 365.
+    func isDearer(than price: Money, for period: SubscriptionPeriod) -> Bool {
+        let offered = self.price.milliunits.multipliedFullWidth(by: period.days)
+        let usual = price.milliunits.multipliedFullWidth(by: firstPeriod.days)
+        return (offered.high, offered.low) > (usual.high, usual.low)
+    }
 }
 
 extension SubscriptionPeriod {

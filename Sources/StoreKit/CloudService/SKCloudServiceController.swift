@@ -144,14 +144,18 @@ extension StoreKitEngine {
     }
 }
 
+// Apple's names.
 extension NSNotification.Name {
     /// What the music subscription allows has changed. Never posted here.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let SKCloudServiceCapabilitiesDidChange = NSNotification.Name(
         "SKCloudServiceCapabilitiesDidChangeNotification")
     /// The account shops in another country's store. Posted on no particular queue, when the store says so.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let SKStorefrontCountryCodeDidChange = NSNotification.Name(
         "SKStorefrontCountryCodeDidChangeNotification")
     /// The account shops in another storefront. Posted on no particular queue, when the store says so.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let SKStorefrontIdentifierDidChange = NSNotification.Name(
         "SKStorefrontIdentifierDidChangeNotification")
 }
