@@ -29,15 +29,17 @@ struct PaymentDiscountTests {
         let timer = ManualTimer()
         var engine = device.launch(timer: timer)
         var observer = GrantBook().observer()
-        SKPaymentQueue(engine: engine).add(observer)
-        SKPaymentQueue(engine: engine).add(discounted())
+        var queue = SKPaymentQueue(engine: engine)
+        queue.add(observer)
+        queue.add(discounted())
         await until { !timer.delays.isEmpty }
         await engine.stop()
         #expect(device.store.purchases.isEmpty)
 
         engine = device.launch()
         observer = GrantBook().observer()
-        SKPaymentQueue(engine: engine).add(observer)
+        queue = SKPaymentQueue(engine: engine)
+        queue.add(observer)
         await observer.wait { $0.contains { $0.hasPrefix("removed purchased") } }
         #expect(device.store.purchases.values.map(\.request.offer) == [Self.signed])
         await engine.stop()
@@ -46,8 +48,9 @@ struct PaymentDiscountTests {
     @Test func `a payment without a discount says nothing of offers`() async throws {
         let engine = device.launch()
         let observer = GrantBook().observer()
-        SKPaymentQueue(engine: engine).add(observer)
-        SKPaymentQueue(engine: engine).add(payment())
+        let queue = SKPaymentQueue(engine: engine)
+        queue.add(observer)
+        queue.add(payment())
         await observer.wait { $0.contains { $0.hasPrefix("removed purchased") } }
         #expect(device.store.purchases.values.map(\.request.offer) == [nil])
         let body = try JSONEncoder().encode(try #require(device.store.purchases.values.first?.request))

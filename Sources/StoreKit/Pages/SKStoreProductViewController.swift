@@ -31,7 +31,8 @@ open class SKStoreProductViewController: NSObject {
     ) {
         let engine = fixedEngine ?? .shared
         let wanted = StoreProductParameters(parameters)
-        let carried = Carried(object: (controller: self, block: block))
+        let controller = Carried(object: self)
+        let completion = Carried(object: block)
         Task {
             let answer =
                 if let wanted { await engine.page(wanted) } else {
@@ -40,10 +41,10 @@ open class SKStoreProductViewController: NSObject {
             engine.callbackQueue.async {
                 switch answer {
                 case .success(let page):
-                    carried.object.block?(true, nil)
-                    carried.object.controller.show(page, engine)
+                    completion.object?(true, nil)
+                    controller.object.show(page, engine)
                 case .failure(let error):
-                    carried.object.block?(false, error)
+                    completion.object?(false, error)
                 }
             }
         }
