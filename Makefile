@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test demo serve bench format lint docs clean packages
+.PHONY: help build test demo serve bench format lint docs pages clean packages
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
@@ -46,7 +46,10 @@ lint: ## complain of code not so formatted and of dead links
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_CODE)
 	scripts/check-links
 
-docs: packages ## check the links and build the reference of the library products into .build/documentation
+pages: packages ## write the pages of Documentation that are made from the code
+	CORNERSTORE_WRITE_PAGES=1 $(SWIFT) test --disable-xctest --filter StoreKitCoverageTests
+
+docs: pages ## make the pages, check the links and build the reference of the library products into .build/documentation
 	scripts/check-links
 	scripts/build-documentation
 

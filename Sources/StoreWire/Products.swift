@@ -5,11 +5,14 @@ public struct ProductsRequest: Codable, Sendable, Equatable {
     public var productIDs: [ProductID]
     /// The app's preferred languages as BCP 47 or POSIX names, best first; the store answers in the first it has.
     public var languages: [String]
+    /// The numbers of apps or products, of any app of the store, for a page about them; at most ``StoreLimits/itemsInOneRequest``. Nil is none.
+    public var itemIDs: [Int64]?
 
-    public init(bundleID: BundleID, productIDs: [ProductID], languages: [String]) {
+    public init(bundleID: BundleID, productIDs: [ProductID], languages: [String], itemIDs: [Int64]? = nil) {
         self.bundleID = bundleID
         self.productIDs = productIDs
         self.languages = languages
+        self.itemIDs = itemIDs
     }
 }
 
@@ -19,11 +22,35 @@ public struct ProductsResponse: Codable, Sendable, Equatable {
     /// The identifiers that are unknown, not on sale, or not available in the storefront.
     public var invalidProductIDs: [ProductID]
     public var storefront: StorefrontDescription
+    /// What ``ProductsRequest/itemIDs`` found, in their order; the unknown ones are left out. Nil when none were asked for.
+    public var items: [StoreItem]?
 
-    public init(products: [ProductDescription], invalidProductIDs: [ProductID], storefront: StorefrontDescription) {
+    public init(
+        products: [ProductDescription], invalidProductIDs: [ProductID], storefront: StorefrontDescription,
+        items: [StoreItem]? = nil
+    ) {
         self.products = products
         self.invalidProductIDs = invalidProductIDs
         self.storefront = storefront
+        self.items = items
+    }
+}
+
+/// What the store has a page of: an app, or a product of an app.
+public struct StoreItem: Codable, Sendable, Equatable {
+    /// The number asked for.
+    public var itemID: Int64
+    public var bundleID: BundleID
+    /// Nil when the catalog does not say.
+    public var appName: String?
+    /// Nil when the number is the app's own.
+    public var product: ProductDescription?
+
+    public init(itemID: Int64, bundleID: BundleID, appName: String?, product: ProductDescription?) {
+        self.itemID = itemID
+        self.bundleID = bundleID
+        self.appName = appName
+        self.product = product
     }
 }
 

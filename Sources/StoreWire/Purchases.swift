@@ -13,10 +13,12 @@ public struct PurchaseRequest: Codable, Sendable, Equatable {
     public var simulatesAskToBuy: Bool
     /// The unit price that the customer saw and agreed to; the store refuses with ``WireError/Code/priceChanged`` when it is not the price.
     public var agreedPrice: Money?
+    /// The promotional offer at whose price to sell; nil for none.
+    public var offer: SignedOffer?
 
     public init(
         idempotencyKey: UUID, bundleID: BundleID, productID: ProductID, quantity: Int, applicationUsername: String?,
-        simulatesAskToBuy: Bool, agreedPrice: Money?
+        simulatesAskToBuy: Bool, agreedPrice: Money?, offer: SignedOffer? = nil
     ) {
         self.idempotencyKey = idempotencyKey
         self.bundleID = bundleID
@@ -25,6 +27,36 @@ public struct PurchaseRequest: Codable, Sendable, Equatable {
         self.applicationUsername = applicationUsername
         self.simulatesAskToBuy = simulatesAskToBuy
         self.agreedPrice = agreedPrice
+        self.offer = offer
+    }
+}
+
+/// A subscription's promotional offer with the signature of the app's server, which chose the customer for it (Apple, "Generating a signature
+/// for promotional offers").
+public struct SignedOffer: Codable, Sendable, Hashable {
+    public var offerID: String
+    public var keyID: String
+    public var nonce: UUID
+    /// ECDSA over P-256 with SHA-256 of ``message(bundleID:productID:applicationUsername:)``, as DER in Base64.
+    public var signature: String
+    /// When it was signed, in milliseconds since 1970.
+    public var timestamp: Int64
+
+    public init(offerID: String, keyID: String, nonce: UUID, signature: String, timestamp: Int64) {
+        self.offerID = offerID
+        self.keyID = keyID
+        self.nonce = nonce
+        self.signature = signature
+        self.timestamp = timestamp
+    }
+
+    /// What is signed: bundle id, key id, product id, offer id, user name, nonce and timestamp, joined by U+2063, the user name and the nonce
+    /// in lower case.
+    public func message(bundleID: BundleID, productID: ProductID, applicationUsername: String?) -> String {
+        [
+            bundleID.rawValue, keyID, productID.rawValue, offerID, (applicationUsername ?? "").lowercased(),
+            nonce.uuidString.lowercased(), String(timestamp),
+        ].joined(separator: "\u{2063}")
     }
 }
 

@@ -4,6 +4,10 @@ public enum StoreLimits {
     public static let quantity = 10
     /// Identifiers in one product request.
     public static let productsInOneRequest = 1000
+    /// Numbers of apps and products in one product request.
+    public static let itemsInOneRequest = 20
+    /// Bytes of UTF-8 in the signature of a ``SignedOffer``: Base64 of at most 72 bytes of DER.
+    public static let offerSignature = 128
     /// Bytes of UTF-8 in `applicationUsername`.
     public static let applicationUsername = 512
     /// Bytes of UTF-8 in a product or bundle identifier.

@@ -31,6 +31,16 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let alreadySubscribed: Code = "already_subscribed"
         /// The account may not buy. A failed purchase.
         public static let paymentNotAllowed: Code = "payment_not_allowed"
+        /// The product has no promotional offer of that identifier. A failed purchase.
+        public static let invalidOfferIdentifier: Code = "invalid_offer_identifier"
+        /// The offer's signature is not good: by an unknown key, of other values, too old, or used before. A failed purchase.
+        public static let invalidOfferSignature: Code = "invalid_offer_signature"
+        /// The offer lacks its identifier, key or signature. A failed purchase.
+        public static let missingOfferParameters: Code = "missing_offer_parameters"
+        /// The offer costs more than the product. A failed purchase.
+        public static let invalidOfferPrice: Code = "invalid_offer_price"
+        /// The account may not have the offer. A failed purchase.
+        public static let ineligibleForOffer: Code = "ineligible_for_offer"
         /// The key was used before for another purchase. 409.
         public static let idempotencyKeyReused: Code = "idempotency_key_reused"
         /// The transaction is in a state in which that cannot be done. 409.

@@ -11,6 +11,9 @@ import TestSupport
 /// A store server on sockets. It can be stopped and started again, on the same files and ports.
 actor JourneyStore {
     static let bundleID: BundleID = "com.example.monkeys"
+    /// Signs promotional offers: a P-256 key as PKCS#8 in Base64, made for these tests.
+    static let offerKey =
+        "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRQNghgxruwBLadAbPTJTTsEedvkxMxmMJKaKxHu0vlmhRANCAATp4Tqg93edk6nzRTV/hxIDwky3ASLcI9l4H/KXfkzvDWvM1DUWASP4TU5uv2GF74bWwwsJ6BimE33f3jtjW4RE"
 
     nonisolated let configuration: StoreServerConfiguration
     nonisolated let addresses: Addresses
@@ -226,4 +229,7 @@ private let catalogText = """
                 groupNumber: 1
                 recurringSubscriptionPeriod: P1M
                 displayPrice: 5.99
+                adHocOffers: [{ offerID: come-back, paymentMode: payUpFront, displayPrice: 7.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }]
+        xcode:
+          subscriptionOffersKeyPair: { id: OFFERKEY01, privateKey: \(JourneyStore.offerKey) }
     """

@@ -259,7 +259,21 @@ final class FakeStore: StoreTransport {
                     priceLocale: "en_US@currency=USD", isFamilyShareable: false, subscription: nil)
             },
             invalidProductIDs: request.productIDs.filter { !sold.contains($0) },
-            storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"))
+            storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"),
+            items: request.itemIDs.map { $0.compactMap(item) })
+    }
+
+    /// Monkeys has the number 1, Apes 2, and a product of each 11 and 12.
+    private static func item(_ itemID: Int64) -> StoreItem? {
+        guard [1, 2, 11, 12].contains(itemID) else { return nil }
+        let isMonkeys = itemID % 10 == 1
+        let product = ProductDescription(
+            productID: isMonkeys ? "com.example.monkeys.credits5" : "com.example.apes.hat", kind: .consumable,
+            displayName: isMonkeys ? "Credits" : "Hat", description: "For all", price: price,
+            priceLocale: "en_US@currency=USD", isFamilyShareable: false, subscription: nil)
+        return StoreItem(
+            itemID: itemID, bundleID: isMonkeys ? "com.example.monkeys" : "com.example.apes",
+            appName: isMonkeys ? "Monkeys" : nil, product: itemID > 10 ? product : nil)
     }
 
     private static func purchase(

@@ -37,6 +37,17 @@ public struct Catalog: Sendable, Equatable {
         byBundleID[bundleID]?.product(productID)
     }
 
+    /// The app or the product with a number. An app has two: the one in its file, and `appID`, the one its receipts carry.
+    public func item(
+        _ itemID: Int64, appID: (BundleID) -> Int64?
+    ) -> (app: CatalogApp, product: CatalogProduct?)? {
+        for app in byBundleID.values {
+            if app.itemID == itemID || appID(app.bundleID) == itemID { return (app, nil) }
+            if let product = app.products.first(where: { $0.itemID == itemID }) { return (app, product) }
+        }
+        return nil
+    }
+
     private static func makeUnique(_ app: inout CatalogApp, _ taken: inout Set<Int64>) {
         if CatalogItemID.number(app.settings.applicationInternalID) == nil {
             while !taken.insert(app.itemID).inserted { app.itemID += 1 }

@@ -15,7 +15,7 @@ public struct CatalogApp: Sendable, Equatable {
     /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from
     /// the bundle id. Unique in a ``Catalog``.
     public internal(set) var itemID: Int64
-    /// Top-level keys that this program does not use: `appPolicies`, `subscriptionOffersKeyPair` and unknown ones.
+    /// The other top-level keys: `appPolicies`, unknown ones, and `subscriptionOffersKeyPair`, under which promotional offers are signed.
     public var unknown: [String: JSONValue]
     private var indices: [ProductID: Int]
 

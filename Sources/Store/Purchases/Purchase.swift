@@ -22,6 +22,8 @@ struct Purchase: Sendable, Equatable {
     var amount: Money
     var paymentReference: String?
     var createdAt: Int64
+    /// The promotional offer that was asked for.
+    var promotionalOfferID: String?
 
     /// The quantity as it is kept: one that cannot be is refused, and its refusal kept under the nearest that can.
     static func keptQuantity(_ asked: Int) -> Int { min(max(asked, 1), StoreLimits.quantity) }
@@ -30,14 +32,14 @@ struct Purchase: Sendable, Equatable {
     func isSame(as request: PurchaseRequest, of account: AccountID) -> Bool {
         accountID == account && bundleID == request.bundleID && productID == request.productID
             && quantity == Self.keptQuantity(request.quantity)
-            && applicationUsername == request.applicationUsername
+            && applicationUsername == request.applicationUsername && promotionalOfferID == request.offer?.offerID
     }
 }
 
 extension Purchase {
     private static let columns = """
         idempotency_key, account_id, bundle_id, product_id, quantity, application_username, state, failure_code, failure_message, \
-        transaction_id, amount, currency, payment_reference, created_at
+        transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id
         """
 
     static func find(_ key: UUID, _ connection: Connection) throws -> Purchase? {
@@ -55,12 +57,13 @@ extension Purchase {
                     },
                     transactionID: try row.optionalInt64(9).map { TransactionID(rawValue: $0) },
                     amount: Money(milliunits: try row.int64(10), currency: try row.string(11)),
-                    paymentReference: try row.optionalString(12), createdAt: try row.int64(13))
+                    paymentReference: try row.optionalString(12), createdAt: try row.int64(13),
+                    promotionalOfferID: try row.optionalString(14))
             }
     }
 
     private static let insertion = """
-        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         ON CONFLICT (idempotency_key) DO NOTHING
         """
 
@@ -71,6 +74,7 @@ extension Purchase {
             .text(productID.rawValue), .integer(Int64(quantity)), SQLValue(applicationUsername), .text(state.rawValue),
             SQLValue(failure?.code.rawValue), SQLValue(failure?.message), SQLValue(transactionID?.rawValue),
             .integer(amount.milliunits), .text(amount.currency), SQLValue(paymentReference), .integer(createdAt),
+            SQLValue(promotionalOfferID),
         ]
         return try connection.execute(Self.insertion, values) > 0
     }

@@ -52,7 +52,9 @@ extension Store {
             idempotencyKey: idempotencyKey, bundleID: purchase.bundleID, productID: purchase.productID,
             quantity: purchase.quantity, applicationUsername: purchase.applicationUsername, simulatesAskToBuy: false,
             agreedPrice: nil)
-        switch try await offer(request, app: app, account: account, isApproved: true) {
+        switch try await offer(
+            request, app: app, account: account, isApproved: true, offerID: purchase.promotionalOfferID)
+        {
         case .askSomebody:
             throw StoreError(.internalError, "An approved purchase asked for approval.")
         case .refuse(let failure, _):

@@ -15,7 +15,8 @@ extension Store {
     /// sandbox's processor without rules. ``purchase(_:by:)`` is for all others, and would give this one the same answer.
     /// - Returns: nil when it is not such a purchase, or would be refused.
     public func preparePurchase(_ request: PurchaseRequest, token: some StringProtocol) -> PreparedPurchase? {
-        guard asksFreely, !faults.isOrdered(.purchases), let account = accounts.knownAccount(token: token),
+        guard asksFreely, request.offer == nil, !faults.isOrdered(.purchases),
+            let account = accounts.knownAccount(token: token),
             !asks(account, request), (try? Self.validate(request)) != nil,
             let app = catalog.value.app(request.bundleID),
             case .sell(let sale) = try? terms(request, app: app, account: account), sale.product.kind == .consumable

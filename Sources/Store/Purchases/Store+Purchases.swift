@@ -54,14 +54,19 @@ extension Store {
         var introduction: Transaction.Offer?
         /// The account's last transaction in the subscription's group when the sale was planned.
         var lastInGroup: TransactionID?
+        /// The promotional offer, when the app's server made one.
+        var promotionalOfferID: String?
     }
 
     static func validate(_ request: PurchaseRequest) throws {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             request.productID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername,
-            ![request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? ""].contains(
-                where: { $0.utf8.contains(0) })
+            request.offer?.isBounded ?? true,
+            ![
+                request.bundleID.rawValue, request.productID.rawValue, request.applicationUsername ?? "",
+                request.offer?.offerID ?? "",
+            ].contains(where: { $0.utf8.contains(0) })
         else {
             throw StoreError(
                 .invalidRequest,
@@ -71,10 +76,22 @@ extension Store {
     }
 
     /// What is made of a request, with all that has to be looked up.
+    /// - Parameter offerID: the promotional offer of a purchase that is approved now; its signature was checked when it was asked for.
     func offer(
-        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, offerID: String? = nil
     ) async throws -> PurchaseOffer {
-        let terms = try terms(request, app: app, account: account)
+        let storefront = try storefront(of: account)
+        func refuse(_ failure: WireError) -> PurchaseOffer {
+            .refuse(failure, Money(milliunits: 0, currency: storefront.currency))
+        }
+        var promoted: OfferDescription?
+        if let product = app.product(request.productID) {
+            switch try await promotion(request, of: product, app: app, offerID: offerID) {
+            case .success(let offer): promoted = offer?.description(in: storefront)
+            case .failure(let failure): return refuse(failure)
+            }
+        }
+        let terms = try terms(request, app: app, account: account, promoted: promoted)
         guard case .sell(var sale) = terms else { return terms }
         if sale.product.kind.isOwnedOnce {
             let productID = sale.product.productID
@@ -84,12 +101,18 @@ extension Store {
             if sale.owned != nil { sale.amount.milliunits = 0 }
         }
         if let subscription = sale.product.subscription {
-            let storefront = try storefront(of: account)
             guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
-                return .refuse(
+                return refuse(
                     WireError(
-                        code: .alreadySubscribed, message: "This account is subscribed to the product already."),
-                    Money(milliunits: 0, currency: storefront.currency))
+                        code: .alreadySubscribed, message: "This account is subscribed to the product already."))
+            }
+            if let promoted {
+                guard sale.lastInGroup != nil else {
+                    return refuse(
+                        WireError(
+                            code: .ineligibleForOffer, message: "The offer is for who is or was subscribed."))
+                }
+                sale.apply(promoted)
             }
         }
         if asks(account, request), !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
@@ -102,7 +125,10 @@ extension Store {
     }
 
     /// What the catalog and the account alone say: a sale at the full price, or why there is none.
-    func terms(_ request: PurchaseRequest, app: CatalogApp, account: Account) throws -> PurchaseOffer {
+    /// - Parameter promoted: the promotional offer at whose price it is sold.
+    func terms(
+        _ request: PurchaseRequest, app: CatalogApp, account: Account, promoted: OfferDescription? = nil
+    ) throws -> PurchaseOffer {
         let storefront = try storefront(of: account)
         func refuse(_ code: WireError.Code, _ message: String) -> PurchaseOffer {
             .refuse(WireError(code: code, message: message), Money(milliunits: 0, currency: storefront.currency))
@@ -119,7 +145,10 @@ extension Store {
                 .invalidQuantity,
                 "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
         }
-        guard request.agreedPrice.map({ $0 == price }) ?? true else {
+        if let promoted, let period = product.subscription?.period, promoted.isDearer(than: price, for: period) {
+            return refuse(.invalidOfferPrice, "The offer costs more than the product.")
+        }
+        guard request.agreedPrice.map({ $0 == promoted?.price ?? price }) ?? true else {
             return refuse(.priceChanged, "The price has changed. Ask for the product again.")
         }
         guard let amount = price.times(request.quantity) else {
@@ -151,11 +180,7 @@ extension Store {
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
-            sale.period =
-                introduction.paymentMode == .payAsYouGo
-                ? introduction.period
-                : SubscriptionPeriod(
-                    unit: introduction.period.unit, count: introduction.period.count * introduction.numberOfPeriods)
+            sale.period = introduction.firstPeriod
         }
         return true
     }
@@ -168,7 +193,11 @@ extension Store {
         case .refuse(let failure, let amount):
             return try await record(request, by: account, .failed, failure: failure, amount: amount)
         case .askSomebody(let amount):
-            return try await record(request, by: account, .deferred, failure: nil, amount: amount)
+            do {
+                return try await record(request, by: account, .deferred, failure: nil, amount: amount)
+            } catch is OwnedMeanwhile {
+                return nil
+            }
         case .sell(let sale):
             let decision = try await authorize(sale.amount, request, account)
             guard case .approved(let reference) = decision else {
@@ -204,9 +233,10 @@ extension Store {
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
             amount: amount,
-            paymentReference: nil, createdAt: clock.milliseconds)
+            paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID)
         return try await database.write { connection in
             guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+            if state == .deferred { try request.useNonce(connection) }
             return PurchaseResponse(state: state == .deferred ? .deferred : .failed, transaction: nil, failure: failure)
         }
     }
@@ -231,7 +261,8 @@ extension Store {
             idempotencyKey: request.idempotencyKey, accountID: transaction.accountID, bundleID: request.bundleID,
             productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: transaction.price,
-            paymentReference: reference, createdAt: transaction.purchaseDate)
+            paymentReference: reference, createdAt: transaction.purchaseDate,
+            promotionalOfferID: transaction.promotionalOfferID)
     }
 
     /// Puts a paid purchase into the ledger, unless its key was answered before.
@@ -240,6 +271,7 @@ extension Store {
         _ connection: Connection
     ) throws -> PurchaseResponse {
         guard try purchase.insert(connection) else { return try firstAnswer(request, account, connection) }
+        try request.useNonce(connection)
         try insert(transaction, sale, connection)
         return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
     }
@@ -260,7 +292,7 @@ extension Store {
             subscriptionGroupID: sale.product.subscription?.groupID, offer: sale.introduction,
             applicationUsername: request.applicationUsername, idempotencyKey: request.idempotencyKey, finishedAt: nil,
             revokedAt: nil,
-            revocationReason: nil)
+            revocationReason: nil, promotionalOfferID: sale.promotionalOfferID)
     }
 
     /// Puts a sale's transaction into the ledger, with the ownership it makes.

@@ -115,7 +115,8 @@ extension InAppPurchase {
             webOrderLineItemID: transaction.webOrderLineItemID ?? 0,
             cancellationDate: transaction.revokedAt.map(Date.init(milliseconds:)),
             isTrialPeriod: transaction.offer == .trial,
-            isInIntroOfferPeriod: transaction.offer == .introductory, promotionalOfferID: nil,
+            isInIntroOfferPeriod: transaction.offer == .introductory,
+            promotionalOfferID: transaction.promotionalOfferID,
             otherAttributes: InAppPurchase.serverAttributes(accountToken: transaction.appAccountToken))
     }
 }

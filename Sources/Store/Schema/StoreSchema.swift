@@ -117,6 +117,7 @@ public enum StoreSchema {
                 """,
             ]),
         restoredTransactions,
+        promotionalOffers,
     ]
 }
 

@@ -42,10 +42,13 @@ extension Store {
     /// What the store tells of products in an account's storefront (or the app's own when nobody is signed in).
     /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`.
     public func products(_ request: ProductsRequest, for account: Account?) throws -> ProductsResponse {
-        guard request.productIDs.count <= StoreLimits.productsInOneRequest, request.languages.count <= 32 else {
+        guard request.productIDs.count <= StoreLimits.productsInOneRequest, request.languages.count <= 32,
+            (request.itemIDs?.count ?? 0) <= StoreLimits.itemsInOneRequest
+        else {
             throw StoreError(
                 .invalidRequest,
-                "Ask for at most \(StoreLimits.productsInOneRequest) products and 32 languages at once.")
+                "Ask for at most \(StoreLimits.productsInOneRequest) products, \(StoreLimits.itemsInOneRequest) items and 32 languages at once."
+            )
         }
         guard let app = catalog.value.app(request.bundleID) else {
             throw StoreError(
@@ -67,7 +70,22 @@ extension Store {
         }
         return ProductsResponse(
             products: products, invalidProductIDs: invalid,
-            storefront: StorefrontDescription(countryCode: storefront.countryCode, identifier: storefront.identifier))
+            storefront: StorefrontDescription(countryCode: storefront.countryCode, identifier: storefront.identifier),
+            items: request.itemIDs.map { items($0, languages: request.languages, storefront: storefront) })
+    }
+
+    /// The pages of apps and products by their numbers; what is unknown, or not sold in the storefront, is left out.
+    private func items(_ itemIDs: [Int64], languages: [String], storefront: Storefront) -> [StoreItem] {
+        let catalog = catalog.value
+        return itemIDs.compactMap { itemID in
+            guard let (app, product) = catalog.item(itemID, appID: { apps[$0]?.appID }) else { return nil }
+            guard let product else {
+                return StoreItem(itemID: itemID, bundleID: app.bundleID, appName: app.name, product: nil)
+            }
+            return app.description(of: product, languages: languages, storefront: storefront).map {
+                StoreItem(itemID: itemID, bundleID: app.bundleID, appName: app.name, product: $0)
+            }
+        }
     }
 
     /// As the device is told of its account.

@@ -35,6 +35,8 @@ public struct Transaction: Sendable, Equatable {
     public var revokedAt: Int64?
     /// 0 other reasons, 1 an issue with the app.
     public var revocationReason: Int64?
+    /// The promotional offer at whose price it was sold.
+    public var promotionalOfferID: String?
 
     /// A user name that is a UUID surfaces as the token, in lower case (Apple's receipt documentation).
     public var appAccountToken: String? {
@@ -55,7 +57,8 @@ extension Transaction {
     static let columns = """
         account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
         purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
-        application_username, idempotency_key, finished_at, revoked_at, revocation_reason
+        application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
+        promotional_offer_id
         """
 
     init(_ row: Row) throws {
@@ -75,13 +78,15 @@ extension Transaction {
             applicationUsername: try row.optionalString(17),
             idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) },
             finishedAt: try row.optionalInt64(19),
-            revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21))
+            revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21),
+            promotionalOfferID: try row.optionalString(22))
     }
 
     /// Said once: the text of a purchase's hot statement is not put together anew for every purchase.
     private static let insertion = """
         INSERT INTO transactions (\(columns)) VALUES
-            ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+            ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+            $23)
         """
 
     func insert(_ connection: Connection) throws {
@@ -92,6 +97,7 @@ extension Transaction {
             .integer(purchaseDate), .integer(originalPurchaseDate), SQLValue(expiresDate), SQLValue(webOrderLineItemID),
             SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
             SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
+            SQLValue(promotionalOfferID),
         ]
         try connection.execute(Self.insertion, values)
     }

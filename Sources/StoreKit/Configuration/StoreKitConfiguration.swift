@@ -21,6 +21,8 @@ public struct StoreKitConfiguration: Sendable {
     public var languages: [String]
     /// Asks the customer.
     public var sheet: any PaymentSheet
+    /// Shows product pages and asks for reviews.
+    public var presenter: any StorePresenter
     /// False when the device is restricted from buying: `canMakePayments()` is false, and payments fail with
     /// `paymentNotAllowed`.
     public var allowsPayments: Bool
@@ -36,6 +38,7 @@ public struct StoreKitConfiguration: Sendable {
         self.bundleIdentifier = bundleIdentifier
         self.deviceFolder = deviceFolder
         self.sheet = sheet
+        presenter = TerminalStorePresenter()
         environment = .sandbox
         roots = []
         bundleVersion = "1"

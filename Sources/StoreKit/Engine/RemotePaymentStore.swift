@@ -23,7 +23,8 @@ struct RemotePaymentStore: PaymentStore {
             idempotencyKey: entry.key, bundleID: session.bundleID,
             productID: ProductID(entry.payment.productIdentifier),
             quantity: entry.payment.quantity, applicationUsername: entry.payment.applicationUsername,
-            simulatesAskToBuy: entry.payment.simulatesAskToBuyInSandbox, agreedPrice: entry.agreedPrice)
+            simulatesAskToBuy: entry.payment.simulatesAskToBuyInSandbox, agreedPrice: entry.agreedPrice,
+            offer: entry.payment.offer)
         do {
             // A deferred purchase is only looked after; it is no reason to ask for a password.
             return .response(

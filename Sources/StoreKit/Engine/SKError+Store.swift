@@ -29,6 +29,11 @@ extension PaymentFailure {
         case .paymentNotAllowed: self.init(.paymentNotAllowed, text)
         case .productNotAvailable, .unknownApp: self.init(.storeProductNotAvailable, text)
         case .invalidQuantity, .invalidRequest, .tooLarge: self.init(.paymentInvalid, text)
+        case .invalidOfferIdentifier: self.init(.invalidOfferIdentifier, text)
+        case .invalidOfferSignature: self.init(.invalidSignature, text)
+        case .missingOfferParameters: self.init(.missingOfferParams, text)
+        case .invalidOfferPrice: self.init(.invalidOfferPrice, text)
+        case .ineligibleForOffer: self.init(.ineligibleForOffer, text)
         default: self.init(.unknown, text)
         }
     }

@@ -13,9 +13,10 @@ final class StoreKitEngine: Sendable {
     let callbackQueue: DispatchQueue
     /// Where the receipt lies; nil while nothing is configured.
     let receiptURL: URL?
-    private let session: StoreSession?
+    let session: StoreSession?
     /// The store of the queue, for what is asked past the queue; or why there is none.
     private let remote: Result<RemotePaymentStore, PaymentFailure>
+    let pages: StorePages
     private let allowsPayments: Bool
 
     /// Puts it together. What is missing or cannot be opened never throws: the queue then refuses every payment and
@@ -31,6 +32,9 @@ final class StoreKitEngine: Sendable {
             DeviceFolder.receiptURL(
                 device: configuration.deviceFolder, bundleID: BundleID($0), environment: configuration.environment)
         }
+        pages = StorePages(
+            presenter: configuration.presenter, bundleIdentifier: configuration.bundleIdentifier ?? "",
+            folder: receiptURL?.deletingLastPathComponent())
         func queue(_ journal: any PaymentJournal, _ store: any PaymentStore) -> PaymentQueueEngine.Parts {
             PaymentQueueEngine.Parts(
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,

@@ -73,7 +73,11 @@ final class StoreSession: Sendable {
     /// The store's words on some products, in the current account's storefront. A token that is no longer good is
     /// forgotten.
     func products(_ identifiers: [ProductID]) async throws(StoreFailure) -> ProductsResponse {
-        let request = ProductsRequest(bundleID: bundleID, productIDs: identifiers, languages: languages)
+        try await ask(ProductsRequest(bundleID: bundleID, productIDs: identifiers, languages: languages))
+    }
+
+    /// Asks what the store tells in the current account's storefront, which it says along.
+    func ask(_ request: ProductsRequest) async throws(StoreFailure) -> ProductsResponse {
         let response: ProductsResponse
         let token = tokens.current?.token
         do {
@@ -83,7 +87,14 @@ final class StoreSession: Sendable {
             try? tokens.drop(token)
             response = try await client.products(request, token: nil)
         }
-        lastStorefront.withLock { $0 = response.storefront }
+        let before = lastStorefront.withLock { last in
+            defer { last = response.storefront }
+            return last
+        }
+        if let before, before != response.storefront {
+            NotificationCenter.default.post(name: .SKStorefrontIdentifierDidChange, object: nil)
+            NotificationCenter.default.post(name: .SKStorefrontCountryCodeDidChange, object: nil)
+        }
         return response
     }
 
@@ -119,14 +130,15 @@ final class StoreSession: Sendable {
     private func ask(
         _ payment: PaymentValues, _ product: ProductDescription, _ account: AccountDescription
     ) async -> PaymentQueueStateMachine.Confirmation {
-        guard let unitPrice = Decimal(string: product.price.decimal, locale: Locale(identifier: "en_US_POSIX")) else {
+        let price = product.price(with: payment.offer)
+        guard let unitPrice = Decimal(string: price.decimal, locale: Locale(identifier: "en_US_POSIX")) else {
             return .unreachable
         }
         let request = PaymentSheetRequest(
             productIdentifier: payment.productIdentifier, productName: product.displayName, unitPrice: unitPrice,
             quantity: payment.quantity, priceLocale: Locale(identifier: product.priceLocale), account: account.email)
         switch await onSheet({ await $0.confirm(request) }) {
-        case .buy: return .agreed(account: account.accountID, price: product.price)
+        case .buy: return .agreed(account: account.accountID, price: price)
         case .cancel: return .refused(.cancelled)
         }
     }

@@ -32,6 +32,8 @@ open class SKPayment: NSObject, NSCopying, NSMutableCopying {
     open var applicationUsername: String? { values.applicationUsername }
     /// Whether a sandbox store defers the payment as if a parent had to approve it.
     open var simulatesAskToBuyInSandbox: Bool { values.simulatesAskToBuyInSandbox }
+    /// The promotional offer at whose price a subscription is to be sold.
+    open var paymentDiscount: SKPaymentDiscount? { values.offer.map(SKPaymentDiscount.init) }
 
     open func copy(with zone: NSZone? = nil) -> Any {
         let copy = SKPayment()
@@ -81,6 +83,10 @@ open class SKMutablePayment: SKPayment {
         get { values.simulatesAskToBuyInSandbox }
         set { values.simulatesAskToBuyInSandbox = newValue }
     }
+    open override var paymentDiscount: SKPaymentDiscount? {
+        get { values.offer.map(SKPaymentDiscount.init) }
+        set { values.offer = newValue.map(SignedOffer.init) }
+    }
 }
 
 /// What a payment says, as a value.
@@ -90,6 +96,7 @@ struct PaymentValues: Hashable, Codable, Sendable {
     var quantity = 1
     var applicationUsername: String?
     var simulatesAskToBuyInSandbox = false
+    var offer: SignedOffer?
 }
 
 extension PaymentValues {
@@ -98,6 +105,7 @@ extension PaymentValues {
         self.init(
             productIdentifier: payment.productIdentifier, requestData: payment.requestData, quantity: payment.quantity,
             applicationUsername: payment.applicationUsername,
-            simulatesAskToBuyInSandbox: payment.simulatesAskToBuyInSandbox)
+            simulatesAskToBuyInSandbox: payment.simulatesAskToBuyInSandbox,
+            offer: payment.paymentDiscount.map(SignedOffer.init))
     }
 }

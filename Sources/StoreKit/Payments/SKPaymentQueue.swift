@@ -88,4 +88,21 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
 
     /// Where the device's account shops; nil until the store has said so.
     open var storefront: SKStorefront? { engine.storefront.map(SKStorefront.init) }
+
+    // MARK: Downloads
+
+    // The store hosts no content yet, so the queue has made none of the downloads that these can be given. What an app
+    // or a test made itself belongs to no transaction of the queue, and is left as it is, as at Apple's.
+
+    /// Begins downloads of the queue's transactions; others are ignored.
+    open func start(_ downloads: [SKDownload]) {}
+
+    /// Halts downloads that are under way; others are ignored.
+    open func pause(_ downloads: [SKDownload]) {}
+
+    /// Goes on with paused downloads; others are ignored.
+    open func resume(_ downloads: [SKDownload]) {}
+
+    /// Gives downloads up; others are ignored.
+    open func cancel(_ downloads: [SKDownload]) {}
 }

@@ -65,6 +65,8 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
     /// The iOS 6 receipt of this transaction alone (a property list); only for purchased ones. Apple deprecated it
     /// for the app receipt.
     open var transactionReceipt: Data? { record.withLock { $0.transactionReceipt } }
+    /// The content to download, of purchased and restored transactions. Empty: the store hosts no content yet.
+    open var downloads: [SKDownload] { [] }
     /// Where it stands.
     open var transactionState: SKPaymentTransactionState { record.withLock { $0.state } }
 }

@@ -62,11 +62,11 @@ public struct TerminalPaymentSheet: PaymentSheet {
                 text.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }.prefix(200)))
     }
 
-    private static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+    static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    private static func say(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+    static func say(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
-    private static func readLine(hidden: Bool) async -> String? {
+    static func readLine(hidden: Bool) async -> String? {
         await withCheckedContinuation { continuation in
             let thread = Thread { continuation.resume(returning: hidden ? hiddenLine() : Swift.readLine()) }
             thread.name = "payment sheet"

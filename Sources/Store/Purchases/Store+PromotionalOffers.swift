@@ -1,0 +1,122 @@
+import Crypto
+import Database
+import Foundation
+import StoreWire
+
+extension Store {
+    /// For how long a signature is good (Apple: 24 hours), in milliseconds.
+    static let offerLifetime: Int64 = 86_400_000
+
+    /// The promotional offer that a request asks for; nil when it asks for none.
+    func promotion(
+        _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, offerID: String?
+    ) async throws -> Result<CatalogOffer?, WireError> {
+        guard let wanted = request.offer?.offerID ?? offerID else { return .success(nil) }
+        func refuse(_ code: WireError.Code, _ message: String) -> Result<CatalogOffer?, WireError> {
+            .failure(WireError(code: code, message: message))
+        }
+        if let signed = request.offer, !signed.isComplete {
+            return refuse(.missingOfferParameters, "The offer lacks its identifier, key, signature or time.")
+        }
+        guard let offer = product.subscription?.promotionalOffers.first(where: { $0.offerID == wanted }) else {
+            return refuse(.invalidOfferIdentifier, "The product has no promotional offer of that identifier.")
+        }
+        guard let signed = request.offer else { return .success(offer) }
+        // The app's server signs by its own clock, which may or may not follow this store's.
+        let ages = [clock.milliseconds, clock.realMilliseconds].map {
+            $0.subtractingReportingOverflow(signed.timestamp)
+        }
+        guard ages.contains(where: { !$0.overflow && $0.partialValue.magnitude <= UInt64(Self.offerLifetime) }) else {
+            return refuse(.invalidOfferSignature, "The offer was signed more than 24 hours ago.")
+        }
+        let message = signed.message(
+            bundleID: request.bundleID, productID: request.productID, applicationUsername: request.applicationUsername)
+        guard let key = app.subscriptionOfferKey, key.id == signed.keyID,
+            let der = Data(base64Encoded: signed.signature),
+            let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
+            key.publicKey.isValidSignature(signature, for: Data(message.utf8))
+        else {
+            return refuse(.invalidOfferSignature, "The offer's signature is not good for this key and these values.")
+        }
+        let used = try await database.read { connection in
+            try connection.queryOne(
+                "SELECT idempotency_key FROM offer_nonces WHERE nonce = $1", [signed.nonce.uuidString]
+            )?.string(0)
+        }
+        guard used == nil || used == request.idempotencyKey.uuidString else {
+            return refuse(.invalidOfferSignature, "The offer's signature was used before.")
+        }
+        return .success(offer)
+    }
+}
+
+extension Store.Sale {
+    /// Sells at a promotional offer's price for its first period.
+    mutating func apply(_ offer: OfferDescription) {
+        amount = offer.price
+        period = offer.firstPeriod
+        promotionalOfferID = offer.offerID
+    }
+}
+
+extension OfferDescription {
+    /// What is paid for first: one period, or all of them when they are free or paid up front.
+    var firstPeriod: SubscriptionPeriod {
+        paymentMode == .payAsYouGo
+            ? period : SubscriptionPeriod(unit: period.unit, count: period.count * numberOfPeriods)
+    }
+
+    /// Whether a day of the offer costs more than a day of the subscription, months being 30 days and years 365.
+    func isDearer(than price: Money, for period: SubscriptionPeriod) -> Bool {
+        let offered = self.price.milliunits.multipliedFullWidth(by: period.days)
+        let usual = price.milliunits.multipliedFullWidth(by: firstPeriod.days)
+        return (offered.high, offered.low) > (usual.high, usual.low)
+    }
+}
+
+extension SubscriptionPeriod {
+    fileprivate var days: Int64 {
+        switch unit {
+        case .day: Int64(count)
+        case .week: Int64(count) * 7
+        case .month: Int64(count) * 30
+        case .year: Int64(count) * 365
+        }
+    }
+}
+
+extension PurchaseRequest {
+    /// Takes the offer's nonce for this purchase.
+    ///
+    /// - Throws: ``OwnedMeanwhile`` when another purchase took it since it was looked at; ``DatabaseError``.
+    func useNonce(_ connection: Connection) throws {
+        guard let offer else { return }
+        let inserted = try connection.execute(
+            "INSERT INTO offer_nonces (nonce, idempotency_key) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING",
+            [offer.nonce.uuidString, idempotencyKey.uuidString])
+        if inserted == 0 { throw OwnedMeanwhile() }
+    }
+}
+
+extension SignedOffer {
+    /// Whether nothing in it is longer than it may be.
+    var isBounded: Bool {
+        offerID.utf8.count <= StoreLimits.identifier && keyID.utf8.count <= StoreLimits.identifier
+            && signature.utf8.count <= StoreLimits.offerSignature
+    }
+
+    /// Whether all that a signature needs is there.
+    var isComplete: Bool { !offerID.isEmpty && !keyID.isEmpty && !signature.isEmpty && timestamp > 0 }
+}
+
+extension CatalogApp {
+    /// The key under which the app's server signs promotional offers: `subscriptionOffersKeyPair` of the catalog file, an id and a private key
+    /// as PKCS#8 in Base64, as Xcode writes them. Nil when there is none, or none that can be read.
+    var subscriptionOfferKey: (id: String, publicKey: P256.Signing.PublicKey)? {
+        guard case .object(let pair)? = unknown["subscriptionOffersKeyPair"], case .string(let id)? = pair["id"],
+            case .string(let text)? = pair["privateKey"], let der = Data(base64Encoded: text),
+            let key = try? P256.Signing.PrivateKey(derRepresentation: der)
+        else { return nil }
+        return (id, key.publicKey)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import StoreWire
+
+/// What the device shows and keeps beside the payment queue.
+struct StorePages: Sendable {
+    let presenter: any StorePresenter
+    let bundleIdentifier: String
+    let reviews: DeviceRecord<ReviewHistory>
+    let promotions: DeviceRecord<PromotionOverrides>
+    private let turns = Turns()
+
+    /// - Parameter folder: the app's on this device; nil while nothing is configured.
+    init(presenter: any StorePresenter, bundleIdentifier: String, folder: URL?) {
+        self.presenter = presenter
+        self.bundleIdentifier = bundleIdentifier
+        reviews = DeviceRecord(file: folder?.appendingPathComponent("reviews.json"), empty: ReviewHistory())
+        promotions = DeviceRecord(file: folder?.appendingPathComponent("promotions.json"), empty: PromotionOverrides())
+    }
+
+    /// Shows one page at a time.
+    func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
+        await turns.take()
+        let answer = await presenter.show(page)
+        await turns.give()
+        return answer
+    }
+
+    /// Asks for a review, unless it was asked for often enough. That it was is on the disk before the customer sees it.
+    func requestReview(at date: Date) async {
+        let milliseconds = Int64(date.timeIntervalSince1970 * 1000)
+        guard (try? reviews.change { $0.mayShow(at: milliseconds) }) == true else { return }
+        await turns.take()
+        await presenter.askForReview(ofApp: bundleIdentifier)
+        await turns.give()
+    }
+}
+
+/// How often the customer was asked for a review of one app.
+struct ReviewHistory: Codable, Sendable, Equatable {
+    /// Apple: "the system displays the prompt a maximum of three times within a 365-day period".
+    static let mostInSpan = 3
+    static let span: Int64 = 365 * 86_400_000
+
+    /// When, in milliseconds since 1970.
+    private(set) var shown: [Int64] = []
+
+    /// Whether it may be asked for now; when it may, that counts.
+    mutating func mayShow(at milliseconds: Int64) -> Bool {
+        // What lies more than a year ahead was written under a wrong clock, and must not silence the question for ever.
+        shown.removeAll { $0 <= milliseconds - Self.span || $0 >= milliseconds + Self.span }
+        guard shown.count < Self.mostInSpan else { return false }
+        shown.append(milliseconds)
+        return true
+    }
+}
+
+extension StoreKitEngine {
+    /// The page that the parameters of a product view controller name.
+    func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
+        guard let session else { return .failure(PaymentFailure.unreachable.error) }
+        do throws(StoreFailure) {
+            guard let page = try await session.page(wanted) else {
+                return .failure(PaymentFailure.notAvailable.error)
+            }
+            return .success(page)
+        } catch {
+            return .failure(PaymentFailure(error).error)
+        }
+    }
+}
+
+extension StoreSession {
+    /// Nil when there is no such page.
+    fileprivate func page(_ wanted: StoreProductParameters) async throws(StoreFailure) -> StoreProductPage? {
+        guard let itemID = wanted.itemIdentifier else {
+            guard let productID = wanted.productIdentifier else { return nil }
+            let answer = try await products([productID])
+            return answer.products.first.flatMap {
+                page(StoreItem(itemID: 0, bundleID: bundleID, appName: nil, product: $0), itemID: nil)
+            }
+        }
+        let answer = try await ask(
+            ProductsRequest(bundleID: bundleID, productIDs: [], languages: languages, itemIDs: [itemID]))
+        guard var item = answer.items?.first(where: { $0.itemID == itemID }) else { return nil }
+        if item.product == nil, let productID = wanted.productIdentifier {
+            let answer = try await ask(
+                ProductsRequest(bundleID: item.bundleID, productIDs: [productID], languages: languages))
+            guard let product = answer.products.first else { return nil }
+            item.product = product
+        }
+        return page(item, itemID: itemID)
+    }
+
+    private func page(_ item: StoreItem, itemID: Int64?) -> StoreProductPage? {
+        var product: StoreProductPage.Product?
+        if let description = item.product {
+            guard
+                let price = Decimal(string: description.price.decimal, locale: Locale(identifier: "en_US_POSIX"))
+            else { return nil }
+            product = StoreProductPage.Product(
+                productIdentifier: description.productID.rawValue, name: description.displayName,
+                description: description.description, price: price,
+                priceLocale: Locale(identifier: description.priceLocale))
+        }
+        return StoreProductPage(
+            itemIdentifier: itemID, bundleIdentifier: item.bundleID.rawValue, appName: item.appName, product: product,
+            isForSale: product != nil && item.bundleID == bundleID)
+    }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import StoreWire
+import Synchronization
+import Testing
+
+@testable import StoreKit
+
+/// Remembers what it was to show, and answers as the test says.
+final class RecordedPresenter: StorePresenter {
+    private let shown = Mutex<[String]>([])
+    private let answer: StoreProductPageAnswer
+    /// Pages and questions on the screen at once, at most.
+    private let open = Mutex((now: 0, most: 0))
+
+    init(_ answer: StoreProductPageAnswer = .done) { self.answer = answer }
+
+    var lines: [String] { shown.withLock { $0 } }
+    var mostAtOnce: Int { open.withLock { $0.most } }
+
+    func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
+        let product = page.product.map { "\($0.productIdentifier) \($0.name) \($0.formattedPrice)" }
+        await record("\(page.itemIdentifier ?? 0) \(page.bundleIdentifier) \(product ?? "-") \(page.isForSale)")
+        return answer
+    }
+
+    func askForReview(ofApp bundleIdentifier: String) async { await record("review \(bundleIdentifier)") }
+
+    private func record(_ line: String) async {
+        open.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        await Task.yield()
+        shown.withLock { $0.append(line) }
+        open.withLock { $0.now -= 1 }
+    }
+}
+
+@Suite("Product pages", .timeLimit(.minutes(1)))
+struct StorePagesTests {
+    let device: TestDevice
+    init() throws { device = try TestDevice() }
+
+    // @unchecked: `tell` is a continuation, the rest is constant.
+    private final class Delegate: NSObject, SKStoreProductViewControllerDelegate, @unchecked Sendable {
+        let done: AsyncStream<Void>
+        private let tell: AsyncStream<Void>.Continuation
+        override init() { (done, tell) = AsyncStream.makeStream() }
+        func productViewControllerDidFinish(_ viewController: SKStoreProductViewController) { tell.yield() }
+        func wait() async { for await _ in done { return } }
+    }
+
+    private func launch(_ presenter: RecordedPresenter) -> StoreKitEngine {
+        var configuration = device.configuration()
+        configuration.presenter = presenter
+        return device.launch(configuration)
+    }
+
+    @Test(
+        arguments: [
+            (["id": 11], "11 com.example.monkeys com.example.monkeys.credits5 Credits $0.99 true"),
+            (["id": NSNumber(value: 1)], "1 com.example.monkeys - false"),
+            (["id": "12"], "12 com.example.apes com.example.apes.hat Hat $0.99 false"),
+            (
+                ["id": 1, "productIdentifier": "com.example.monkeys.credits10"],
+                "1 com.example.monkeys com.example.monkeys.credits10 Credits $0.99 true"
+            ),
+            (
+                ["productIdentifier": "com.example.monkeys.credits5", "ct": "ignored"],
+                "0 com.example.monkeys com.example.monkeys.credits5 Credits $0.99 true"
+            ),
+        ] as [(Parameters, String)])
+    fileprivate func `a page is loaded by number or identifier, and shown`(
+        parameters: Parameters, expected: String
+    ) async throws {
+        let presenter = RecordedPresenter()
+        let delegate = Delegate()
+        let page = SKStoreProductViewController(engine: launch(presenter))
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: parameters.values))
+        await delegate.wait()
+        #expect(presenter.lines == [expected])
+        // Nobody bought.
+        #expect(!device.store.asked.contains("purchases"))
+    }
+
+    /// The tests' parameters, in the types in which apps give them.
+    struct Parameters: @unchecked Sendable, ExpressibleByDictionaryLiteral, CustomTestStringConvertible {
+        // @unchecked: a constant of values.
+        let values: [String: Any]
+        init(dictionaryLiteral elements: (String, Any)...) {
+            values = Dictionary(elements, uniquingKeysWith: { $1 })
+        }
+        var testDescription: String { values.sorted { $0.key < $1.key }.description }
+    }
+
+    @Test(
+        arguments: [
+            ["id": 99], ["id": 1, "productIdentifier": "com.example.monkeys.gone"], ["productIdentifier": "gone"], [:],
+            ["id": "eleven"], ["id": 1.5], ["id": -3], ["id": 11, "productIdentifier": ""],
+            ["productIdentifier": 7],
+        ] as [Parameters])
+    func `what the store has no page of is code 5, and nothing is shown`(parameters: Parameters) async {
+        let presenter = RecordedPresenter()
+        let page = SKStoreProductViewController(engine: launch(presenter))
+        let answer = await load(page, parameters)
+        #expect(answer == "false 5")
+        #expect(presenter.lines.isEmpty)
+    }
+
+    @Test func `a store that is away is code 0`() async {
+        device.store.change { $0.isDown = true }
+        let page = SKStoreProductViewController(engine: launch(RecordedPresenter()))
+        #expect(await load(page, ["id": 11]) == "false 0")
+        var configuration = device.configuration()
+        configuration.store = nil
+        let nowhere = StoreKitEngine(
+            configuration: configuration, transport: nil, timer: ManualTimer(), backoff: Backoff(jitter: { 1 }),
+            newKey: { device.nextKey() })
+        #expect(await load(SKStoreProductViewController(engine: nowhere), ["id": 11]) == "false 0")
+    }
+
+    private func load(_ page: SKStoreProductViewController, _ parameters: Parameters) async -> String {
+        await withCheckedContinuation { continuation in
+            page.loadProduct(withParameters: parameters.values) { isLoaded, error in
+                continuation.resume(returning: "\(isLoaded) \((error as? SKError)?.code.rawValue ?? -1)")
+            }
+        }
+    }
+
+    @Test func `buying on the page puts a payment into the queue`() async throws {
+        let engine = launch(RecordedPresenter(.buy))
+        let observer = GrantBook().observer()
+        let queue = SKPaymentQueue(engine: engine)
+        queue.add(observer)
+        let page = SKStoreProductViewController(engine: engine)
+        #expect(try await page.loadProduct(withParameters: ["id": 11]))
+        await observer.wait { $0.contains { $0.hasPrefix("removed purchased") } }
+        #expect(device.store.purchases.values.map(\.request.productID) == ["com.example.monkeys.credits5"])
+        await engine.stop()
+    }
+
+    @Test func `another app's product is not bought, whatever the presenter answers`() async throws {
+        let delegate = Delegate()
+        let engine = launch(RecordedPresenter(.buy))
+        let page = SKStoreProductViewController(engine: engine)
+        page.delegate = delegate
+        #expect(try await page.loadProduct(withParameters: ["id": 12]))
+        await delegate.wait()
+        #expect(engine.payments.isEmpty)
+    }
+
+    /// As code does that is not async, and gives no completion handler.
+    private func loadAll(_ pages: [SKStoreProductViewController]) {
+        for page in pages { page.loadProduct(withParameters: ["id": 11]) }
+    }
+
+    @Test func `one page is on the screen at a time`() async throws {
+        let presenter = RecordedPresenter()
+        let engine = launch(presenter)
+        let delegates = (0..<8).map { _ in Delegate() }
+        let pages = delegates.map { delegate in
+            let page = SKStoreProductViewController(engine: engine)
+            page.delegate = delegate
+            return page
+        }
+        loadAll(pages)
+        for delegate in delegates { await delegate.wait() }
+        #expect(presenter.lines.count == 8 && presenter.mostAtOnce == 1)
+    }
+
+    @Test func `the terminal's page has no control characters of the store's`() {
+        let product = StoreProductPage.Product(
+            productIdentifier: "p", name: "Cre\u{1B}[2Jdits", description: "", price: 0.99,
+            priceLocale: Locale(identifier: "en_US"))
+        let page = StoreProductPage(
+            itemIdentifier: 1, bundleIdentifier: "b", appName: "Mon\rkeys", product: product, isForSale: true)
+        #expect(TerminalStorePresenter.text(of: page) == "\n  Cre[2Jdits  $0.99\n  from Monkeys\n")
+    }
+}
+
+@Suite("Review requests", .timeLimit(.minutes(1)))
+struct ReviewTests {
+    let device: TestDevice
+    init() throws { device = try TestDevice() }
+
+    private static let day = 86_400.0
+    private static let start = Date(timeIntervalSince1970: 1_770_000_000)
+
+    @Test func `at most three are shown in 365 days, over relaunches`() async {
+        let presenter = RecordedPresenter()
+        var configuration = device.configuration()
+        configuration.presenter = presenter
+        var shownAfter: [Int] = []
+        // Day by day: 0, 1 and 200 are shown; then nothing until day 365, when the first is a year ago.
+        for day in [0, 1, 200, 201, 364, 365, 365.5, 366, 400, 565] {
+            let engine = device.launch(configuration)
+            await engine.pages.requestReview(at: Self.start.addingTimeInterval(day * Self.day))
+            shownAfter.append(presenter.lines.count)
+            await engine.stop()
+        }
+        #expect(shownAfter == [1, 2, 3, 3, 3, 4, 4, 5, 5, 6])
+        #expect(Set(presenter.lines) == ["review com.example.monkeys"])
+    }
+
+    @Test func `a wrong clock does not silence it for ever`() {
+        var history = ReviewHistory()
+        let wrong: Int64 = 9_000_000_000_000
+        let answers = [wrong, wrong, wrong, wrong, 1_770_000_000_000].map { history.mayShow(at: $0) }
+        #expect(answers == [true, true, true, false, true])
+    }
+
+    @Test func `in any span of 365 days there are at most three`() {
+        var generator = SplitMix(seed: 7)
+        for _ in 0..<50 {
+            var history = ReviewHistory()
+            var now: Int64 = 1_770_000_000_000
+            var shown: [Int64] = []
+            for _ in 0..<200 {
+                now += Int64.random(in: 0..<(40 * 86_400_000), using: &generator)
+                if history.mayShow(at: now) { shown.append(now) }
+            }
+            #expect(shown.count > 20)
+            for (index, first) in shown.enumerated() where index + 3 < shown.count {
+                #expect(shown[index + 3] - first >= ReviewHistory.span)
+            }
+        }
+    }
+
+    @Test func `what cannot be remembered is not shown`() async {
+        let presenter = RecordedPresenter()
+        let pages = StorePages(presenter: presenter, bundleIdentifier: "b", folder: nil)
+        await pages.requestReview(at: Self.start)
+        #expect(presenter.lines.isEmpty)
+    }
+}
+
+/// A seeded generator (SplitMix64).
+private struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
