@@ -58,7 +58,8 @@ public final class Store: Sendable {
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
-            (try ClockSettings.load(connection), try Transactions.highestID(connection))
+            let highest = [try Transactions.highestID(connection), try RestoredTransactions.highestID(connection)]
+            return (try ClockSettings.load(connection), highest.compactMap { $0 }.max())
         }
         let clock = StoreClock(setting, realTime: realTime)
         let payments = try await SandboxPaymentProcessor.open(database)

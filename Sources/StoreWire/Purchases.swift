@@ -104,11 +104,32 @@ public struct AppReceiptRequest: Codable, Sendable, Equatable {
     public var bundleVersion: String
     /// `identifierForVendor`: its 16 bytes go into the device hash.
     public var vendorIdentifier: UUID
+    /// What the sandbox shall pretend of the receipt; nil for a receipt as it is.
+    public var pretence: ReceiptPretence?
 
-    public init(bundleID: BundleID, bundleVersion: String, vendorIdentifier: UUID) {
+    public init(
+        bundleID: BundleID, bundleVersion: String, vendorIdentifier: UUID, pretence: ReceiptPretence? = nil
+    ) {
         self.bundleID = bundleID
         self.bundleVersion = bundleVersion
         self.vendorIdentifier = vendorIdentifier
+        self.pretence = pretence
+    }
+}
+
+/// The test properties of Apple's `SKReceiptRefreshRequest`. A production store takes no notice of them.
+public struct ReceiptPretence: Codable, Sendable, Hashable {
+    /// The receipt's expiration date (attribute 21) is past.
+    public var isExpired: Bool
+    /// The receipt is of a volume purchase that was taken back.
+    public var isRevoked: Bool
+    /// The receipt is of a volume purchase: `ProductionVPPSandbox` in attribute 0.
+    public var isVolumePurchase: Bool
+
+    public init(isExpired: Bool, isRevoked: Bool, isVolumePurchase: Bool) {
+        self.isExpired = isExpired
+        self.isRevoked = isRevoked
+        self.isVolumePurchase = isVolumePurchase
     }
 }
 

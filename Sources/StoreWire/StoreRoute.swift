@@ -7,6 +7,7 @@ public enum StoreRoute: Sendable, Equatable {
     case purchases
     case unfinishedTransactions(BundleID, after: TransactionID?)
     case finish(TransactionID)
+    case restores
     case appReceipt
     case transactionReceipt(TransactionID)
     case verifyReceipt
@@ -20,7 +21,7 @@ public enum StoreRoute: Sendable, Equatable {
     public var method: Method {
         switch self {
         case .account, .unfinishedTransactions: .get
-        case .signIn, .products, .purchases, .finish, .appReceipt, .transactionReceipt, .verifyReceipt: .post
+        case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt: .post
         case .signOut: .delete
         }
     }
@@ -34,6 +35,7 @@ public enum StoreRoute: Sendable, Equatable {
         case .purchases: "/device/v1/purchases"
         case .unfinishedTransactions: "/device/v1/transactions/unfinished"
         case .finish: "/device/v1/transactions/{id}/finish"
+        case .restores: "/device/v1/restores"
         case .appReceipt: "/device/v1/receipt"
         case .transactionReceipt: "/device/v1/transactions/{id}/receipt"
         case .verifyReceipt: "/verifyReceipt"

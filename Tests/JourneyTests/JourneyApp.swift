@@ -31,6 +31,9 @@ final class JourneyApp: NSObject, SKPaymentTransactionObserver, @unchecked Senda
 
     var history: [String] { state.withLock { $0.history } }
 
+    /// All that calls were about, in their order.
+    var transactions: [SKPaymentTransaction] { state.withLock { $0.transactions } }
+
     /// The transaction that the last call was about.
     var latest: SKPaymentTransaction? { state.withLock { $0.transactions.last } }
 
@@ -39,11 +42,11 @@ final class JourneyApp: NSObject, SKPaymentTransactionObserver, @unchecked Senda
         guard let grants else { return }
         for transaction in transactions {
             switch transaction.transactionState {
-            case .purchased:
+            case .purchased, .restored:
                 grants.grant(transaction)
                 queue.finishTransaction(transaction)
             case .failed: queue.finishTransaction(transaction)
-            case .purchasing, .restored, .deferred: break
+            case .purchasing, .deferred: break
             }
         }
     }
@@ -52,9 +55,19 @@ final class JourneyApp: NSObject, SKPaymentTransactionObserver, @unchecked Senda
         note("removed", transactions)
     }
 
+    func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { note(line: "restore finished") }
+
+    func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
+        note(line: "restore failed \((error as? SKError).map { "\($0.code)" } ?? "?")")
+    }
+
     private func note(_ what: String, _ transactions: [SKPaymentTransaction]) {
         let line = transactions.map { "\(what) \($0.transactionState) \($0.payment.productIdentifier)" }
             .joined(separator: " + ")
+        note(line: line, transactions)
+    }
+
+    private func note(line: String, _ transactions: [SKPaymentTransaction] = []) {
         let ready = state.withLock { state in
             state.history.append(line)
             state.transactions += transactions
@@ -98,11 +111,16 @@ final class JourneyApp: NSObject, SKPaymentTransactionObserver, @unchecked Senda
 /// What the app granted over all launches, as it keeps it on its disk: each transaction once.
 final class Grants: Sendable {
     private let quantities = Mutex<[String: Int]>([:])
+    private let firsts = Mutex<[String]>([])
+
+    /// The ids of the first transactions of what was restored, once for each time it was told.
+    var originals: [String] { firsts.withLock { $0 } }
 
     var all: [String: Int] { quantities.withLock { $0 } }
 
     func grant(_ transaction: SKPaymentTransaction) {
         guard let id = transaction.transactionIdentifier else { return }
         quantities.withLock { $0[id] = transaction.payment.quantity }
+        if let original = transaction.original?.transactionIdentifier { firsts.withLock { $0.append(original) } }
     }
 }

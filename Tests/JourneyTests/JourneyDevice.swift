@@ -25,6 +25,13 @@ final class JourneyDevice: Sendable {
         try #require(try await store.control("POST", "accounts", body).status == 201)
     }
 
+    /// Another device of the same customer.
+    init(beside first: JourneyDevice, name: String) {
+        store = first.store
+        email = first.email
+        folder = first.folder.deletingLastPathComponent().appendingPathComponent("device-\(first.email)-\(name)")
+    }
+
     /// What the payment sheet showed.
     var sheets: [PaymentSheetRequest] { asked.withLock { $0 } }
 

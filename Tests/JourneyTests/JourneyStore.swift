@@ -210,6 +210,14 @@ private let catalogText = """
           - productID: hats
             type: NonConsumable
             displayPrice: 2.99
+          - productID: scarf
+            type: NonConsumable
+            displayPrice: 1.99
+          - productID: season
+            type: NonRenewingSubscription
+            displayPrice: 4.99
+          - productID: news
+            type: FreeSubscription
         subscriptionGroups:
           - id: "21000001"
             name: Club

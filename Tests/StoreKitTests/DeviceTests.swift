@@ -71,7 +71,7 @@ struct DeviceTests {
         var changed = entry(2)
         changed.phase = .sending
         try journal.save([changed, entry(3)])
-        try journal.forget(entry(3).key)
+        try journal.forget([entry(3).key])
         #expect(try journal.load() == [entry(1), changed])
         let error = #expect(throws: DeviceError.self) { try SQLitePaymentJournal(folder: folder, name: "j") { _ in } }
         #expect(error?.code == .inUse)

@@ -35,6 +35,13 @@ final class FakeStore: StoreTransport {
         var purchaseRequests: [PurchaseRequest] = []
         var unfinished: [TransactionID: (account: AccountID, transaction: TransactionDescription)] = [:]
         var finished: [TransactionID] = []
+        /// What can be restored, by account, oldest first.
+        var restorable: [(account: AccountID, transaction: TransactionDescription)] = []
+        /// The ids that were given in a restore, by its key and the source.
+        var restored: [UUID: [TransactionID: TransactionDescription]] = [:]
+        var unfinishedRestored: Set<TransactionID> = []
+        var restoreRequests: [RestoreRequest] = []
+        var receiptRequests: [AppReceiptRequest] = []
         var nextTransaction: Int64 = 2_000_000_000_000_001
         var declines = false
         var page = 2
@@ -87,6 +94,21 @@ final class FakeStore: StoreTransport {
         }
     }
 
+    /// Non-consumables that were bought and finished on another device.
+    func own(_ count: Int, username: String? = nil, account: AccountID = "account-1") {
+        change { state in
+            for _ in 0..<count {
+                let request = PurchaseRequest(
+                    idempotencyKey: UUID(), bundleID: "com.example.monkeys",
+                    productID: ProductID("com.example.monkeys.hat\(state.restorable.count + 1)"), quantity: 1,
+                    applicationUsername: username, simulatesAskToBuy: false, agreedPrice: nil)
+                var transaction = Self.transaction(request, &state)
+                transaction.kind = .nonConsumable
+                state.restorable.append((account, transaction))
+            }
+        }
+    }
+
     // MARK: The protocol
 
     static func name(_ route: StoreRoute) -> String {
@@ -98,6 +120,7 @@ final class FakeStore: StoreTransport {
         case .purchases: "purchases"
         case .unfinishedTransactions: "unfinished"
         case .finish: "finish"
+        case .restores: "restores"
         case .appReceipt: "appReceipt"
         case .transactionReceipt: "transactionReceipt"
         case .verifyReceipt: "verifyReceipt"
@@ -158,13 +181,19 @@ final class FakeStore: StoreTransport {
                 UnfinishedTransactionsResponse(
                     transactions: page, next: rest.count > page.count ? page.last?.transactionID : nil))
         case .finish(let id):
+            if state.unfinishedRestored.remove(id) != nil {
+                state.finished.append(id)
+                return StoreTransportResponse(status: 204, body: Data())
+            }
             guard state.unfinished[id]?.account == account || state.finished.contains(id) else {
                 return try refuse(404, .unknownTransaction)
             }
             if state.unfinished.removeValue(forKey: id) != nil { state.finished.append(id) }
             return StoreTransportResponse(status: 204, body: Data())
+        case .restores: return try json(200, restore(decoded(RestoreRequest.self), account, &state))
         case .appReceipt:
             let asked = try decoded(AppReceiptRequest.self)
+            state.receiptRequests.append(asked)
             state.vendors.insert(asked.vendorIdentifier)
             if let make = state.makeReceipt { return StoreTransportResponse(status: 200, body: make(asked)) }
             let all = state.purchases.values.compactMap { $0.response.transaction?.transactionID }.sorted()
@@ -173,6 +202,30 @@ final class FakeStore: StoreTransport {
             return StoreTransportResponse(status: 200, body: Data("receipt of \(id)".utf8))
         default: return try refuse(404, .invalidRequest)
         }
+    }
+
+    private static func restore(
+        _ request: RestoreRequest, _ account: AccountID, _ state: inout State
+    ) -> RestoreResponse {
+        state.restoreRequests.append(request)
+        let rest = state.restorable.filter { $0.account == account }.map(\.transaction).filter {
+            $0.transactionID > request.after ?? TransactionID(rawValue: 0)
+                && (request.applicationUsername == nil || $0.applicationUsername == request.applicationUsername)
+        }
+        let page = Array(rest.prefix(state.page))
+        let restored = page.map { source in
+            if let known = state.restored[request.idempotencyKey]?[source.transactionID] { return known }
+            var restored = source
+            restored.transactionID = TransactionID(rawValue: state.nextTransaction)
+            restored.purchaseDate = 1_800_000_000_000
+            restored.idempotencyKey = nil
+            state.nextTransaction += 1
+            state.restored[request.idempotencyKey, default: [:]][source.transactionID] = restored
+            state.unfinishedRestored.insert(restored.transactionID)
+            return restored
+        }
+        return RestoreResponse(
+            transactions: restored, next: rest.count > page.count ? page.last?.transactionID : nil)
     }
 
     private static func signIn(_ request: SignInRequest, _ state: inout State) throws -> StoreTransportResponse {

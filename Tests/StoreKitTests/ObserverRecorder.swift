@@ -16,6 +16,7 @@ final class ObserverRecorder: NSObject, SKPaymentTransactionObserver, @unchecked
     }
 
     private let state = Mutex(State())
+    private let errors = Mutex<[SKError]>([])
     private let respond: @Sendable (SKPaymentQueue, SKPaymentTransaction) -> Void
 
     /// `respond` is the app: it is given each updated transaction.
@@ -34,11 +35,26 @@ final class ObserverRecorder: NSObject, SKPaymentTransactionObserver, @unchecked
         record("removed", transactions)
     }
 
+    func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { record("restore finished") }
+
+    func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
+        let code = (error as? SKError).map { "\($0.code)" } ?? "?"
+        record("restore failed \(code)")
+        errors.withLock { if let error = error as? SKError { $0.append(error) } }
+    }
+
+    /// The errors of failed restores.
+    var restoreErrors: [SKError] { errors.withLock { $0 } }
+
     private func record(_ what: String, _ transactions: [SKPaymentTransaction]) {
         let line = transactions.map { transaction in
             let product = transaction.payment.productIdentifier.split(separator: ".").last ?? ""
             return "\(what) \(transaction.transactionState) \(transaction.transactionIdentifier ?? "-") \(product)"
         }.joined(separator: " + ")
+        record(line)
+    }
+
+    private func record(_ line: String) {
         let ready = state.withLock { state in
             state.history.append(line)
             let history = state.history

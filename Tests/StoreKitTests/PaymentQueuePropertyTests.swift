@@ -26,6 +26,7 @@ struct World {
         case collect([UUID: Data]?)
         case finish(UUID, Bool)
         case list(Listing)
+        case restore(UUID, PaymentQueueStateMachine.RestoreAnswer)
     }
 
     var random: SeededGenerator
@@ -42,6 +43,22 @@ struct World {
     var unfinished: [TransactionID: TransactionDescription] = [:]
     var nextTransaction: Int64 = 1
     var everSold: Set<TransactionID> = []
+
+    /// Finished purchases that can be restored, oldest first.
+    var owned: [TransactionDescription] = []
+    /// What a restore gave, by its key and the source.
+    var restored: [UUID: [TransactionID: TransactionID]] = [:]
+    /// What was restored and not finished, by source.
+    var openRestored: [TransactionID: TransactionID] = [:]
+
+    // The app's calls to restore since the last launch, and what it heard.
+    var restoreCalls = 0
+    var restoreEnds = 0
+
+    /// The sources of which some restored transaction was told in some launch.
+    var deliveredSources: Set<TransactionID> {
+        Set(restored.values.joined().filter { deliveries[$0.value] != nil }.map(\.key))
+    }
 
     // What the app knows.
     var paymentKeys: Set<UUID> = []
@@ -71,7 +88,8 @@ struct World {
         case 20..<24: relaunch()
         case 24..<40: finishOne()
         case 40..<55: if let retry = takeRandomWait() { perform(machine.waited(for: retry)) }
-        case 55..<57:
+        case 55..<58: restore()
+        case 58..<60:
             nextObserver += 1
             perform(machine.observerAdded(nextObserver, isFirst: chance(50)))
         default: deliverOne()
@@ -82,8 +100,11 @@ struct World {
     mutating func drain() {
         faults = false
         relaunch()
+        restore()
         var rounds = 0
-        while rounds < 10_000, !(pending.isEmpty && waits.isEmpty && held.isEmpty && !hasDeferred) {
+        while rounds < 10_000,
+            !(pending.isEmpty && waits.isEmpty && held.isEmpty && !hasDeferred && restoreEnds == restoreCalls)
+        {
             rounds += 1
             for key in answers.filter({ $0.value.state == .deferred }).map(\.key) { approve(key) }
             if !pending.isEmpty { deliverOne() }
@@ -94,6 +115,51 @@ struct World {
     }
 
     var hasDeferred: Bool { answers.values.contains { $0.state == .deferred } }
+
+    /// Something bought on another device and finished there.
+    mutating func own() {
+        let id = TransactionID(rawValue: nextTransaction)
+        nextTransaction += 1
+        owned.append(
+            TransactionDescription(
+                transactionID: id, originalTransactionID: id, bundleID: "a.b", productID: ProductID("a.b.d\(id)"),
+                kind: .nonConsumable, quantity: 1, purchaseDate: 0, originalPurchaseDate: 0, expiresDate: nil,
+                applicationUsername: chance(50) ? "ape" : nil, idempotencyKey: nil))
+    }
+
+    mutating func restore() {
+        if owned.count < 12, Int.random(in: 0..<2, using: &random) == 0 { own() }
+        restoreCalls += 1
+        perform(machine.restore(username: chance(30) ? "ape" : nil, key: makeKey()))
+    }
+
+    /// As the store's: the same page under the same key, and what is not finished under its first id.
+    mutating func restorePage(_ restore: PaymentQueueStateMachine.Restore) -> PaymentQueueStateMachine.RestoreAnswer {
+        if chance(3) { return .refused(.cancelled) }
+        if chance(10) { return .unreachable(nil) }
+        let rest = owned.filter {
+            $0.transactionID > restore.after ?? TransactionID(rawValue: 0)
+                && (restore.username == nil || $0.applicationUsername == restore.username)
+        }
+        let page = rest.prefix(3).map { source in
+            let known = restored[restore.key]?[source.transactionID] ?? openRestored[source.transactionID]
+            let id = known ?? TransactionID(rawValue: nextTransaction)
+            if known == nil {
+                nextTransaction += 1
+                openRestored[source.transactionID] = id
+                everSold.insert(id)
+            }
+            restored[restore.key, default: [:]][source.transactionID] = id
+            var transaction = source
+            transaction.transactionID = id
+            return transaction
+        }
+        if chance(15) { return .unreachable(nil) }
+        return .page(
+            RestoreResponse(
+                transactions: page, next: rest.count > 3 ? rest[rest.startIndex + 2].transactionID : nil),
+            account: "me")
+    }
 
     // MARK: The app
 
@@ -112,15 +178,18 @@ struct World {
     }
 
     mutating func told(_ entries: [PaymentQueueEntry]) {
-        for entry in entries where entry.phase == .purchased || entry.phase == .failed {
-            if entry.phase == .purchased {
+        for entry in entries where [.purchased, .restored, .failed].contains(entry.phase) {
+            if entry.phase != .failed {
                 guard let id = entry.transaction?.transactionID else {
                     complaints.append("purchased without a transaction")
                     continue
                 }
                 deliveries[id, default: 0] += 1
+                if (entry.phase == .restored) != (entry.isRestored == true) {
+                    complaints.append("\(id) is restored and is not")
+                }
                 if removals[id] != nil { complaints.append("\(id) delivered after it was removed") }
-                if journal[entry.key]?.phase != .purchased { complaints.append("\(id) told before it was journaled") }
+                if journal[entry.key]?.phase != entry.phase { complaints.append("\(id) told before it was journaled") }
             }
             held[entry.key] = entry
         }
@@ -134,6 +203,8 @@ struct World {
         pending = []
         waits = []
         held = [:]
+        restoreCalls = 0
+        restoreEnds = 0
         nextObserver += 1
         perform(machine.observerAdded(nextObserver, isFirst: true))
     }
@@ -211,9 +282,19 @@ struct World {
                     return perform(machine.saveFailed(entries.map(\.key)))
                 }
                 for entry in entries { journal[entry.key] = entry }
-            case .forget(let key): journal[key] = nil
+            case .forget(let keys): for key in keys { journal[key] = nil }
             case .update(let entries), .introduce(_, let entries): told(entries)
-            case .remove(let key): removed(key)
+            case .remove(let keys): for key in keys { removed(key) }
+            case .restore(let restore): pending.append(.restore(restore.key, restorePage(restore)))
+            case .concludeRestore(let key): perform(machine.concludeRestore(key))
+            case .restoreEnded(let calls, let failure, _):
+                restoreEnds += calls
+                if restoreEnds > restoreCalls { complaints.append("a restore ended twice") }
+                if failure == nil, !faults {
+                    for source in owned where !deliveredSources.contains(source.transactionID) {
+                        complaints.append("\(source.transactionID) was not restored before the end")
+                    }
+                }
             case .confirm(let entry): pending.append(.confirm(entry.key, confirmation()))
             case .send(let entry): pending.append(.send(entry.key, buy(entry)))
             case .collect(let entries):
@@ -237,6 +318,7 @@ struct World {
         if !finishedByApp.contains(id) { complaints.append("\(id) finished without the app's word") }
         if chance(15) { return pending.append(.finish(entry.key, false)) }
         unfinished[id] = nil
+        if let source = openRestored.first(where: { $0.value == id })?.key { openRestored[source] = nil }
         finishedKeys[entry.key] = id
         pending.append(.finish(entry.key, !chance(20)))
     }
@@ -259,6 +341,9 @@ struct World {
         case .list(.page(let page, let account)):
             var made: [UUID] = (0..<page.transactions.count).map { _ in makeKey() }
             perform(machine.listed(page, account: account) { made.removeLast() })
+        case .restore(let key, let answer):
+            var made: [UUID] = (0..<3).map { _ in makeKey() }
+            perform(machine.restored(key, answer) { made.removeLast() })
         case .list(.unreachable): perform(machine.listingFailed(isWorthRetrying: true))
         case .list(.signedOut): perform(machine.listingFailed(isWorthRetrying: false))
         }
@@ -280,6 +365,9 @@ struct PaymentQueuePropertyTests {
             #expect(world.complaints == [], "seed \(seed)")
             #expect(world.machine.entries.isEmpty, "seed \(seed)")
             #expect(world.journal.isEmpty, "seed \(seed)")
+            #expect(world.restoreEnds == world.restoreCalls, "seed \(seed)")
+            #expect(world.deliveredSources == Set(world.owned.map(\.transactionID)), "seed \(seed)")
+            #expect(world.openRestored.isEmpty, "seed \(seed)")
             #expect(world.unfinished.isEmpty, "seed \(seed)")
             #expect(Set(world.deliveries.keys) == world.everSold, "seed \(seed)")
             #expect(Set(world.removals.keys) == world.everSold, "seed \(seed)")

@@ -23,6 +23,20 @@ struct PaymentQueueStateMachineTests {
         .response(PurchaseResponse(state: .purchased, transaction: transaction(id, key: key), failure: nil))
     }
 
+    private let restoreKey = TestDevice.key(1000)
+
+    /// A page of restored transactions, each the later delivery of the one with the number before.
+    private func page(_ ids: [Int64], next: Int64?) -> PaymentQueueStateMachine.RestoreAnswer {
+        let transactions = ids.map { id in
+            var restored = transaction(id, key: nil)
+            restored.originalTransactionID = TransactionID(rawValue: id - 1)
+            restored.kind = .nonConsumable
+            return restored
+        }
+        return .page(
+            RestoreResponse(transactions: transactions, next: next.map { TransactionID(rawValue: $0) }), account: "me")
+    }
+
     /// A short name for each action.
     private func names(_ actions: [PaymentQueueStateMachine.Action]) -> [String] {
         actions.map { action in
@@ -43,7 +57,11 @@ struct PaymentQueueStateMachineTests {
                 case .entry: "wait entry \(attempt)"
                 case .collection: "wait collection \(attempt)"
                 case .listing: "wait listing \(attempt)"
+                case .restore: "wait restore \(attempt)"
                 }
+            case .restore(let restore): restore.after.map { "restore \($0)" } ?? "restore"
+            case .concludeRestore: "conclude"
+            case .restoreEnded(let calls, let failure, _): "ended \(calls)\(failure.map { " \($0.text)" } ?? "")"
             }
         }
     }
@@ -66,6 +84,11 @@ struct PaymentQueueStateMachineTests {
             _ = machine.answered(key, bought(7))
             if phase != .collecting { _ = machine.collected([key: Data([1])]) }
             if phase == .finishing { _ = machine.finish(key) }
+        case .restored:
+            machine = quiet
+            _ = machine.restore(username: nil, key: restoreKey)
+            _ = machine.restored(restoreKey, page([7], next: nil)) { key }
+            _ = machine.concludeRestore(restoreKey)
         case .failed: _ = machine.confirmed(key, .refused(.cancelled))
         }
         return machine
@@ -112,7 +135,7 @@ struct PaymentQueueStateMachineTests {
         #expect(after { $0.collected([:]) } == (phase == .collecting ? ["gate purchased", "update purchased"] : []))
         let finishing: [String] =
             switch phase {
-            case .purchased: ["save finishing", "finish"]
+            case .purchased, .restored: ["save finishing", "finish"]
             case .failed: ["forget", "remove"]
             default: []
             }
@@ -142,6 +165,7 @@ struct PaymentQueueStateMachineTests {
             case .deferred: ["introduce deferred", "send", "list"]
             case .collecting: ["introduce collecting", "collect 1", "list"]
             case .purchased: ["introduce purchased", "list"]
+            case .restored: ["introduce restored", "list"]
             case .failed: ["introduce failed", "list"]
             case .finishing: ["finish", "list"]
             }
@@ -199,6 +223,181 @@ struct PaymentQueueStateMachineTests {
         machine = self.machine(at: .purchased)
         #expect(names(machine.saveFailed([key])) == ["wait collection 1"])
         #expect(names(machine.waited(for: .collection)) == ["collect 1"])
+    }
+
+    // MARK: Restoring
+
+    /// A queue with an observer, whose list from the store is there.
+    private var quiet: PaymentQueueStateMachine {
+        var machine = PaymentQueueStateMachine()
+        _ = machine.observerAdded(1, isFirst: true)
+        _ = machine.listed(UnfinishedTransactionsResponse(transactions: [], next: nil), account: "me") { key }
+        return machine
+    }
+
+    @Test func `each page is journaled, then told, then the next is asked for, and the end comes last`() {
+        var machine = quiet
+        var made = 10
+        func fresh() -> UUID {
+            made += 1
+            return TestDevice.key(made)
+        }
+        #expect(names(machine.restore(username: nil, key: restoreKey)) == ["restore"])
+        #expect(
+            names(machine.restored(restoreKey, page([7, 9], next: 5), fresh: fresh))
+                == ["gate restored,restored", "update restored,restored", "restore 5"])
+        #expect(
+            machine.restored(restoreKey, .unreachable(nil), fresh: fresh) == [
+                .wait(for: .restore(restoreKey), attempt: 1)
+            ])
+        #expect(names(machine.waited(for: .restore(restoreKey))) == ["restore 5"])
+        #expect(
+            names(machine.restored(restoreKey, page([11], next: nil), fresh: fresh))
+                == ["gate restored", "update restored", "conclude"])
+        #expect(names(machine.concludeRestore(restoreKey)) == ["ended 1"])
+        // An answer that comes late finds nothing to do.
+        #expect(machine.restored(restoreKey, page([13], next: nil), fresh: fresh) == [])
+        #expect(machine.concludeRestore(restoreKey) == [])
+        #expect(machine.inOrder.map { $0.transaction?.transactionID.rawValue } == [7, 9, 11])
+        #expect(machine.inOrder.allSatisfy { $0.isRestored == true && $0.account == "me" })
+    }
+
+    @Test func `a page that brings nothing new is not journaled, and one that does not go on ends it`() {
+        var machine = quiet
+        _ = machine.restore(username: nil, key: restoreKey)
+        #expect(names(machine.restored(restoreKey, page([], next: nil)) { key }) == ["conclude"])
+        #expect(names(machine.concludeRestore(restoreKey)) == ["ended 1"])
+        _ = machine.restore(username: nil, key: restoreKey)
+        _ = machine.restored(restoreKey, page([7], next: 5)) { key }
+        #expect(names(machine.restored(restoreKey, page([7], next: 5)) { TestDevice.key(2) }) == ["conclude"])
+        #expect(machine.entries.count == 1)
+    }
+
+    @Test func `calls for the same share a run, others wait for theirs, and each hears its end`() {
+        var machine = quiet
+        let (second, third) = (TestDevice.key(1001), TestDevice.key(1002))
+        #expect(names(machine.restore(username: nil, key: restoreKey)) == ["restore"])
+        #expect(machine.restore(username: nil, key: second) == [])
+        #expect(machine.restore(username: "ape", key: third) == [])
+        #expect(machine.restore(username: "ape", key: second) == [])
+        _ = machine.restored(restoreKey, page([], next: nil)) { key }
+        #expect(names(machine.concludeRestore(restoreKey)) == ["ended 2", "restore"])
+        #expect(machine.restore?.username == "ape")
+        let failure = machine.restored(third, .refused(.cancelled)) { key }
+        #expect(failure == [.restoreEnded(calls: 2, .cancelled, nil)])
+        #expect(machine.restore == nil && machine.restoresToCome.isEmpty)
+    }
+
+    @Test func `who signs in for a restore gets what is unfinished as well`() {
+        var machine = PaymentQueueStateMachine()
+        _ = machine.observerAdded(1, isFirst: true)
+        _ = machine.listingFailed(isWorthRetrying: false)
+        _ = machine.restore(username: nil, key: restoreKey)
+        #expect(
+            names(machine.restored(restoreKey, page([7], next: 5)) { key })
+                == ["list", "gate restored", "update restored", "restore 5"])
+        _ = machine.listingFailed(isWorthRetrying: true)
+        #expect(
+            names(machine.restored(restoreKey, page([9], next: nil)) { TestDevice.key(2) }).first == "gate restored")
+    }
+
+    @Test func `without an observer a restore waits for the first`() {
+        var machine = PaymentQueueStateMachine()
+        #expect(machine.restore(username: nil, key: restoreKey) == [])
+        #expect(names(machine.observerAdded(1, isFirst: true)) == ["list", "restore"])
+    }
+
+    @Test func `a store that stays away fails the restore with what the network said`() {
+        var machine = quiet
+        let cause = NetworkCause(code: NSURLErrorTimedOut, text: "late")
+        _ = machine.restore(username: nil, key: restoreKey)
+        for attempt in 1..<PaymentQueueStateMachine.restoreAttempts {
+            #expect(names(machine.restored(restoreKey, .unreachable(cause)) { key }) == ["wait restore \(attempt)"])
+            #expect(names(machine.waited(for: .restore(restoreKey))) == ["restore"])
+        }
+        #expect(
+            machine.restored(restoreKey, .unreachable(cause)) { key }
+                == [.restoreEnded(calls: 1, .unreachable, cause)])
+    }
+
+    @Test(arguments: [nil, 5 as Int64]) func `a page that cannot be journaled is not told, and fails the restore`(
+        next: Int64?
+    ) {
+        var machine = quiet
+        _ = machine.restore(username: nil, key: restoreKey)
+        _ = machine.restored(restoreKey, page([7], next: next)) { key }
+        // The engine drops what stands behind the gate.
+        #expect(machine.saveFailed([key]) == [.restoreEnded(calls: 1, .restoreJournal, nil)])
+        #expect(machine.entries.isEmpty)
+        // Then nothing is known of it, and it can come again.
+        _ = machine.restore(username: nil, key: restoreKey)
+        #expect(names(machine.restored(restoreKey, page([7], next: nil)) { key }).first == "gate restored")
+    }
+
+    @Test func `what is in the queue is not restored beside itself, nor what was finished meanwhile`() {
+        var machine = machine(at: .restored)
+        _ = machine.restore(username: nil, key: restoreKey)
+        _ = machine.finish(key)
+        _ = machine.finished(key)
+        #expect(machine.entries.isEmpty)
+        #expect(names(machine.restored(restoreKey, page([7], next: nil)) { TestDevice.key(2) }) == ["conclude"])
+        _ = machine.concludeRestore(restoreKey)
+        // Another restore, asked for after that, brings it.
+        _ = machine.restore(username: nil, key: restoreKey)
+        #expect(names(machine.restored(restoreKey, page([7], next: nil)) { key }).first == "gate restored")
+    }
+
+    // MARK: Many
+
+    @Test func `many are finished together, and told to the store a few at a time, in order`() {
+        var machine = quiet
+        _ = machine.restore(username: nil, key: restoreKey)
+        var keys: [UUID] = []
+        _ = machine.restored(restoreKey, page((1...20).map { $0 * 2 }, next: nil)) {
+            keys.append(TestDevice.key(keys.count + 1))
+            return keys[keys.count - 1]
+        }
+        let width = PaymentQueueStateMachine.finishesAtOnce
+        let actions = machine.finish(keys)
+        #expect(actions.count == 1 + width)
+        guard case .save(let saved, false)? = actions.first else {
+            Issue.record("not journaled first")
+            return
+        }
+        #expect(saved.map(\.key) == keys)
+        #expect(actions.dropFirst().map(finishedKey) == keys.prefix(width).map { $0 })
+        #expect(machine.finished([keys[0], keys[2]]).suffix(2).map(finishedKey) == [keys[width], keys[width + 1]])
+        // One that failed waits, and another takes its turn.
+        let failed = machine.finishFailed(keys[1])
+        #expect(failed.first == .wait(for: .entry(keys[1]), attempt: 1))
+        #expect(failed.last.map(finishedKey) == keys[width + 2])
+        #expect(machine.waited(for: .entry(keys[1])) == [])
+        #expect(machine.finished(keys[3]).last.map(finishedKey) == keys[1])
+    }
+
+    private func finishedKey(_ action: PaymentQueueStateMachine.Action) -> UUID? {
+        if case .finish(let entry) = action { entry.key } else { nil }
+    }
+
+    /// Ten times the queue may not cost a hundred times the work. The bound is loose: quadratic work is over it by far.
+    @Test(.timeLimit(.minutes(1))) func `fifty thousand transactions are restored and finished in one go`() {
+        var machine = quiet
+        var made = 10
+        _ = machine.restore(username: nil, key: restoreKey)
+        let count: Int64 = 50_000
+        for start in stride(from: 1, through: count, by: StoreLimits.page) {
+            let end = start + Int64(StoreLimits.page)
+            let next = end > count ? nil : end
+            _ = machine.restored(restoreKey, page(Array(start..<end), next: next)) {
+                made += 1
+                return TestDevice.key(made)
+            }
+        }
+        _ = machine.concludeRestore(restoreKey)
+        #expect(machine.entries.count == Int(count))
+        for key in 11...made { _ = machine.finish(TestDevice.key(key)) }
+        for key in 11...made { _ = machine.finished(TestDevice.key(key)) }
+        #expect(machine.entries.isEmpty)
     }
 
     @Test func `delays double up to a minute, and are spread`() {

@@ -75,7 +75,7 @@ import Testing
             (.signIn, 400, "invalid_request"), (.signOut, 204, nil), (.account, 401, "not_signed_in"),
             (.products, 400, "invalid_request"), (.purchases, 401, "not_signed_in"),
             (.unfinishedTransactions("a b/c?d&é", after: id), 401, "not_signed_in"),
-            (.finish(id), 401, "not_signed_in"),
+            (.finish(id), 401, "not_signed_in"), (.restores, 401, "not_signed_in"),
             (.appReceipt, 401, "not_signed_in"), (.transactionReceipt(id), 401, "not_signed_in"),
             (.verifyReceipt, 200, nil),
         ]

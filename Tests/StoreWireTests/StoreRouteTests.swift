@@ -8,7 +8,8 @@ struct StoreRouteTests {
 
     static let all: [StoreRoute] = [
         .signIn, .signOut, .account, .products, .purchases, .unfinishedTransactions("com.example.app", after: nil),
-        .unfinishedTransactions("com.example.app", after: id), .finish(id), .appReceipt, .transactionReceipt(id),
+        .unfinishedTransactions("com.example.app", after: id), .finish(id), .restores, .appReceipt,
+        .transactionReceipt(id),
         .verifyReceipt,
     ]
 
@@ -29,6 +30,7 @@ struct StoreRouteTests {
             )
         case .finish:
             ("POST /device/v1/transactions/{id}/finish", "/device/v1/transactions/2000000123456789/finish")
+        case .restores: ("POST /device/v1/restores", "/device/v1/restores")
         case .appReceipt: ("POST /device/v1/receipt", "/device/v1/receipt")
         case .transactionReceipt:
             ("POST /device/v1/transactions/{id}/receipt", "/device/v1/transactions/2000000123456789/receipt")

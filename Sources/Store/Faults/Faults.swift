@@ -8,6 +8,7 @@ public final class Faults: Sendable {
         case verifyReceipt
         case products
         case purchases
+        case restores
         case receipts
         case finish
         case signIn

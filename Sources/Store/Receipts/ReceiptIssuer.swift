@@ -13,6 +13,7 @@ final class ReceiptIssuer: Sendable {
         var device: DeviceBinding
         /// Ids, and revocations by their dates, in order.
         var ledger: [Int64]
+        var pretence: ReceiptPretence?
     }
 
     /// What ties a receipt to a device.
@@ -36,15 +37,17 @@ final class ReceiptIssuer: Sendable {
     /// The signed app receipt of an account's transactions in one app.
     func appReceipt(
         for account: Account, app: AppRecord, bundleVersion: String, device: DeviceBinding, transactions: [Transaction],
-        at milliseconds: Int64
+        at milliseconds: Int64, pretence: ReceiptPretence? = nil
     ) throws -> [UInt8] {
         let identity = Identity(
             accountID: account.accountID, bundleID: app.bundleID, bundleVersion: bundleVersion, device: device,
-            ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] })
+            ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] },
+            pretence: pretence)
         if let bytes = recent.value(for: identity) { return bytes }
-        let receipt = contents(
+        var receipt = contents(
             account: account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions,
             at: milliseconds)
+        pretence?.apply(to: &receipt)
         let bytes = try signer.sign(receipt).bytes
         if bytes.count <= Self.largestRemembered { recent.insert(bytes, for: identity) }
         return bytes
@@ -113,7 +116,7 @@ extension InAppPurchase {
             cancellationDate: transaction.revokedAt.map(Date.init(milliseconds:)),
             isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: transaction.offer == .introductory, promotionalOfferID: nil,
-            otherAttributes: InAppPurchase.serverAttributes)
+            otherAttributes: InAppPurchase.serverAttributes(accountToken: transaction.appAccountToken))
     }
 }
 

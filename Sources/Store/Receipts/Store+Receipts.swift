@@ -12,18 +12,22 @@ extension Store {
         let transactions = try await receiptTransactions(of: account.accountID, in: app.bundleID)
         return try issuer.appReceipt(
             for: account, app: app, bundleVersion: request.bundleVersion, device: .vendor(request.vendorIdentifier),
-            transactions: transactions, at: clock.milliseconds)
+            transactions: transactions, at: clock.milliseconds,
+            pretence: environment == .sandbox ? request.pretence : nil)
     }
 
-    /// The iOS 6 receipt of one of the account's transactions.
+    /// The iOS 6 receipt of one of the account's transactions, bought or restored.
     /// - Returns: the property list's bytes.
     /// - Throws: ``StoreError`` `unknown_transaction`, `unknown_app` or `invalid_request`; ``DatabaseError``.
     public func transactionReceipt(
         _ transactionID: TransactionID, _ request: TransactionReceiptRequest, for account: Account
     ) async throws -> [UInt8] {
         let app = try app(request)
-        let found = try await database.read { try Transactions.find(transactionID, of: account.accountID, $0) }
-        guard let found, found.bundleID == app.bundleID else {
+        let found = try await database.read { connection in
+            try Transactions.find(transactionID, of: account.accountID, connection)
+                ?? RestoredTransactions.find(transactionID, connection)
+        }
+        guard let found, found.accountID == account.accountID, found.bundleID == app.bundleID else {
             throw StoreError(.unknownTransaction, "This account has no such transaction in this app.")
         }
         return try issuer.transactionReceipt(

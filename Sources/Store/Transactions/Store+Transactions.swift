@@ -17,12 +17,13 @@ extension Store {
             next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
     }
 
-    /// Finishes a transaction; finishing it again does nothing.
+    /// Finishes a transaction, bought or restored; finishing it again does nothing.
     /// - Throws: ``StoreError`` `unknown_transaction`; ``DatabaseError``.
     public func finish(_ transactionID: TransactionID, of account: Account) async throws {
         let now = clock.milliseconds
         let known = try await database.write { connection in
             try Transactions.finish(transactionID, of: account.accountID, at: now, connection)
+                || RestoredTransactions.finish(transactionID, of: account.accountID, at: now, connection)
         }
         guard known else { throw StoreError(.unknownTransaction, "This account has no such transaction.") }
     }

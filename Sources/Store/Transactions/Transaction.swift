@@ -36,6 +36,11 @@ public struct Transaction: Sendable, Equatable {
     /// 0 other reasons, 1 an issue with the app.
     public var revocationReason: Int64?
 
+    /// A user name that is a UUID surfaces as the token, in lower case (Apple's receipt documentation).
+    public var appAccountToken: String? {
+        applicationUsername.flatMap { UUID(uuidString: $0) }?.uuidString.lowercased()
+    }
+
     /// As the device is told.
     public var description: TransactionDescription {
         TransactionDescription(

@@ -172,8 +172,8 @@ extension Store {
         if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) {
             return refusal
         }
-        guard let original = try await database.read({ try Transactions.find(id, $0) }),
-            original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
+        let found = try await database.read { try Transactions.find(id, $0) ?? RestoredTransactions.find(id, $0) }
+        guard let original = found, original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
         else { return failure(.accountNotFound) }
         let subscription = isSubscription ? try await self.subscription(of: original, receipt, app: app) : nil
         return .transactionReceipt(TransactionReceiptResponse(receipt: receipt, subscription: subscription))
@@ -235,7 +235,6 @@ extension PurchaseInformation {
             cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0) },
             cancellationReason: transaction.revocationReason,
             subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
-            // A user name that is a UUID surfaces as the token (Apple's receipt documentation).
-            appAccountToken: transaction.applicationUsername.flatMap { UUID(uuidString: $0) }?.uuidString.lowercased())
+            appAccountToken: transaction.appAccountToken)
     }
 }

@@ -7,8 +7,8 @@ protocol PaymentJournal: Sendable {
     func load() throws -> [PaymentQueueEntry]
     /// Writes the entries, new or changed, all or none; on return they survive a loss of power.
     func save(_ entries: [PaymentQueueEntry]) throws
-    /// Takes one out.
-    func forget(_ key: UUID) throws
+    /// Takes these out.
+    func forget(_ keys: [UUID]) throws
     /// Lets go of the files.
     func close()
 }
@@ -17,7 +17,7 @@ protocol PaymentJournal: Sendable {
 struct NoJournal: PaymentJournal {
     func load() throws -> [PaymentQueueEntry] { [] }
     func save(_ entries: [PaymentQueueEntry]) throws {}
-    func forget(_ key: UUID) throws {}
+    func forget(_ keys: [UUID]) throws {}
     func close() {}
 }
 
@@ -51,7 +51,8 @@ final class SQLitePaymentJournal: PaymentJournal {
             ?? DeviceError(code: .journalUnusable, detail: "cannot open the journal \(file.path): \(error)")
     }
 
-    private static let version = 1
+    /// 1: the first. 2: entries may be restored ones, which an older program could not read.
+    private static let version = 2
 
     private static func open(_ file: URL) throws -> DatabaseQueue {
         var configuration = Configuration()
@@ -69,7 +70,7 @@ final class SQLitePaymentJournal: PaymentJournal {
             guard found < version else { return }
             try db.execute(
                 sql: """
-                    CREATE TABLE entry (
+                    CREATE TABLE IF NOT EXISTS entry (
                         key TEXT PRIMARY KEY NOT NULL,
                         position INTEGER NOT NULL,
                         body BLOB NOT NULL
@@ -104,9 +105,10 @@ final class SQLitePaymentJournal: PaymentJournal {
         }
     }
 
-    func forget(_ key: UUID) throws {
+    func forget(_ keys: [UUID]) throws {
         try database.write { db in
-            try db.cachedStatement(sql: "DELETE FROM entry WHERE key = ?").execute(arguments: [key.uuidString])
+            let statement = try db.cachedStatement(sql: "DELETE FROM entry WHERE key = ?")
+            for key in keys { try statement.execute(arguments: [key.uuidString]) }
         }
     }
 

@@ -65,12 +65,28 @@ final class PaymentQueueCallbacks: Sendable {
         }
     }
 
-    func removed(_ key: UUID) {
+    func removed(_ keys: [UUID]) {
         callbackQueue.async {
-            guard let transaction = self.state.withLock({ $0.objects.removeValue(forKey: key)?.transaction }) else {
-                return
+            let transactions = self.state.withLock { state in
+                keys.compactMap { state.objects.removeValue(forKey: $0)?.transaction }
             }
-            self.each { $0.paymentQueue($1, removedTransactions: [transaction]) }
+            guard !transactions.isEmpty else { return }
+            self.each { $0.paymentQueue($1, removedTransactions: transactions) }
+        }
+    }
+
+    /// Restoring ended, once for each of the app's calls.
+    func restoreEnded(calls: Int, _ error: SKError?) {
+        callbackQueue.async {
+            for _ in 0..<calls {
+                self.each { observer, queue in
+                    if let error {
+                        observer.paymentQueue(queue, restoreCompletedTransactionsFailedWithError: error)
+                    } else {
+                        observer.paymentQueueRestoreCompletedTransactionsFinished(queue)
+                    }
+                }
+            }
         }
     }
 
@@ -110,13 +126,14 @@ extension SKPaymentTransaction.Record {
         case .failed:
             state = .failed
             error = entry.failure?.error ?? SKError(.unknown)
-        case .purchased, .finishing:
-            state = .purchased
+        case .purchased, .restored, .finishing:
+            let isRestored = entry.isRestored == true
+            state = isRestored ? .restored : .purchased
             transactionReceipt = entry.transactionReceipt
             guard let transaction = entry.transaction else { return }
             transactionIdentifier = transaction.transactionID.description
             transactionDate = Date(milliseconds: transaction.purchaseDate)
-            if transaction.originalTransactionID != transaction.transactionID {
+            if isRestored || transaction.originalTransactionID != transaction.transactionID {
                 original = SKPaymentTransaction(original: transaction, payment: entry.payment)
             }
         }

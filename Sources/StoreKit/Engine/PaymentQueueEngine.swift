@@ -29,6 +29,10 @@ final class PaymentQueueEngine: Sendable {
     let parts: Parts
     let callbacks: PaymentQueueCallbacks
     private let state: Mutex<State>
+    /// What was finished by the app, and what the store knows of, since the work queue last looked: thousands of them
+    /// are journaled together.
+    private let finishes = GatheredKeys()
+    private let finished = GatheredKeys()
     private let work = DispatchQueue(label: "StoreKit.payments")
 
     init(_ parts: Parts, journal: [PaymentQueueEntry]) {
@@ -50,7 +54,16 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.add(payment, key: key) }
     }
 
-    func finish(_ key: UUID) { happened { $0.finish(key) } }
+    func finish(_ key: UUID) {
+        guard finishes.add(key) else { return }
+        happened { [finishes] in $0.finish(finishes.take()) }
+    }
+
+    /// Delivers again what was bought earlier.
+    func restore(username: String?) {
+        let key = parts.newKey()
+        happened { $0.restore(username: username, key: key) }
+    }
 
     func add(_ observer: any SKPaymentTransactionObserver, queue: SKPaymentQueue) {
         guard let added = callbacks.add(observer, queue: queue) else { return }
@@ -101,13 +114,16 @@ final class PaymentQueueEngine: Sendable {
     private func perform(_ action: PaymentQueueStateMachine.Action) -> [UUID]? {
         switch action {
         case .save(let entries, let isGate): return save(entries, isGate: isGate)
-        case .forget(let key): forget(key)
+        case .forget(let keys): forget(keys)
         case .update(let entries): callbacks.update(entries)
         case .introduce(let observer, let entries): callbacks.introduce(entries, to: observer)
-        case .remove(let key): callbacks.removed(key)
+        case .remove(let keys): callbacks.removed(keys)
+        case .concludeRestore(let key): happened { $0.concludeRestore(key) }
+        case .restoreEnded(let calls, let failure, let cause):
+            callbacks.restoreEnded(calls: calls, failure?.error.because(cause))
         case .wait(let retry, let attempt):
             parts.timer.after(seconds: parts.backoff.delay(attempt)) { self.happened { $0.waited(for: retry) } }
-        case .confirm, .send, .collect, .finish, .list: ask(action)
+        case .confirm, .send, .collect, .finish, .list, .restore: ask(action)
         }
         return nil
     }
@@ -131,11 +147,16 @@ final class PaymentQueueEngine: Sendable {
                 }
             case .finish(let entry):
                 let isDone = await store.finish(entry)
-                happened { isDone ? $0.finished(entry.key) : $0.finishFailed(entry.key) }
+                guard isDone else { return happened { $0.finishFailed(entry.key) } }
+                guard finished.add(entry.key) else { return }
+                happened { [finished] in $0.finished(finished.take()) }
             case .list(let after):
                 let listing = await store.unfinished(after: after)
                 happened { Self.listed(&$0, listing, newKey) }
-            case .save, .forget, .update, .introduce, .remove, .wait:
+            case .restore(let restore):
+                let answer = await store.restore(restore)
+                happened { $0.restored(restore.key, answer, fresh: newKey) }
+            case .save, .forget, .update, .introduce, .remove, .wait, .concludeRestore, .restoreEnded:
                 break
             }
         }
@@ -161,8 +182,28 @@ final class PaymentQueueEngine: Sendable {
         }
     }
 
-    private func forget(_ key: UUID) {
-        do { try parts.journal.forget(key) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+    private func forget(_ keys: [UUID]) {
+        do { try parts.journal.forget(keys) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+    }
+}
+
+/// Keys that wait to be handled together.
+private final class GatheredKeys: Sendable {
+    private let keys = Mutex<[UUID]>([])
+
+    /// Whether it is the first since ``take()``: then somebody has to come and take them.
+    func add(_ key: UUID) -> Bool {
+        keys.withLock { keys in
+            keys.append(key)
+            return keys.count == 1
+        }
+    }
+
+    func take() -> [UUID] {
+        keys.withLock { keys in
+            defer { keys = [] }
+            return keys
+        }
     }
 }
 
@@ -183,6 +224,8 @@ protocol PaymentStore: Sendable {
     /// Whether the store knows now that the app is done.
     func finish(_ entry: PaymentQueueEntry) async -> Bool
     func unfinished(after: TransactionID?) async -> Listing
+    /// A page of what can be restored. Before the first page the app receipt is refreshed and written.
+    func restore(_ restore: PaymentQueueStateMachine.Restore) async -> PaymentQueueStateMachine.RestoreAnswer
 }
 
 /// Refuses every payment for one reason: no store is configured, or another process holds the journal.
@@ -194,4 +237,7 @@ struct RefusingPaymentStore: PaymentStore {
     func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]? { nil }
     func finish(_ entry: PaymentQueueEntry) async -> Bool { false }
     func unfinished(after: TransactionID?) async -> Listing { .signedOut }
+    func restore(_ restore: PaymentQueueStateMachine.Restore) async -> PaymentQueueStateMachine.RestoreAnswer {
+        .refused(failure)
+    }
 }

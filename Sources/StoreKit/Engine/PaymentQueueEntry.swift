@@ -17,6 +17,8 @@ struct PaymentQueueEntry: Codable, Sendable, Equatable {
         case collecting
         /// Paid, and the receipts are on this device: the app may deliver.
         case purchased
+        /// Bought earlier and delivered again; the app receipt is on this device: the app may deliver.
+        case restored
         /// Not paid.
         case failed
         /// The app is done with it; the store is told until it answers.
@@ -37,10 +39,21 @@ struct PaymentQueueEntry: Codable, Sendable, Equatable {
     var transaction: TransactionDescription?
     var transactionReceipt: Data?
     var failure: PaymentFailure?
+    /// Whether a restore brought it, in whatever phase it is; nil is no.
+    var isRestored: Bool?
+}
+
+extension PaymentValues {
+    /// The payment that a transaction of the store's answers.
+    init(of transaction: TransactionDescription) {
+        self.init(
+            productIdentifier: transaction.productID.rawValue, quantity: transaction.quantity,
+            applicationUsername: transaction.applicationUsername)
+    }
 }
 
 /// Why a payment failed, as the journal keeps it.
-struct PaymentFailure: Codable, Sendable, Equatable {
+struct PaymentFailure: Error, Codable, Sendable, Equatable {
     /// An `SKError.Code`.
     var code: Int
     /// For the customer.

@@ -5,14 +5,14 @@ extension PaymentQueueStateMachine {
     enum Action: Sendable, Equatable {
         /// Write these to the journal, in one transaction.
         case save([PaymentQueueEntry], isGate: Bool)
-        /// Take it out of the journal.
-        case forget(UUID)
+        /// Take these out of the journal, in one transaction.
+        case forget([UUID])
         /// Tell the observers of these, as they are here.
         case update([PaymentQueueEntry])
         /// Tell one new observer of these.
         case introduce(observer: Int, [PaymentQueueEntry])
-        /// Tell the observers that it is gone.
-        case remove(UUID)
+        /// Tell the observers that these are gone.
+        case remove([UUID])
         /// Show the sheet.
         case confirm(PaymentQueueEntry)
         /// Ask the store to buy, or how a deferred purchase stands.
@@ -23,6 +23,12 @@ extension PaymentQueueStateMachine {
         case finish(PaymentQueueEntry)
         /// Ask the store for a page of unfinished transactions.
         case list(after: TransactionID?)
+        /// Ask the store for a page of what can be restored; before the first, refresh the app receipt.
+        case restore(Restore)
+        /// Come back at once with ``concludeRestore(_:)``.
+        case concludeRestore(UUID)
+        /// Tell the observers, once for each call, that restoring is over, or why it failed.
+        case restoreEnded(calls: Int, PaymentFailure?, NetworkCause?)
         /// Come back with ``waited(for:)`` after the `attempt`th delay.
         case wait(for: Retry, attempt: Int)
     }
@@ -32,6 +38,7 @@ extension PaymentQueueStateMachine {
         case entry(UUID)
         case collection
         case listing
+        case restore(UUID)
     }
 
     /// How the sheet ended.

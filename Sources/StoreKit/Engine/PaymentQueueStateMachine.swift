@@ -12,26 +12,40 @@ struct PaymentQueueStateMachine: Sendable {
     /// The entries by key.
     private(set) var entries: [UUID: PaymentQueueEntry] = [:]
     private var nextPosition: Int64 = 1
-    private var isActive = false
+    private(set) var isActive = false
     /// What the journal brought sleeps until the first observer comes.
     private var dormant: Set<UUID> = []
     private var confirming: UUID?
     private var sending: Set<UUID> = []
     private var finishing: Set<UUID> = []
-    private var collecting: Set<UUID> = []
+    private var collecting: [UUID] = []
     private var waiting: Set<Retry> = []
-    private var attempts: [Retry: Int] = [:]
-    private var isListing = false
+    var attempts: [Retry: Int] = [:]
+    private(set) var isListing = false
+    /// Whether nobody was signed in when the list was asked for.
+    private(set) var isUnlisted = false
     private var lastListed: TransactionID?
-    /// What was finished while the store's list was under way: it may still stand in that list.
-    private var finishedWhileListing: Set<TransactionID> = []
+    /// The entries that wait for the sheet, for their receipts, and for the store to hear that they are finished.
+    private var queuedOrder = QueueOrder()
+    private var collectingOrder = QueueOrder()
+    private var finishingOrder = QueueOrder()
+    /// The transactions of all entries.
+    private var transactionIDs: Set<TransactionID> = []
+    /// What was finished while the store's list or a page of a restore was under way: it may still stand there.
+    private var finishedMeanwhile: Set<TransactionID> = []
+    /// The restore that runs, and those that wait for it.
+    var restore: Restore?
+    var restoresToCome: [Restore] = []
+
+    /// The store is told of so many finished transactions at once.
+    static let finishesAtOnce = 8
 
     /// Takes up what the journal holds. Only phases before the customer agreed go back: a sheet that was up is shown
     /// again.
     init(journal: [PaymentQueueEntry] = []) {
         for var entry in journal {
             if entry.phase == .confirming { entry.phase = .queued }
-            entries[entry.key] = entry
+            put(entry)
             dormant.insert(entry.key)
             nextPosition = max(nextPosition, entry.position + 1)
         }
@@ -45,7 +59,7 @@ struct PaymentQueueStateMachine: Sendable {
     /// A payment was added, under a new key.
     mutating func add(_ payment: PaymentValues, key: UUID) -> [Action] {
         let entry = PaymentQueueEntry(key: key, position: takePosition(), payment: payment, phase: .queued)
-        entries[key] = entry
+        put(entry)
         return [.save([entry], isGate: true), .update([entry])] + nextConfirmation()
     }
 
@@ -62,19 +76,30 @@ struct PaymentQueueStateMachine: Sendable {
     }
 
     /// The app finished a transaction.
-    mutating func finish(_ key: UUID) -> [Action] {
-        guard var entry = entries[key] else { return [] }
-        switch entry.phase {
-        case .purchased:
-            entry.phase = .finishing
-            entries[key] = entry
-            return [.save([entry], isGate: false)] + startFinishing(entry)
-        case .failed:
-            entries[key] = nil
-            return [.forget(key), .remove(key)]
-        case .queued, .confirming, .sending, .deferred, .collecting, .finishing:
-            return []
+    mutating func finish(_ key: UUID) -> [Action] { finish([key]) }
+
+    /// The app finished these: they are journaled together, and left or told to the store.
+    mutating func finish(_ keys: [UUID]) -> [Action] {
+        var told: [PaymentQueueEntry] = []
+        var gone: [UUID] = []
+        for key in keys {
+            guard var entry = entries[key] else { continue }
+            switch entry.phase {
+            case .purchased, .restored:
+                entry.phase = .finishing
+                put(entry)
+                told.append(entry)
+            case .failed:
+                remove(key)
+                gone.append(key)
+            case .queued, .confirming, .sending, .deferred, .collecting, .finishing:
+                break
+            }
         }
+        var actions: [Action] = []
+        if !told.isEmpty { actions.append(.save(told, isGate: false)) }
+        if !gone.isEmpty { actions += [.forget(gone), .remove(gone)] }
+        return told.isEmpty ? actions : actions + nextFinishes()
     }
 
     // MARK: What the sheet and the store answer
@@ -89,13 +114,13 @@ struct PaymentQueueStateMachine: Sendable {
             entry.phase = .sending
             entry.account = account
             entry.agreedPrice = price
-            entries[key] = entry
+            put(entry)
             return nextConfirmation() + [.save([entry], isGate: true)] + startSending(entry)
         case .refused(let failure):
             return nextConfirmation() + fail(entry, failure)
         case .unreachable:
             entry.phase = .queued
-            entries[key] = entry
+            put(entry)
             let retry = wait(for: .entry(key))
             return nextConfirmation() + retry
         }
@@ -114,7 +139,7 @@ struct PaymentQueueStateMachine: Sendable {
                 guard entry.phase == .sending else { return wait(for: .entry(key)) }
                 attempts[.entry(key)] = nil
                 entry.phase = .deferred
-                entries[key] = entry
+                put(entry)
                 return [.save([entry], isGate: false), .update([entry])] + wait(for: .entry(key))
             case (.failed, _):
                 return fail(entry, PaymentFailure(refusal: response.failure))
@@ -137,10 +162,11 @@ struct PaymentQueueStateMachine: Sendable {
         collecting = []
         attempts[.collection] = nil
         var done: [PaymentQueueEntry] = []
-        for var entry in inOrder where batch.contains(entry.key) && entry.phase == .collecting {
+        for key in batch {
+            guard var entry = entries[key], entry.phase == .collecting else { continue }
             entry.phase = .purchased
-            entry.transactionReceipt = receipts[entry.key]
-            entries[entry.key] = entry
+            entry.transactionReceipt = receipts[key]
+            put(entry)
             done.append(entry)
         }
         guard !done.isEmpty else { return nextCollection() }
@@ -158,9 +184,7 @@ struct PaymentQueueStateMachine: Sendable {
         _ page: UnfinishedTransactionsResponse, account: AccountID, fresh: () -> UUID
     ) -> [Action] {
         guard isListing else { return [] }
-        var known = Set(entries.values.compactMap { $0.transaction?.transactionID })
-        for transaction in page.transactions where !finishedWhileListing.contains(transaction.transactionID) {
-            guard known.insert(transaction.transactionID).inserted else { continue }
+        for transaction in page.transactions where !isKnown(transaction.transactionID) {
             take(transaction, account: account, fresh: fresh)
         }
         if let next = page.next, next > lastListed ?? TransactionID(rawValue: 0), entries.count < Self.largestQueue {
@@ -175,21 +199,29 @@ struct PaymentQueueStateMachine: Sendable {
     /// The list could not be had; `isWorthRetrying` is false when nobody is signed in.
     mutating func listingFailed(isWorthRetrying: Bool) -> [Action] {
         endListing()
+        isUnlisted = !isWorthRetrying
         return isWorthRetrying ? wait(for: .listing) : []
     }
 
     /// The store knows that the app is done.
-    mutating func finished(_ key: UUID) -> [Action] {
-        guard finishing.remove(key) != nil, let entry = entries[key] else { return [] }
-        entries[key] = nil
-        attempts[.entry(key)] = nil
-        if isListing, let id = entry.transaction?.transactionID { finishedWhileListing.insert(id) }
-        return [.forget(key), .remove(key)]
+    mutating func finished(_ key: UUID) -> [Action] { finished([key]) }
+
+    /// The store knows that the app is done with these.
+    mutating func finished(_ keys: [UUID]) -> [Action] {
+        var gone: [UUID] = []
+        for key in keys {
+            guard finishing.remove(key) != nil, let entry = entries[key] else { continue }
+            remove(key)
+            attempts[.entry(key)] = nil
+            if isListing || restore != nil, let id = entry.transaction?.transactionID { finishedMeanwhile.insert(id) }
+            gone.append(key)
+        }
+        return gone.isEmpty ? [] : [.forget(gone), .remove(gone)] + nextFinishes()
     }
 
     mutating func finishFailed(_ key: UUID) -> [Action] {
         guard finishing.remove(key) != nil, entries[key] != nil else { return [] }
-        return wait(for: .entry(key))
+        return wait(for: .entry(key)) + nextFinishes()
     }
 
     // MARK: Time and trouble
@@ -200,13 +232,14 @@ struct PaymentQueueStateMachine: Sendable {
         switch retry {
         case .collection: return nextCollection()
         case .listing: return startListing()
+        case .restore(let key): return restoreAgain(key)
         case .entry(let key):
             guard let entry = entries[key] else { return [] }
             switch entry.phase {
             case .queued: return nextConfirmation()
             case .sending, .deferred: return startSending(entry)
-            case .finishing: return startFinishing(entry)
-            case .confirming, .collecting, .purchased, .failed: return []
+            case .finishing: return nextFinishes()
+            case .confirming, .collecting, .purchased, .restored, .failed: return []
             }
         }
     }
@@ -215,6 +248,7 @@ struct PaymentQueueStateMachine: Sendable {
     mutating func saveFailed(_ keys: [UUID]) -> [Action] {
         var actions: [Action] = []
         var mustCollectAgain = false
+        var unsaved: [UUID] = []
         for key in keys {
             guard var entry = entries[key] else { continue }
             switch entry.phase {
@@ -224,26 +258,49 @@ struct PaymentQueueStateMachine: Sendable {
                 if confirming == key { confirming = nil }
                 entry.phase = .failed
                 entry.failure = .journal
-                entries[key] = entry
+                put(entry)
                 actions.append(.update([entry]))
             case .purchased:
                 entry.phase = .collecting
-                entries[key] = entry
+                put(entry)
                 mustCollectAgain = true
+            case .restored: unsaved.append(key)
             case .deferred, .collecting, .failed, .finishing:
                 break
             }
         }
+        if !unsaved.isEmpty { actions += restoreUnsaved(unsaved) }
         if mustCollectAgain, !waiting.contains(.collection) { actions += wait(for: .collection) }
         return actions + nextConfirmation()
     }
 
     // MARK: Parts
 
-    private mutating func takePosition() -> Int64 {
+    mutating func takePosition() -> Int64 {
         defer { nextPosition += 1 }
         return nextPosition
     }
+
+    /// The one way in and on for an entry.
+    mutating func put(_ entry: PaymentQueueEntry) {
+        if let id = entry.transaction?.transactionID { transactionIDs.insert(id) }
+        entries[entry.key] = entry
+        switch entry.phase {
+        case .queued: queuedOrder.insert(entry)
+        case .collecting: collectingOrder.insert(entry)
+        case .finishing: finishingOrder.insert(entry)
+        case .confirming, .sending, .deferred, .purchased, .restored, .failed: break
+        }
+    }
+
+    /// The one way out.
+    mutating func remove(_ key: UUID) {
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        if let id = entry.transaction?.transactionID { transactionIDs.remove(id) }
+    }
+
+    /// Whether a transaction is in the queue, or left it so lately that an answer of the store may hold it still.
+    func isKnown(_ id: TransactionID) -> Bool { transactionIDs.contains(id) || finishedMeanwhile.contains(id) }
 
     /// Takes up all that was left lying, at launch or after the last observer had gone.
     private mutating func resume() -> [Action] {
@@ -251,62 +308,85 @@ struct PaymentQueueStateMachine: Sendable {
         for entry in inOrder where !waiting.contains(.entry(entry.key)) {
             switch entry.phase {
             case .sending, .deferred: actions += startSending(entry)
-            case .finishing: actions += startFinishing(entry)
-            case .queued, .confirming, .collecting, .purchased, .failed: break
+            case .queued, .confirming, .collecting, .purchased, .restored, .failed, .finishing: break
             }
         }
-        actions += nextCollection() + nextConfirmation()
-        return waiting.contains(.listing) ? actions : actions + startListing()
+        actions += nextFinishes() + nextCollection() + nextConfirmation()
+        return (waiting.contains(.listing) ? actions : actions + startListing()) + nextRestore()
     }
 
     private mutating func startSending(_ entry: PaymentQueueEntry) -> [Action] {
         sending.insert(entry.key).inserted ? [.send(entry)] : []
     }
 
-    private mutating func startFinishing(_ entry: PaymentQueueEntry) -> [Action] {
-        finishing.insert(entry.key).inserted ? [.finish(entry)] : []
+    /// A few at a time, in the queue's order.
+    private mutating func nextFinishes() -> [Action] {
+        guard isActive, finishing.count < Self.finishesAtOnce else { return [] }
+        let (entries, finishing, waiting) = (entries, finishing, waiting)
+        let next = finishingOrder.first(Self.finishesAtOnce - finishing.count) { key in
+            guard entries[key]?.phase == .finishing else { return .gone }
+            return finishing.contains(key) || waiting.contains(.entry(key)) ? .leave : .take
+        }
+        return next.compactMap { key in
+            self.finishing.insert(key)
+            return entries[key].map(Action.finish)
+        }
     }
 
-    private mutating func startListing() -> [Action] {
+    mutating func startListing() -> [Action] {
         guard isActive, !isListing else { return [] }
         isListing = true
+        isUnlisted = false
         lastListed = nil
         return [.list(after: nil)]
     }
 
     private mutating func endListing() {
         isListing = false
-        finishedWhileListing = []
+        forgetFinished()
+    }
+
+    /// Nothing is under way any more that what was finished meanwhile could stand in.
+    mutating func forgetFinished() {
+        if !isListing, restore == nil { finishedMeanwhile = [] }
     }
 
     /// One sheet at a time, in the queue's order.
     private mutating func nextConfirmation() -> [Action] {
-        guard confirming == nil,
-            var entry = inOrder.first(where: {
-                $0.phase == .queued && !waiting.contains(.entry($0.key)) && !dormant.contains($0.key)
-            })
-        else { return [] }
+        guard confirming == nil, let key = nextQueued(), var entry = entries[key] else { return [] }
         entry.phase = .confirming
-        entries[entry.key] = entry
+        put(entry)
         confirming = entry.key
         return [.confirm(entry)]
+    }
+
+    private mutating func nextQueued() -> UUID? {
+        let (entries, waiting, dormant) = (entries, waiting, dormant)
+        return queuedOrder.first(1) { key in
+            guard entries[key]?.phase == .queued else { return .gone }
+            return waiting.contains(.entry(key)) || dormant.contains(key) ? .leave : .take
+        }.first
     }
 
     /// One batch at a time, of one account, in the queue's order.
     private mutating func nextCollection() -> [Action] {
         guard collecting.isEmpty, !waiting.contains(.collection) else { return [] }
-        let open = inOrder.filter { $0.phase == .collecting && !dormant.contains($0.key) }
-        guard let first = open.first else { return [] }
-        let batch = Array(open.filter { $0.account == first.account }.prefix(StoreLimits.page))
-        collecting = Set(batch.map(\.key))
-        return [.collect(batch)]
+        let (entries, dormant) = (entries, dormant)
+        var account: AccountID??
+        collecting = collectingOrder.first(StoreLimits.page) { key in
+            guard let entry = entries[key], entry.phase == .collecting else { return .gone }
+            if account == nil, !dormant.contains(key) { account = .some(entry.account) }
+            return dormant.contains(key) || account != .some(entry.account) ? .leave : .take
+        }
+        let batch = collecting.compactMap { entries[$0] }
+        return batch.isEmpty ? [] : [.collect(batch)]
     }
 
     private mutating func fail(_ entry: PaymentQueueEntry, _ failure: PaymentFailure) -> [Action] {
         var entry = entry
         entry.phase = .failed
         entry.failure = failure
-        entries[entry.key] = entry
+        put(entry)
         attempts[.entry(entry.key)] = nil
         return [.save([entry], isGate: false), .update([entry])]
     }
@@ -318,7 +398,7 @@ struct PaymentQueueStateMachine: Sendable {
         entry.phase = .collecting
         entry.transaction = transaction
         entry.failure = nil
-        entries[entry.key] = entry
+        put(entry)
         return []
     }
 
@@ -332,15 +412,13 @@ struct PaymentQueueStateMachine: Sendable {
             return
         }
         let key = transaction.idempotencyKey.flatMap { entries[$0] == nil ? $0 : nil } ?? fresh()
-        entries[key] = PaymentQueueEntry(
-            key: key, position: takePosition(),
-            payment: PaymentValues(
-                productIdentifier: transaction.productID.rawValue, quantity: transaction.quantity,
-                applicationUsername: transaction.applicationUsername),
-            account: account, phase: .collecting, transaction: transaction)
+        put(
+            PaymentQueueEntry(
+                key: key, position: takePosition(), payment: PaymentValues(of: transaction), account: account,
+                phase: .collecting, transaction: transaction))
     }
 
-    private mutating func wait(for retry: Retry) -> [Action] {
+    mutating func wait(for retry: Retry) -> [Action] {
         guard waiting.insert(retry).inserted else { return [] }
         let attempt = attempts[retry, default: 0] + 1
         attempts[retry] = attempt

@@ -99,7 +99,7 @@ struct RemotePaymentStore: PaymentStore {
         return receipts
     }
 
-    private func write(_ receipt: Data) async throws(StoreFailure) {
+    func write(_ receipt: Data) async throws(StoreFailure) {
         if let reason = await check.refusal(of: receipt) {
             diagnostics("the store's receipt is not taken: \(reason)")
             throw .unreachable

@@ -14,6 +14,8 @@ final class StoreKitEngine: Sendable {
     /// Where the receipt lies; nil while nothing is configured.
     let receiptURL: URL?
     private let session: StoreSession?
+    /// The store of the queue, for what is asked past the queue; or why there is none.
+    private let remote: Result<RemotePaymentStore, PaymentFailure>
     private let allowsPayments: Bool
 
     /// Puts it together. What is missing or cannot be opened never throws: the queue then refuses every payment and
@@ -41,6 +43,7 @@ final class StoreKitEngine: Sendable {
 
         guard let place = Self.place(configuration, transport) else {
             session = nil
+            remote = .failure(.unreachable)
             payments = refusing(.unreachable)
             return
         }
@@ -51,13 +54,16 @@ final class StoreKitEngine: Sendable {
             do {
                 let (journal, store) = try Self.journalAndStore(configuration, place, folder, session)
                 payments = PaymentQueueEngine(queue(journal, store), journal: try Self.load(journal))
+                remote = .success(store)
             } catch {
                 configuration.diagnostics(Self.text(error))
+                remote = .failure(PaymentFailure(.unknown, Self.text(error)))
                 payments = refusing(PaymentFailure(.unknown, Self.text(error)))
             }
         } catch {
             configuration.diagnostics(Self.text(error))
             session = nil
+            remote = .failure(PaymentFailure(.unknown, Self.text(error)))
             payments = refusing(PaymentFailure(.unknown, Self.text(error)))
         }
     }
@@ -96,7 +102,7 @@ final class StoreKitEngine: Sendable {
 
     private static func journalAndStore(
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession
-    ) throws -> (any PaymentJournal, any PaymentStore) {
+    ) throws -> (any PaymentJournal, RemotePaymentStore) {
         let bundleFolder = try folder.bundleFolder(of: place.bundleID)
         let check = try ReceiptCheck(
             roots: configuration.roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,
@@ -127,8 +133,13 @@ final class StoreKitEngine: Sendable {
 
     var storefront: StorefrontDescription? { session?.storefront }
 
-    /// Asks for products, in portions that the store takes.
+    /// Asks for products, in portions that the store takes. What the network said stands under the error.
     func products(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
+        let (answer, cause) = await NetworkWitness.during { await self.productsInPortions(identifiers) }
+        return answer.mapError { $0.because(cause) }
+    }
+
+    private func productsInPortions(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error) }
         let known = identifiers.filter { !$0.isEmpty && $0.utf8.count <= StoreLimits.identifier }.sorted().map(
             ProductID.init(rawValue:))
@@ -150,6 +161,16 @@ final class StoreKitEngine: Sendable {
             }
         } while !rest.isEmpty
         return .success(whole)
+    }
+
+    /// Fetches the app receipt anew and writes it, asking the customer to sign in when nobody is; nil when it is there.
+    func refreshReceipt(_ pretence: ReceiptPretence?) async -> SKError? {
+        switch remote {
+        case .failure(let failure): return failure.error
+        case .success(let store):
+            let (failure, cause) = await NetworkWitness.during { await store.refreshReceipt(pretence) }
+            return failure?.error.because(cause)
+        }
     }
 
     /// Ends it as a kill would, and returns when the journal is closed.

@@ -40,8 +40,30 @@ struct HTTPTransport: StoreTransport {
             http.headers.add(name: "Content-Type", value: "application/json")
             http.body = .bytes(ByteBuffer(data: body))
         }
-        let response = try await Self.client.execute(http, timeout: .seconds(60))
-        let body = try await response.body.collect(upTo: Self.largestAnswer)
-        return StoreTransportResponse(status: Int(response.status.code), body: Data(buffer: body))
+        do {
+            let response = try await Self.client.execute(http, timeout: .seconds(60))
+            let body = try await response.body.collect(upTo: Self.largestAnswer)
+            return StoreTransportResponse(status: Int(response.status.code), body: Data(buffer: body))
+        } catch {
+            throw Self.cause(of: error)
+        }
+    }
+
+    /// The nearest of Foundation's errors, with its meaning as Apple's URL loading system words it.
+    private static func cause(of error: any Error) -> NetworkCause {
+        switch error as? HTTPClientError {
+        case .cancelled: NetworkCause(code: NSURLErrorCancelled, text: "cancelled")
+        case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded:
+            NetworkCause(code: NSURLErrorTimedOut, text: "The request timed out.")
+        case .remoteConnectionClosed:
+            NetworkCause(code: NSURLErrorNetworkConnectionLost, text: "The network connection was lost.")
+        case .tlsHandshakeTimeout:
+            NetworkCause(
+                code: NSURLErrorSecureConnectionFailed, text: "A secure connection to the server cannot be made.")
+        default:
+            error is CancellationError
+                ? NetworkCause(code: NSURLErrorCancelled, text: "cancelled")
+                : NetworkCause(code: NSURLErrorCannotConnectToHost, text: "Could not connect to the server.")
+        }
     }
 }

@@ -33,6 +33,10 @@ struct StoreClient: Sendable {
         try decode(await answer(.unfinishedTransactions(bundleID, after: after), body: nil, token: token))
     }
 
+    func restore(_ request: RestoreRequest, token: String) async throws(StoreFailure) -> RestoreResponse {
+        try await value(.restores, request, token: token)
+    }
+
     func finish(_ transaction: TransactionID, token: String) async throws(StoreFailure) {
         _ = try await answer(.finish(transaction), body: nil, token: token)
     }
@@ -63,16 +67,24 @@ struct StoreClient: Sendable {
 
     /// An answer that is not what it should be is a broken or half-dead store: come back later.
     private func decode<Value: Decodable>(_ body: Data) throws(StoreFailure) -> Value {
-        do { return try JSONDecoder().decode(Value.self, from: body) } catch { throw .unreachable }
+        do { return try JSONDecoder().decode(Value.self, from: body) } catch {
+            NetworkWitness.current?.saw(.badAnswer)
+            throw .unreachable
+        }
     }
 
     private func answer(_ route: StoreRoute, body: Data?, token: String?) async throws(StoreFailure) -> Data {
         let response: StoreTransportResponse
         do {
             response = try await transport.send(StoreTransportRequest(route: route, body: body, token: token))
-        } catch { throw .unreachable }
+        } catch {
+            NetworkWitness.current?.saw(NetworkCause(error))
+            throw .unreachable
+        }
         if (200..<300).contains(response.status) { return response.body }
-        throw StoreFailure(status: response.status, body: response.body)
+        let failure = StoreFailure(status: response.status, body: response.body)
+        if failure == .unreachable { NetworkWitness.current?.saw(.badAnswer) }
+        throw failure
     }
 }
 

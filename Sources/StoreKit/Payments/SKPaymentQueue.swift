@@ -62,6 +62,23 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
         engine.payments.finish(key)
     }
 
+    // In the class itself and not in an extension, so that mocks can override them.
+
+    /// Delivers again what the customer bought earlier and the app has finished: non-consumables, auto-renewable
+    /// subscriptions (each period) and free subscriptions. For a new device, or an app that was installed again.
+    ///
+    /// Each comes through `updatedTransactions` as a new transaction in the state `restored`, whose `original` is the
+    /// first one; finish it as any other. Then, once for each call, observers hear
+    /// `paymentQueueRestoreCompletedTransactionsFinished`, also when there was nothing to restore, or
+    /// `restoreCompletedTransactionsFailedWithError`. The app receipt is fresh before the first is told. The customer is
+    /// asked to sign in when nobody is; cancelling that fails with ``SKError/Code/paymentCancelled``.
+    open func restoreCompletedTransactions() { engine.payments.restore(username: nil) }
+
+    /// The same for what was bought with this `applicationUsername`, to the letter; nil is all.
+    open func restoreCompletedTransactions(withApplicationUsername username: String?) {
+        engine.payments.restore(username: username)
+    }
+
     /// What is in the queue, as the observers were last told, oldest first.
     open var transactions: [SKPaymentTransaction] { engine.payments.transactions }
 

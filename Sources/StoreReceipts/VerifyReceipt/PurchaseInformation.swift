@@ -73,8 +73,8 @@ public struct PurchaseInformation: Sendable, Equatable {
         self.appAccountToken = appAccountToken
     }
 
-    /// What a receipt says of a purchase. Receipts do not hold the reason of a cancellation, the group, the offer code,
-    /// the account token or the ownership; the first four stay empty, and the last is the caller's.
+    /// What a receipt says of a purchase. Receipts do not hold the reason of a cancellation, the group, the offer code
+    /// or the ownership; the first three stay empty, and the last is the caller's.
     public init(_ purchase: borrowing InAppPurchase, ownership: Ownership? = .purchased) {
         let isSubscription = purchase.expiresDate != nil
         let purchaseDate = ReceiptDate(purchase.purchaseDate)
@@ -95,7 +95,7 @@ public struct PurchaseInformation: Sendable, Equatable {
         offerCodeRefName = nil
         subscriptionGroupIdentifier = nil
         self.ownership = ownership
-        appAccountToken = nil
+        appAccountToken = purchase.accountToken
     }
 
     /// What `exclude-old-transactions` leaves: of each subscription (one original transaction) the entry that expires

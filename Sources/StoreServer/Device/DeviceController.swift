@@ -13,8 +13,8 @@ struct DeviceController: Sendable {
     func addRoutes(to router: Router<StoreRequestContext>) {
         let routes: [(StoreRoute, @Sendable (Request, StoreRequestContext) async throws -> Response)] = [
             (.signIn, signIn), (.signOut, signOut), (.account, account), (.products, products), (.purchases, purchase),
-            (.unfinishedTransactions("", after: nil), unfinished), (.finish(.any), finish), (.appReceipt, appReceipt),
-            (.transactionReceipt(.any), transactionReceipt),
+            (.unfinishedTransactions("", after: nil), unfinished), (.finish(.any), finish), (.restores, restore),
+            (.appReceipt, appReceipt), (.transactionReceipt(.any), transactionReceipt),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
@@ -84,6 +84,13 @@ struct DeviceController: Sendable {
         let account = try await signedIn(request)
         try await store.finish(try Self.transactionID(context), of: account)
         return Response(status: .noContent)
+    }
+
+    @Sendable private func restore(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try fail(.restores)
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(RestoreRequest.self, upTo: 16 << 10)
+        return try .json(try await store.restore(body, for: account))
     }
 
     // MARK: Receipts

@@ -1,0 +1,123 @@
+import Database
+import Foundation
+import StoreWire
+
+/// What was delivered again under ids of its own.
+enum RestoredTransactions {
+    /// The account's finished transactions that can be restored, oldest first: one of each product that is owned once, and every period of a
+    /// subscription. What was refunded is gone, and what is not finished is delivered anyway.
+    static func sources(
+        _ request: RestoreRequest, of accountID: AccountID, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3
+                AND kind <> 'consumable' AND kind <> 'nonRenewingSubscription'
+                AND (kind = 'autoRenewableSubscription' OR transaction_id = original_transaction_id)
+                AND finished_at IS NOT NULL AND revoked_at IS NULL
+                AND (CAST($4 AS TEXT) IS NULL OR application_username = $4)
+            ORDER BY transaction_id LIMIT $5
+            """,
+            [
+                accountID.rawValue, request.bundleID.rawValue, request.after?.rawValue ?? 0,
+                request.applicationUsername, limit,
+            ]
+        ).map { try Transaction($0) }
+    }
+
+    /// The id and date under which a source was restored.
+    struct Delivery: Sendable, Equatable {
+        var transactionID: TransactionID
+        var restoredAt: Int64
+    }
+
+    /// What this restore gave for the sources between two ids, or what an earlier one gave the device and it has not finished.
+    static func deliveries(
+        _ request: RestoreRequest, of accountID: AccountID, sources: ClosedRange<TransactionID>,
+        _ connection: Connection
+    ) throws -> [TransactionID: Delivery] {
+        // Two questions, each with an index of its own. This restore's own word counts.
+        let questions: [(String, String)] = [
+            ("device_id = $2 AND finished_at IS NULL", request.deviceID.uuidString),
+            ("restore_key = $2", request.idempotencyKey.uuidString),
+        ]
+        var found: [TransactionID: Delivery] = [:]
+        for (condition, value) in questions {
+            let rows = try connection.query(
+                """
+                SELECT source_transaction_id, transaction_id, restored_at FROM restored_transactions
+                WHERE account_id = $1 AND \(condition) AND source_transaction_id BETWEEN $3 AND $4
+                """,
+                [accountID.rawValue, value, sources.lowerBound.rawValue, sources.upperBound.rawValue])
+            for row in rows {
+                found[TransactionID(rawValue: try row.int64(0))] = Delivery(
+                    transactionID: TransactionID(rawValue: try row.int64(1)), restoredAt: try row.int64(2))
+            }
+        }
+        return found
+    }
+
+    static func insert(
+        _ delivery: Delivery, of source: Transaction, _ request: RestoreRequest, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO restored_transactions
+                (account_id, transaction_id, source_transaction_id, restore_key, device_id, restored_at)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            """,
+            [
+                source.accountID.rawValue, delivery.transactionID.rawValue, source.transactionID.rawValue,
+                request.idempotencyKey.uuidString, request.deviceID.uuidString, delivery.restoredAt,
+            ])
+    }
+
+    /// The restored transaction of an id, as its source with another id and date.
+    static func find(_ transactionID: TransactionID, _ connection: Connection) throws -> Transaction? {
+        guard
+            let row = try connection.queryOne(
+                """
+                SELECT account_id, source_transaction_id, restored_at, finished_at FROM restored_transactions
+                WHERE transaction_id = $1
+                """, [transactionID.rawValue]),
+            let source = try Transactions.find(
+                TransactionID(rawValue: try row.int64(1)), of: AccountID(try row.string(0)), connection)
+        else { return nil }
+        var restored = source.restored(
+            Delivery(transactionID: transactionID, restoredAt: try row.int64(2)))
+        restored.finishedAt = try row.optionalInt64(3)
+        return restored
+    }
+
+    /// Finishes a restored transaction once; true also when it was finished before.
+    static func finish(
+        _ transactionID: TransactionID, of accountID: AccountID, at milliseconds: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let changed = try connection.execute(
+            """
+            UPDATE restored_transactions SET finished_at = COALESCE(finished_at, $3)
+            WHERE account_id = $1 AND transaction_id = $2
+            """,
+            [accountID.rawValue, transactionID.rawValue, milliseconds])
+        return changed > 0
+    }
+
+    /// The highest id given out.
+    static func highestID(_ connection: Connection) throws -> TransactionID? {
+        try connection.queryOne("SELECT max(transaction_id) FROM restored_transactions", [])?.optionalInt64(0)
+            .map { TransactionID(rawValue: $0) }
+    }
+}
+
+extension Transaction {
+    /// The transaction as it was delivered again. No payment made it.
+    func restored(_ delivery: RestoredTransactions.Delivery) -> Transaction {
+        var restored = self
+        restored.transactionID = delivery.transactionID
+        restored.purchaseDate = delivery.restoredAt
+        restored.idempotencyKey = nil
+        restored.finishedAt = nil
+        return restored
+    }
+}

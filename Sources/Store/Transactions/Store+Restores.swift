@@ -1,0 +1,47 @@
+import Database
+import Foundation
+import StoreWire
+
+extension Store {
+    /// A page of what the account bought in an app and has finished, delivered again: ``StoreLimits/page`` at most, in the order in which it was
+    /// bought. Nothing is charged, and the app receipt does not change.
+    ///
+    /// A page that is asked for again under the same key gives the same ids. So does another restore of the same device for what it has not
+    /// finished, so that a device that was stopped in the middle ends where it would have.
+    /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`; ``DatabaseError``, and then nothing was recorded.
+    public func restore(_ request: RestoreRequest, for account: Account) async throws -> RestoreResponse {
+        guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
+            (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername
+        else {
+            throw StoreError(
+                .invalidRequest,
+                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername)."
+            )
+        }
+        guard apps[request.bundleID] != nil else {
+            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is known.")
+        }
+        let now = clock.milliseconds
+        let ids = ids
+        let accountID = account.accountID
+        // One more than is given tells whether there is a next page.
+        let found = try await database.read { connection in
+            try RestoredTransactions.sources(request, of: accountID, limit: StoreLimits.page + 1, connection)
+        }
+        let sources = Array(found.prefix(StoreLimits.page))
+        guard let first = sources.first?.transactionID, let last = sources.last?.transactionID else {
+            return RestoreResponse(transactions: [], next: nil)
+        }
+        let restored = try await database.write { connection in
+            var known = try RestoredTransactions.deliveries(request, of: accountID, sources: first...last, connection)
+            return try sources.map { source in
+                if let delivery = known[source.transactionID] { return source.restored(delivery).description }
+                let delivery = RestoredTransactions.Delivery(transactionID: ids.next(), restoredAt: now)
+                try RestoredTransactions.insert(delivery, of: source, request, connection)
+                known[source.transactionID] = delivery
+                return source.restored(delivery).description
+            }
+        }
+        return RestoreResponse(transactions: restored, next: found.count > sources.count ? last : nil)
+    }
+}

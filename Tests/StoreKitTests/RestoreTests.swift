@@ -1,0 +1,324 @@
+import Foundation
+import StoreWire
+import Synchronization
+import Testing
+
+@testable import StoreKit
+
+@Suite("Restoring over a store", .timeLimit(.minutes(1)))
+struct RestoreTests {
+    let device: TestDevice
+    init() throws { device = try TestDevice() }
+
+    /// An app that takes and finishes what is restored, and notes the ids of the originals.
+    private func observer(_ originals: LockedList<String>) -> ObserverRecorder {
+        ObserverRecorder { queue, transaction in
+            guard transaction.transactionState == .restored else { return }
+            originals.append(transaction.original?.transactionIdentifier ?? "none")
+            queue.finishTransaction(transaction)
+        }
+    }
+
+    private func launch(
+        _ configuration: StoreKitConfiguration? = nil, timer: any RetryTimer = ImmediateTimer(),
+        mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
+    ) -> SKPaymentQueue {
+        SKPaymentQueue(engine: device.launch(configuration, timer: timer, mayPerform: mayPerform))
+    }
+
+    private func isOver(_ history: [String]) -> Bool { history.contains { $0.hasPrefix("restore ") } }
+
+    @Test func `pages come in order, each as restored transactions of their originals, then the end`() async throws {
+        device.store.own(5)
+        let queue = launch()
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        let ids = (6...10).map { "200000000000000\($0)" }.map { $0.count > 16 ? "2000000000000010" : $0 }
+        #expect(
+            observer.history == [
+                "updated restored \(ids[0]) hat1 + updated restored \(ids[1]) hat2",
+                "updated restored \(ids[2]) hat3 + updated restored \(ids[3]) hat4",
+                "updated restored \(ids[4]) hat5", "restore finished",
+            ])
+        #expect(queue.transactions.compactMap(\.transactionIdentifier) == ids)
+        let first = try #require(queue.transactions.first)
+        #expect(first.transactionDate == Date(timeIntervalSince1970: 1_800_000_000))
+        #expect(first.transactionReceipt == nil && first.error == nil && first.payment.quantity == 1)
+        let original = try #require(first.original)
+        #expect(original.transactionIdentifier == "2000000000000001" && original.transactionState == .purchased)
+        #expect(original.transactionDate == Date(timeIntervalSince1970: 1_700_000_000))
+        #expect(original.payment.productIdentifier == first.payment.productIdentifier && original.original == nil)
+        // One receipt for all the pages, and no purchase.
+        #expect(device.store.change { $0.receiptRequests.count } == 1)
+        #expect(device.store.purchases.isEmpty)
+        #expect(!device.store.asked.contains("transactionReceipt"))
+    }
+
+    @Test func `the receipt is on the disk before a restored transaction is journaled or told`() async throws {
+        device.store.own(1)
+        let receipt = DeviceFolder.receiptURL(
+            device: device.folder, bundleID: BundleID(TestDevice.bundleID), environment: .sandbox)
+        let seen = LockedList<Bool>()
+        let queue = launch(mayPerform: { action in
+            if case .save = action { seen.append(FileManager.default.fileExists(atPath: receipt.path)) }
+            return true
+        })
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        #expect(seen.all == [true])
+    }
+
+    @Test func `what is restored comes again at each launch until it is finished at the store`() async throws {
+        device.store.own(1)
+        let engine = device.launch()
+        var queue = SKPaymentQueue(engine: engine)
+        var observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(count: 2)
+        await engine.stop()
+
+        let originals = LockedList<String>()
+        let second = device.launch()
+        queue = SKPaymentQueue(engine: second)
+        observer = self.observer(originals)
+        queue.add(observer)
+        await observer.wait(count: 2)
+        #expect(
+            observer.history == [
+                "updated restored 2000000000000002 hat1", "removed restored 2000000000000002 hat1",
+            ])
+        #expect(originals.all == ["2000000000000001"])
+        #expect(device.store.finished.map(\.description) == ["2000000000000002"])
+        await second.stop()
+
+        let third = device.launch()
+        #expect(third.payments.isEmpty)
+    }
+
+    @Test func `nothing to restore ends well, and each call ends once`() async throws {
+        let queue = launch()
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        queue.restoreCompletedTransactions(withApplicationUsername: "ape")
+        queue.restoreCompletedTransactions()
+        await observer.wait(count: 3)
+        queue.restoreCompletedTransactions()
+        await observer.wait(count: 4)
+        #expect(observer.history == Array(repeating: "restore finished", count: 4))
+    }
+
+    @Test func `the user name goes to the store, and one that is too long does not`() async throws {
+        device.store.own(1, username: "ape")
+        device.store.own(1)
+        let queue = launch()
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions(withApplicationUsername: "ape")
+        await observer.wait(isOver)
+        #expect(observer.history == ["updated restored 2000000000000003 hat1", "restore finished"])
+        queue.restoreCompletedTransactions(withApplicationUsername: String(repeating: "x", count: 513))
+        await observer.wait(count: 3)
+        #expect(observer.history.last == "restore failed paymentInvalid")
+        #expect(device.store.change { $0.restoreRequests.map(\.applicationUsername) } == ["ape"])
+    }
+
+    @Test func `a cancelled sign-in fails it with paymentCancelled, and the next call asks again`() async throws {
+        device.store.own(1)
+        let prompts = LockedList<SignInPrompt>()
+        let sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .cancel },
+            signIn: { prompt in
+                prompts.append(prompt)
+                return prompts.all.count < 2
+                    ? nil : StoreCredentials(email: "monkey@example.com", password: "bananas")
+            })
+        let queue = launch(device.configuration(sheet: sheet))
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(count: 1)
+        #expect(observer.history == ["restore failed paymentCancelled"])
+        queue.restoreCompletedTransactions()
+        await observer.wait(count: 3)
+        #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
+        // Who is signed in already is not asked.
+        queue.restoreCompletedTransactions()
+        await observer.wait(count: 5)
+        #expect(prompts.all.count == 2)
+    }
+
+    @Test func `a token that the store forgot is asked for again, as the same account`() async throws {
+        device.store.own(3)
+        let queue = launch()
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        device.store.change { $0.tokens = [:] }
+        queue.restoreCompletedTransactions()
+        await observer.wait { $0.filter { $0 == "restore finished" }.count == 2 }
+        #expect(observer.restoreErrors.isEmpty)
+    }
+
+    @Test(arguments: ["appReceipt", "restores", "signIn"])
+    func `a lost answer of any route changes nothing in the end`(route: String) async throws {
+        device.store.own(5)
+        device.store.failNext(route, .lostAnswer)
+        device.store.failNext(route, .lostRequest)
+        let originals = LockedList<String>()
+        let queue = launch()
+        let observer = observer(originals)
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait { history in
+            history.contains("restore finished") && history.joined().split(separator: "removed").count == 6
+        }
+        #expect(originals.all == (1...5).map { "200000000000000\($0)" })
+        #expect(Set(device.store.change { $0.restoreRequests.map(\.idempotencyKey) }).count == 1)
+        #expect(device.store.change { $0.restored.values.joined().count } == 5)
+    }
+
+    @Test func `a store that stays away fails it with the network's error under it, after three tries`() async throws {
+        device.store.change { $0.isDown = true }
+        let timer = ManualTimer()
+        let queue = launch(timer: timer)
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        let timers = Task {
+            while !Task.isCancelled { await timer.fire() }
+        }
+        await observer.wait(isOver)
+        timers.cancel()
+        #expect(observer.history == ["restore failed unknown"])
+        let error = try #require(observer.restoreErrors.first)
+        #expect(error.localizedDescription == "Cannot connect to iTunes Store")
+        let underlying = try #require(error.errorUserInfo[NSUnderlyingErrorKey] as? NSError)
+        #expect(underlying.domain == NSURLErrorDomain)
+        #expect(device.store.asked.filter { $0 == "signIn" }.count == 3)
+        #expect(timer.delays.contains(1) && timer.delays.contains(2))
+    }
+
+    @Test func `a purchase goes on beside a restore`() async throws {
+        device.store.own(5)
+        let queue = launch()
+        let book = GrantBook()
+        let observer = book.observer()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        queue.add(payment())
+        await observer.wait { history in
+            history.contains("restore finished") && history.contains { $0.hasPrefix("removed purchased") }
+        }
+        #expect(book.deliveries.count == 1 && device.store.purchases.count == 1)
+        #expect(queue.transactions.count == 5)
+    }
+
+    @Test func `a kill before any action ends, after a relaunch and another restore, with each finished`() async throws
+    {
+        var kills = 0
+        for step in 1...60 {
+            let device = try TestDevice()
+            device.store.own(3)
+            let originals = LockedList<String>()
+            let wasKilled = try await run(device, originals, killAt: step)
+            if wasKilled {
+                kills += 1
+                #expect(try await !run(device, originals, killAt: nil))
+            }
+            #expect(Set(originals.all) == ["2000000000000001", "2000000000000002", "2000000000000003"], "step \(step)")
+            #expect(device.store.change { $0.unfinishedRestored.isEmpty }, "step \(step)")
+            #expect(device.store.purchases.isEmpty, "step \(step)")
+            let journal = try SQLitePaymentJournal(
+                folder: try DeviceFolder(device.folder).bundleFolder(of: BundleID(TestDevice.bundleID)),
+                name: "sandbox.journal"
+            ) { _ in }
+            #expect(try journal.load().isEmpty, "step \(step)")
+            journal.close()
+            if !wasKilled { break }
+        }
+        // List, restore, save, tell, restore, save, tell, end, told; and for three transactions save, finish, forget, tell.
+        #expect(kills >= 12)
+    }
+
+    /// One launch: restores, and goes on until the end was told and all is finished, or it was killed.
+    private func run(_ device: TestDevice, _ originals: LockedList<String>, killAt step: Int?) async throws -> Bool {
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        let count = Mutex(0)
+        let engine = device.launch(timer: ImmediateTimer()) { _ in
+            let now = count.withLock { count in
+                count += 1
+                return count
+            }
+            if now == step { end.yield(true) }
+            return now != step
+        }
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = observer(originals)
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        let isDone = Task {
+            await observer.wait(isOver)
+            while !Task.isCancelled, !engine.payments.isEmpty { await Task.yield() }
+            if !Task.isCancelled { end.yield(false) }
+        }
+        var iterator = ends.makeAsyncIterator()
+        let wasKilled = await iterator.next() ?? false
+        isDone.cancel()
+        await engine.stop()
+        return wasKilled
+    }
+
+    @Test func `a thousand are told in batches, finished together, and gone`() async throws {
+        device.store.own(1_000)
+        device.store.change { $0.page = StoreLimits.page }
+        let saves = LockedList<Int>()
+        let queue = launch(mayPerform: { action in
+            if case .save(let entries, _) = action { saves.append(entries.count) }
+            return true
+        })
+        let originals = LockedList<String>()
+        let observer = observer(originals)
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        await until { device.store.finished.count == 1_000 && queue.transactions.isEmpty }
+        #expect(originals.all.count == 1_000 && Set(originals.all).count == 1_000)
+        #expect(observer.history.filter { $0.hasPrefix("updated") }.count == 5)
+        // Finishing two hundred in a callback is not two hundred writes.
+        #expect(saves.all.count < 500 && saves.all.reduce(0, +) == 2_000)
+    }
+
+    @Test func `a queue without a store fails a restore`() async throws {
+        var configuration = device.configuration()
+        configuration.store = nil
+        let queue = launch(configuration)
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        #expect(observer.history == ["restore failed unknown"])
+    }
+
+    @Test func `a journal of the version before is read`() throws {
+        let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
+        var entry = PaymentQueueEntry(
+            key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a.b.c"), phase: .queued)
+        let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
+        try journal.save([entry])
+        #expect(try journal.load() == [entry])
+        // Nothing new stands in an entry that no restore brought.
+        let text = String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
+        #expect(!text.contains("isRestored"))
+        entry.phase = .restored
+        entry.isRestored = true
+        try journal.save([entry])
+        #expect(try journal.load() == [entry])
+    }
+}
