@@ -227,8 +227,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store", "StoreKit", "StoreServer", "TestSupport",
-                "monkey-credits", "photo-filters",
+                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store", "StoreKit", "StoreServer", "StoreWire",
+                "TestSupport", "monkey-credits", "photo-filters",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -30,7 +30,11 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     private var request: SKProductsRequest?
     /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
     private var ordersNotSeen = 0
+    /// Between asking for a restore and its last transaction's being in the vault.
     private var isRestoring = false
+    private var hasRestored = false
+    /// Transactions on their way into the vault.
+    private var recordings = 0
     /// Transactions that could not be recorded. They stay in the queue and come again at the next launch.
     private var leftForLater: Set<String> = []
 
@@ -131,7 +135,14 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     }
 
     public func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {
-        isRestoring = false
+        hasRestored = true
+        tellWhenRestored()
+    }
+
+    /// The queue has told of all that it restored; the vault may still be writing it down.
+    private func tellWhenRestored() {
+        guard hasRestored, recordings == 0 else { return }
+        (hasRestored, isRestoring) = (false, false)
         onEvent(.restored)
     }
 
@@ -149,6 +160,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     /// First into the vault, and with it on the disk; then the finish. The other way round, a crash in between would lose
     /// what was paid for.
     private func unlock(_ transaction: SKPaymentTransaction) {
+        recordings += 1
         Task {
             do {
                 if case .unlocked(let identifier) = try await vault.record(transaction),
@@ -162,6 +174,8 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
                 leftForLater.insert(transaction.transactionIdentifier ?? "")
                 onEvent(.failed("The purchase could not be saved: \(error)"))
             }
+            recordings -= 1
+            tellWhenRestored()
         }
     }
 }

@@ -28,7 +28,7 @@ struct VaultOpening: Sendable {
         ledger = VaultLedger(found.contents, grants: configuration.grants, proofs: proofs)
         incidents = found.incidents
         if isForeign {
-            rebind(to: configuration.deviceIdentifier, receipt)
+            rebind(to: configuration.deviceIdentifier, found.ceiling, receipt)
             return
         }
         incidents += found.contents.refused(reasons)
@@ -40,9 +40,13 @@ struct VaultOpening: Sendable {
     }
 
     /// Keeps what this device's own receipt proves.
-    private mutating func rebind(to device: UUID, _ receipt: Result<VaultEvidence, VaultError>?) {
+    private mutating func rebind(
+        to device: UUID, _ ceiling: VaultRecovery.Ceiling, _ receipt: Result<VaultEvidence, VaultError>?
+    ) {
         let before = ledger.contents.unlocks
-        ledger.leaveBehindEverything(for: device)
+        var mark: VaultMark?
+        if case .mark(let newer) = ceiling { mark = newer }
+        ledger.leaveBehindEverything(for: device, mark)
         if case .success(let evidence)? = receipt { _ = try? ledger.recordAll(evidence) }
         let after = ledger.contents.unlocks
         let kept = before.filter { old in

@@ -252,6 +252,9 @@ struct VaultLedger: Sendable, Equatable {
     mutating func lower(to mark: VaultMark) {
         let known = Set(contents.credits.map(\.transactionID) + contents.counted + contents.lost)
         contents.lost += mark.counted.filter { !known.contains($0) }
+        // What does not verify now would count whole when it does again, spent or not.
+        contents.lost += contents.credits.map(\.transactionID).filter { worth[$0] == nil }
+        contents.credits.removeAll { worth[$0.transactionID] == nil }
         for currency in Set(balances.keys).union(mark.balances.keys) {
             let there = balance(currency)
             let last = mark.balances[currency] ?? 0
@@ -271,12 +274,14 @@ struct VaultLedger: Sendable, Equatable {
         dropUnusedEvidence()
     }
 
-    /// Makes it this device's: nothing that another device's receipts prove stays, and what was credited there never
-    /// counts here.
-    mutating func leaveBehindEverything(for device: UUID) {
+    /// Makes it this device's: nothing that another device's receipts prove stays, and what was credited there, the mark's
+    /// transactions included, never counts here.
+    mutating func leaveBehindEverything(for device: UUID, _ mark: VaultMark?) {
         var fresh = VaultContents(device: device)
         fresh.generation = contents.generation
         fresh.counted = contents.credits.map(\.transactionID) + contents.counted + contents.lost
+        let known = Set(fresh.counted)
+        fresh.counted += (mark?.counted ?? []).filter { !known.contains($0) }
         contents = fresh
         proofs = [:]
         worth = [:]
