@@ -181,6 +181,7 @@ let package = Package(
             dependencies: [
                 "Database",
                 "Store",
+                "StoreKit",
                 "StoreReceipts",
                 "StoreServer",
                 "StoreWire",

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Measures the project against the raw work under it. With the argument ``BareServer/subcommand`` it is one of its own
-/// servers instead.
+/// servers instead, with ``AppProcess/subcommand`` an app on a device.
 @main
 enum CornerstoreBench {
     static func main() async {
@@ -10,6 +10,8 @@ enum CornerstoreBench {
             if arguments.first == BareServer.subcommand {
                 let bytes = arguments.dropFirst().first.flatMap { Int($0) } ?? 0
                 try await BareServer(answerBytes: bytes).run()
+            } else if arguments.first == AppProcess.subcommand {
+                try await AppProcess.run(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") {
                 print(Setting.usage)
             } else {

@@ -58,5 +58,7 @@ struct Section: Sendable {
     var run: @Sendable (Setting) async throws -> [Figure]
 
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
-    static let all: [Section] = [.bare, .receipts, .verifyReceipt, .purchases, .million, .startUp]
+    static let all: [Section] = [
+        .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .restore, .queueStart,
+    ]
 }

@@ -19,7 +19,9 @@ public struct Cornerstore: AsyncParsableCommand {
         version: "cornerstore 0.1.0",
         subcommands: [DemoCommand.self, ServeCommand.self],
         groupedSubcommands: [
-            CommandGroup(name: "Buying and receipts", subcommands: [BuyCommand.self, ReceiptCommand.self]),
+            CommandGroup(
+                name: "Buying and receipts",
+                subcommands: [BuyCommand.self, RestoreCommand.self, QueueCommand.self, ReceiptCommand.self]),
             CommandGroup(
                 name: "The operator's side of a running store",
                 subcommands: [

@@ -76,6 +76,55 @@ import Testing
         }
     }
 
+    @Test func aRestoreFromTheShell() async throws {
+        try await TemporaryDirectory.with { directory in
+            let serve = try ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))
+            defer { _ = serve.stop() }
+            let options = ["--data", serve.data, "--json"]
+            func run(_ line: String) async throws -> [String: Any] {
+                let result = try await Program.run(line.split(separator: " ").map(String.init) + options)
+                #expect(result.status == 0, "\(line): \(result.all)")
+                return try result.output.object()
+            }
+            func list(_ name: String, _ report: [String: Any]) -> [[String: Any]] {
+                report[name] as? [[String: Any]] ?? []
+            }
+            let pro = try await run("buy com.example.app.pro")
+            _ = try await run("buy com.example.app.coins")
+            let second = "--device \(directory.path("second"))"
+            #expect(list("transactions", try await run("queue \(second)")).isEmpty)
+
+            var report = try await run("restore --keep \(second)")
+            let kept = try #require(list("restored", report).first)
+            #expect(list("restored", report).count == 1)
+            #expect(kept["productId"] as? String == "com.example.app.pro" && kept["state"] as? String == "restored")
+            #expect(kept["originalTransactionId"] as? String == pro["transactionId"] as? String)
+            #expect(kept["transactionId"] as? String != pro["transactionId"] as? String)
+            let receipt = try #require(report["receiptFile"] as? String)
+            #expect(try await Program.run(["receipt", "verify", receipt] + options).status == 0)
+
+            // It waits in the queue of that device, and of no other, until it is finished.
+            report = try await run("queue \(second)")
+            #expect(
+                list("transactions", report).map { $0["transactionId"] as? String } == [
+                    kept["transactionId"] as? String
+                ])
+            #expect(list("transactions", try await run("queue")).isEmpty)
+            report = try await run("queue --finish \(second)")
+            #expect(list("finished", report).count == 1 && list("transactions", report).isEmpty)
+            #expect(list("transactions", try await run("queue \(second)")).isEmpty)
+            #expect(list("restored", try await run("restore --username nobody \(second)")).isEmpty)
+            #expect(list("restored", try await run("restore \(second)")).count == 1)
+            // Nothing was bought.
+            let ledger = try await Program.run(["transaction", "list"] + options).output.objects()
+            #expect(ledger.count == 2)
+            let refused = try await Program.run(["restore", "--app", "com.other", "--data", serve.data])
+            #expect(refused.status == 1 && refused.errors.contains("com.example.app"))
+            let text = try await Program.run(["restore", "--data", serve.data])
+            #expect(text.output.contains("Restored one purchase.") && text.output.contains("com.example.app.pro"))
+        }
+    }
+
     @Test func refusalsOfAPurchase() async throws {
         try await TemporaryDirectory.with { directory in
             let serve = try ServeProcess([try catalog(directory) + "=com.example.app"], data: directory.path("data"))

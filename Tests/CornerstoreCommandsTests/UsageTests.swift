@@ -42,7 +42,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "--help", "--version", "help serve", "demo", "serve", "buy", "receipt", "receipt inspect", "receipt verify",
+        "", "--help", "--version", "help serve", "demo", "serve", "buy", "restore", "queue", "receipt",
+        "receipt inspect", "receipt verify",
         "clock", "clock set",
         "fault", "fault order", "payment-rule", "account", "account create", "app list", "transaction list", "purchase",
         "catalog",
@@ -58,7 +59,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "demo", "serve", "buy", "receipt verify", "clock", "fault", "transaction list", "account", "catalog convert",
+        "demo", "serve", "buy", "restore", "queue", "receipt verify", "clock", "fault", "transaction list", "account",
+        "catalog convert",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -61,13 +61,24 @@ struct SampleStore: Sendable {
             configuration, now: { Date() }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    func control(_ path: String, _ body: String) async throws {
+    /// Speaks to the control port: sends `body`, or asks when there is none.
+    @discardableResult
+    func control(_ path: String, _ body: String? = nil) async throws -> Data {
         var request = HTTPClientRequest(url: "\(addresses.control)/control/v1/sandbox/\(path)")
-        request.method = .POST
         request.headers.add(name: "Content-Type", value: "application/json")
-        request.body = .bytes(Array(body.utf8))
+        if let body {
+            request.method = .POST
+            request.body = .bytes(Array(body.utf8))
+        }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
         guard response.status.code / 100 == 2 else { throw NotReady() }
+        return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
+    }
+
+    /// Whether each transaction of the ledger is finished, oldest first.
+    func finished() async throws -> [Bool] {
+        let ledger = try JSONDecoder().decode([ControlAPI.Transaction].self, from: await control("transactions"))
+        return ledger.reversed().map { $0.finishedDate != nil }
     }
 
     /// A device of the account, with one app; callbacks come on the main queue, as in the samples.

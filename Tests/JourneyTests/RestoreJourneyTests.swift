@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Restoring on another device", .timeLimit(.minutes(3)))
+@Suite("Restoring on another device", .serialized, .timeLimit(.minutes(3)))
 struct RestoreJourneyTests {
     /// Buys and finishes these, one after the other.
     private static func own(_ products: [String], on device: JourneyDevice) async throws {
@@ -67,7 +67,7 @@ struct RestoreJourneyTests {
             #expect(second.sheets.isEmpty)
 
             for transaction in app.queue.transactions { app.queue.finishTransaction(transaction) }
-            while !Task.isCancelled, !app.engine.payments.isEmpty { await Task.yield() }
+            repeat { await app.engine.payments.quiet() } while !Task.isCancelled && !app.engine.payments.isEmpty
             #expect(try await second.ledger().transactions.map(\.isFinished) == Array(repeating: true, count: 6))
             await app.stop()
 
@@ -128,9 +128,10 @@ struct RestoreJourneyTests {
             }, grants: grants)
         app.queue.restoreCompletedTransactions()
         let isDone = Task {
-            while !Task.isCancelled, !app.history.contains("restore finished") || !app.engine.payments.isEmpty {
-                await Task.yield()
-            }
+            repeat {
+                await app.engine.payments.quiet()
+            } while !Task.isCancelled
+                && !(app.history.contains("restore finished") && app.engine.payments.isEmpty)
             if !Task.isCancelled { end.yield(false) }
         }
         var iterator = ends.makeAsyncIterator()

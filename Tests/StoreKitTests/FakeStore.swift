@@ -215,6 +215,13 @@ final class FakeStore: StoreTransport {
         let page = Array(rest.prefix(state.page))
         let restored = page.map { source in
             if let known = state.restored[request.idempotencyKey]?[source.transactionID] { return known }
+            // What an earlier restore gave and was not finished comes again under the id that it had.
+            let open = state.restored.values.lazy.compactMap { $0[source.transactionID] }
+                .first { state.unfinishedRestored.contains($0.transactionID) }
+            if let open {
+                state.restored[request.idempotencyKey, default: [:]][source.transactionID] = open
+                return open
+            }
             var restored = source
             restored.transactionID = TransactionID(rawValue: state.nextTransaction)
             restored.purchaseDate = 1_800_000_000_000

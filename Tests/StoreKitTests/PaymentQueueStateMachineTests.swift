@@ -400,6 +400,32 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.isEmpty)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `ten thousand that the store cannot be told of wait, each, and are told in the end`() {
+        var machine = quiet
+        _ = machine.restore(username: nil, key: restoreKey)
+        var keys: [UUID] = []
+        _ = machine.restored(restoreKey, page((1...10_000).map { $0 * 2 }, next: nil)) {
+            keys.append(TestDevice.key(keys.count + 1))
+            return keys[keys.count - 1]
+        }
+        _ = machine.concludeRestore(restoreKey)
+        var inFlight = machine.finish(keys).compactMap(finishedKey)[...]
+        var waiting: [UUID] = []
+        while let key = inFlight.popFirst() {
+            waiting.append(key)
+            inFlight += machine.finishFailed(key).compactMap(finishedKey)
+        }
+        #expect(waiting == keys)
+        for key in waiting.reversed() { inFlight += machine.waited(for: .entry(key)).compactMap(finishedKey) }
+        var told = 0
+        while let key = inFlight.popFirst() {
+            told += 1
+            inFlight += machine.finished(key).compactMap(finishedKey)
+        }
+        #expect(told == keys.count && machine.entries.isEmpty)
+    }
+
     @Test func `delays double up to a minute, and are spread`() {
         let steady = Backoff(jitter: { 1 })
         #expect((1...8).map(steady.delay) == [1, 2, 4, 8, 16, 32, 60, 60])

@@ -147,13 +147,51 @@ struct RestoreTests {
         queue.restoreCompletedTransactions()
         await observer.wait(count: 3)
         #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
-        // Who is signed in already is not asked.
+        // Who is signed in already is not asked; and what is in the queue still is not told beside itself.
         queue.restoreCompletedTransactions()
-        await observer.wait(count: 5)
-        #expect(prompts.all.count == 2)
+        await observer.wait(count: 4)
+        #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
     }
 
-    @Test func `a token that the store forgot is asked for again, as the same account`() async throws {
+    @Test func `a token that the store forgot in the middle is asked for again, as the same account`() async throws {
+        device.store.own(6)
+        device.store.change { state in
+            state.passwords["ape@example.com"] = "figs"
+            state.accounts["ape@example.com"] = "account-2"
+        }
+        let prompts = LockedList<SignInPrompt>()
+        let sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .cancel },
+            signIn: { prompt in
+                prompts.append(prompt)
+                // Somebody else's hands on the device.
+                return prompts.all.count == 2
+                    ? StoreCredentials(email: "ape@example.com", password: "figs")
+                    : StoreCredentials(email: "monkey@example.com", password: "bananas")
+            })
+        let store = device.store
+        let queue = launch(
+            device.configuration(sheet: sheet),
+            mayPerform: { action in
+                if case .restore(let restore) = action, restore.after != nil, prompts.all.count < 3 {
+                    store.change { $0.tokens = [:] }
+                }
+                return true
+            })
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.restoreCompletedTransactions()
+        await observer.wait(isOver)
+        #expect(prompts.all.map(\.email) == [nil, "monkey@example.com"])
+        #expect(observer.restoreErrors.map(\.localizedDescription) == [PaymentFailure.otherCustomer.text])
+        // What came before stays, and none of the other account's is among it.
+        #expect(queue.transactions.count == 2)
+        queue.restoreCompletedTransactions()
+        await observer.wait { $0.last == "restore finished" }
+        #expect(prompts.all.count == 2 && queue.transactions.count == 2)
+    }
+
+    @Test func `a token that the store forgot is asked for again`() async throws {
         device.store.own(3)
         let queue = launch()
         let observer = ObserverRecorder()
@@ -265,7 +303,7 @@ struct RestoreTests {
         queue.restoreCompletedTransactions()
         let isDone = Task {
             await observer.wait(isOver)
-            while !Task.isCancelled, !engine.payments.isEmpty { await Task.yield() }
+            repeat { await engine.payments.quiet() } while !Task.isCancelled && !engine.payments.isEmpty
             if !Task.isCancelled { end.yield(false) }
         }
         var iterator = ends.makeAsyncIterator()
@@ -288,11 +326,58 @@ struct RestoreTests {
         queue.add(observer)
         queue.restoreCompletedTransactions()
         await observer.wait(isOver)
-        await until { device.store.finished.count == 1_000 && queue.transactions.isEmpty }
+        await until { queue.transactions.isEmpty }
+        #expect(device.store.finished.count == 1_000)
         #expect(originals.all.count == 1_000 && Set(originals.all).count == 1_000)
         #expect(observer.history.filter { $0.hasPrefix("updated") }.count == 5)
         // Finishing two hundred in a callback is not two hundred writes.
         #expect(saves.all.count < 500 && saves.all.reduce(0, +) == 2_000)
+    }
+
+    @Test func `all is told on the chosen queue, and nothing of it to an observer that has gone`() async throws {
+        final class Listener: NSObject, SKPaymentTransactionObserver, SKRequestDelegate, @unchecked Sendable {
+            // @unchecked: both lists have a lock of their own.
+            let calls = LockedList<String>()
+            let elsewhere = LockedList<String>()
+            let key: DispatchSpecificKey<Bool>
+            init(_ key: DispatchSpecificKey<Bool>) { self.key = key }
+            private func note(_ call: String) {
+                calls.append(call)
+                if DispatchQueue.getSpecific(key: key) != true { elsewhere.append(call) }
+            }
+            func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
+                note("updated \(transactions.count)")
+                for transaction in transactions { queue.finishTransaction(transaction) }
+            }
+            func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+                for _ in transactions { note("removed") }
+            }
+            func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { note("finished") }
+            func paymentQueue(
+                _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
+            ) { note("failed") }
+            func requestDidFinish(_ request: SKRequest) { note("refreshed") }
+        }
+        device.store.own(2)
+        let key = DispatchSpecificKey<Bool>()
+        let configuration = device.configuration()
+        configuration.callbackQueue.setSpecific(key: key, value: true)
+        let engine = device.launch(configuration, timer: ImmediateTimer())
+        let queue = SKPaymentQueue(engine: engine)
+        let (listener, gone) = (Listener(key), Listener(key))
+        queue.add(listener)
+        queue.add(gone)
+        queue.remove(gone)
+        queue.restoreCompletedTransactions()
+        await until { listener.calls.all.count == 4 }
+        device.store.failNext("restores", .refusal(404, WireError(code: .unknownApp, message: "no")))
+        queue.restoreCompletedTransactions()
+        let request = SKReceiptRefreshRequest(receiptProperties: nil, engine: engine)
+        request.delegate = listener
+        request.start()
+        await until { listener.calls.all.count == 6 }
+        #expect(listener.calls.all.sorted() == ["failed", "finished", "refreshed", "removed", "removed", "updated 2"])
+        #expect(listener.elsewhere.all.isEmpty && gone.calls.all.isEmpty)
     }
 
     @Test func `a queue without a store fails a restore`() async throws {

@@ -95,19 +95,7 @@ struct BuyCommand: AsyncParsableCommand {
 
     private func customer() throws -> (email: String, password: String) {
         if let account { return (account, try PasswordPrompt.password(file: passwordFile, whose: account)) }
-        guard environment.environment == .sandbox else {
-            throw CommandError(
-                .usage,
-                "Production has no tester. Make a customer with “cornerstore account create EMAIL --environment production”, and name it with "
-                    + "--account.")
-        }
-        guard let tester = SandboxTester.read(from: control.data.directory) else {
-            throw CommandError(
-                .failed,
-                "There is no \(SandboxTester.fileName) in \(control.data.directory.path); name an account with --account."
-            )
-        }
-        return (tester.email, tester.password)
+        return try ShellCustomer.tester(environment.environment, in: control.data.directory)
     }
 
     private static func list(_ names: [String]) -> String {

@@ -137,7 +137,7 @@ struct ShellPurchase: Sendable {
 }
 
 /// Answers the sign-in once, and remembers that the password was wrong.
-private final class SignIn: Sendable {
+final class SignIn: Sendable {
     private let credentials: StoreCredentials
     private let refused = Mutex(false)
 
@@ -153,7 +153,7 @@ private final class SignIn: Sendable {
 }
 
 /// What StoreKit had to say that no API reports.
-private final class Problems: Sendable {
+final class Problems: Sendable {
     private let lines = Mutex<[String]>([])
 
     func add(_ line: String) { lines.withLock { if $0.count < 20 { $0.append(line) } } }

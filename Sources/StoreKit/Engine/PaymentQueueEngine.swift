@@ -24,6 +24,8 @@ final class PaymentQueueEngine: Sendable {
     private struct State {
         var machine: PaymentQueueStateMachine
         var isStopped = false
+        /// Who waits until nothing is under way.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     let parts: Parts
@@ -78,6 +80,7 @@ final class PaymentQueueEngine: Sendable {
         await withCheckedContinuation { continuation in
             work.async {
                 self.parts.journal.close()
+                self.tellQuiet()
                 continuation.resume()
             }
         }
@@ -94,7 +97,30 @@ final class PaymentQueueEngine: Sendable {
 
     /// Settles what an event means, then performs it. Never waits.
     func happened(_ event: @escaping @Sendable (inout PaymentQueueStateMachine) -> [PaymentQueueStateMachine.Action]) {
-        work.async { self.settle(event) }
+        work.async {
+            self.settle(event)
+            self.tellQuiet()
+        }
+    }
+
+    /// Returns once nothing is under way and all that came of it was told, or the engine has ended.
+    func quiet() async {
+        await withCheckedContinuation { continuation in
+            work.async {
+                self.state.withLock { $0.waiters.append(continuation) }
+                self.tellQuiet()
+            }
+        }
+    }
+
+    private func tellQuiet() {
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard !state.waiters.isEmpty, state.isStopped || state.machine.isQuiet else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        // Behind the calls to the app that are on their way.
+        for waiter in waiters { parts.callbackQueue.async { waiter.resume() } }
     }
 
     private func settle(_ event: (inout PaymentQueueStateMachine) -> [PaymentQueueStateMachine.Action]) {

@@ -54,6 +54,12 @@ struct PaymentQueueStateMachine: Sendable {
     /// The entries in the queue's order.
     var inOrder: [PaymentQueueEntry] { entries.values.sorted { $0.position < $1.position } }
 
+    /// Whether no answer is waited for, but from the customer.
+    var isQuiet: Bool {
+        !isListing && restore == nil && restoresToCome.isEmpty && sending.isEmpty && collecting.isEmpty
+            && finishing.isEmpty
+    }
+
     // MARK: What the app does
 
     /// A payment was added, under a new key.
@@ -238,7 +244,9 @@ struct PaymentQueueStateMachine: Sendable {
             switch entry.phase {
             case .queued: return nextConfirmation()
             case .sending, .deferred: return startSending(entry)
-            case .finishing: return nextFinishes()
+            case .finishing:
+                finishingOrder.insert(entry)
+                return nextFinishes()
             case .confirming, .collecting, .purchased, .restored, .failed: return []
             }
         }
@@ -324,8 +332,9 @@ struct PaymentQueueStateMachine: Sendable {
         guard isActive, finishing.count < Self.finishesAtOnce else { return [] }
         let (entries, finishing, waiting) = (entries, finishing, waiting)
         let next = finishingOrder.first(Self.finishesAtOnce - finishing.count) { key in
-            guard entries[key]?.phase == .finishing else { return .gone }
-            return finishing.contains(key) || waiting.contains(.entry(key)) ? .leave : .take
+            // What waits to be tried again comes back in then.
+            guard entries[key]?.phase == .finishing, !waiting.contains(.entry(key)) else { return .gone }
+            return finishing.contains(key) ? .leave : .take
         }
         return next.compactMap { key in
             self.finishing.insert(key)

@@ -73,7 +73,7 @@ extension StoreSession {
             } catch {
                 guard error == .notSignedIn else { throw CustomerFailure(error) }
                 try? tokens.drop(signedIn.token)
-                return try await signedInAnew(account ?? signedIn.account.accountID, signedIn.account.email, body)
+                return try await signedInAnew(account, signedIn.account.email, body)
             }
         }
         return try await signedInAnew(account, nil, body)
@@ -89,7 +89,7 @@ extension StoreSession {
             } catch {
                 throw CustomerFailure(error)
             }
-        case .otherAccount: throw .failed(.otherAccount)
+        case .otherAccount: throw .failed(.otherCustomer)
         case .cancelled: throw .failed(.cancelled)
         case .refused(let failure): throw .failed(failure)
         case .unreachable: throw .unreachable
@@ -107,6 +107,8 @@ extension PaymentFailure {
     static let usernameTooLong = PaymentFailure(
         .paymentInvalid,
         "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
+    static let otherCustomer = PaymentFailure(
+        .unknown, "This needs the account that began it. Sign in to that one, and try again.")
     static let restoreJournal = PaymentFailure(
         .unknown, "The restored purchases could not be saved on this device. Restore again.")
     static let queueIsFull = PaymentFailure(

@@ -62,6 +62,10 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
         engine.payments.finish(key)
     }
 
+    /// Returns once nothing is under way: the store's list is here, no receipt is being fetched, no purchase or finish is on
+    /// its way, or they wait to be tried again. All that came of it was told by then. For the project's own programs.
+    package func quiet() async { await engine.payments.quiet() }
+
     // In the class itself and not in an extension, so that mocks can override them.
 
     /// Delivers again what the customer bought earlier and the app has finished: non-consumables, auto-renewable

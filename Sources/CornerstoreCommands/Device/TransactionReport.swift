@@ -1,0 +1,41 @@
+import Foundation
+import StoreKit
+
+/// A transaction in a device's queue, in Apple's names.
+struct TransactionReport: Encodable, Sendable {
+    var state: String
+    var productId: String
+    var quantity: Int
+    var transactionId: String?
+    /// Of the first transaction; nil when this is the first.
+    var originalTransactionId: String?
+    /// When the store made it, as ISO 8601 in UTC.
+    var transactionDate: String?
+    var applicationUsername: String?
+    /// Why it failed.
+    var error: String?
+
+    init(_ transaction: SKPaymentTransaction) {
+        state = "\(transaction.transactionState)"
+        productId = transaction.payment.productIdentifier
+        quantity = transaction.payment.quantity
+        transactionId = transaction.transactionIdentifier
+        originalTransactionId = transaction.original?.transactionIdentifier
+        transactionDate = transaction.transactionDate.map { $0.formatted(.iso8601) }
+        applicationUsername = transaction.payment.applicationUsername
+        error = transaction.error?.localizedDescription
+    }
+
+    static func table(_ transactions: [TransactionReport], _ style: Style) -> String {
+        Table(
+            heading: ["STATE", "PRODUCT", "QUANTITY", "TRANSACTION", "ORIGINAL", "DATE", "USER", "ERROR"],
+            rows: transactions.map {
+                [
+                    $0.state, $0.productId, String($0.quantity), $0.transactionId ?? "",
+                    $0.originalTransactionId ?? "", $0.transactionDate ?? "", $0.applicationUsername ?? "",
+                    $0.error ?? "",
+                ]
+            }
+        ).text(style)
+    }
+}
