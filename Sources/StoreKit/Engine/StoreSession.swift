@@ -12,6 +12,8 @@ final class StoreSession: Sendable {
     let sheet: any PaymentSheet
     private let sheetTurns = Turns()
     private let lastStorefront = Mutex<StorefrontDescription?>(nil)
+    /// The addresses of the accounts for which the customer asked something, to name one when it has to sign in again.
+    let customers = Mutex<[AccountID: String]>([:])
     /// The accounts whose sign-in was cancelled: they are not asked for again before the next launch.
     private let declined = Mutex<Set<AccountID>>([])
 
