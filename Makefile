@@ -25,8 +25,9 @@ build: packages ## build everything, tests included
 test: packages lint ## check the style and the links, then run all tests on SQLite and a PostgreSQL of their own
 	scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest
 
-demo: packages ## watch an app buy from a store on this machine; ONCE=1 ends by itself
+demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
+	$(SWIFT) build --product photo-filters
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 

@@ -12,9 +12,11 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "StoreKit", targets: ["StoreKit"]),
+        .library(name: "PurchaseVault", targets: ["PurchaseVault"]),
         .library(name: "StoreReceipts", targets: ["StoreReceipts"]),
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
+        .executable(name: "photo-filters", targets: ["photo-filters"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -46,6 +48,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
@@ -84,12 +87,31 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "MonkeyCredits", dependencies: ["StoreKit"], path: "Examples/MonkeyCredits",
+            name: "PurchaseVault",
+            dependencies: [
+                "StoreKit",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MonkeyCredits", dependencies: ["PurchaseVault", "StoreKit"], path: "Examples/MonkeyCredits",
             exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "monkey-credits", dependencies: ["MonkeyCredits"], path: "Examples/monkey-credits-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "PhotoFilters", dependencies: ["CZlib", "PurchaseVault", "StoreKit"], path: "Examples/PhotoFilters",
+            exclude: ["PhotoFilters.storekit"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "photo-filters", dependencies: ["PhotoFilters"], path: "Examples/photo-filters-command",
             swiftSettings: strict
         ),
 
@@ -200,8 +222,7 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "MonkeyCredits", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                "monkey-credits",
+                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict
@@ -214,6 +235,21 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PurchaseVaultTests",
+            dependencies: ["PurchaseVault", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store", "StoreKit", "StoreServer", "StoreWire",
+                "TestSupport", "monkey-credits", "photo-filters",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

@@ -1,3 +1,4 @@
+import PurchaseVault
 import StoreKit
 
 /// The app in a terminal: the balance, two buttons, and a prompt. Everything here runs on the main thread.
@@ -11,7 +12,7 @@ public final class MonkeyCreditsApp {
     }
 
     private let options: MonkeyCreditsOptions
-    private let balance: CreditBalance
+    private let vault: PurchaseVault
     private let store: MonkeyStore
     private let inputs: AsyncStream<Input>
     private let send: AsyncStream<Input>.Continuation
@@ -20,13 +21,13 @@ public final class MonkeyCreditsApp {
     private var isPrompting = false
     private var hasFailed = false
 
-    private init(options: MonkeyCreditsOptions, folder: URL) throws {
+    private init(options: MonkeyCreditsOptions, vault: PurchaseVault) {
         self.options = options
-        balance = try CreditBalance(folder: folder)
+        self.vault = vault
         let (inputs, send) = AsyncStream.makeStream(of: Input.self)
         self.inputs = inputs
         self.send = send
-        store = MonkeyStore(queue: .default(), balance: balance) { send.yield(.store($0)) }
+        store = MonkeyStore(queue: .default(), vault: vault) { send.yield(.store($0)) }
         if options.crashesAfterPurchased {
             store.beforeGrant = {
                 print("(crashes here, before the credits are granted)")
@@ -51,7 +52,12 @@ public final class MonkeyCreditsApp {
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.monkeys"
             try StoreKitConfiguration.use(configuration)
-            return try await MonkeyCreditsApp(options: options, folder: folder(environment)).run()
+            // The balance is no number in a file of the app's own, which anybody could edit: the vault counts it from the
+            // receipts, and keeps what was spent.
+            let vault = try await PurchaseVault(
+                VaultConfiguration(storeKit: .current, grants: CreditPack.grants, now: { Date() }))
+            for incident in vault.report.incidents { complain(incident.description) }
+            return await MonkeyCreditsApp(options: options, vault: vault).run()
         } catch let misuse as MonkeyCreditsOptions.Misuse {
             complain(misuse.text)
             return 2
@@ -61,24 +67,16 @@ public final class MonkeyCreditsApp {
         }
     }
 
-    private static func folder(_ environment: [String: String]) -> URL {
-        if let path = environment["MONKEY_CREDITS_FOLDER"], !path.isEmpty {
-            return URL(fileURLWithPath: path, isDirectory: true)
-        }
-        let home = environment["HOME"] ?? NSHomeDirectory()
-        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.local/share"
-        return URL(fileURLWithPath: data, isDirectory: true).appendingPathComponent("monkey-credits", isDirectory: true)
-    }
-
     private static func complain(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data("monkey-credits: \(text)\n".utf8))
     }
 
     private func run() async -> Int32 {
         if options.showsBalance {
-            print(balance.credits)
+            print(credits)
             return 0
         }
+        if options.feeds { return feed() == .end ? 1 : 0 }
         store.open()
         defer { store.close() }
         for await input in inputs {
@@ -127,7 +125,9 @@ public final class MonkeyCreditsApp {
 
     // MARK: The screen
 
-    private func showBalance() { print("Monkey credits: \(balance.credits)") }
+    private var credits: Int { vault.balance(CreditPack.currency) }
+
+    private func showBalance() { print("Monkey credits: \(credits)") }
 
     private func show() {
         showBalance()
@@ -135,6 +135,7 @@ public final class MonkeyCreditsApp {
         for (number, pack) in CreditPack.all.enumerated() {
             print("  \(number + 1)  [ \(store.button(for: pack, canMakePayments: canMakePayments)) ]")
         }
+        print("  f  Feed a monkey, for 1 credit")
         print("  q  Quit")
     }
 
@@ -157,6 +158,10 @@ public final class MonkeyCreditsApp {
     private func handle(_ line: String) -> Next {
         let words = line.lowercased().split(whereSeparator: { $0 == " " || $0 == "x" })
         if words.first == "q" { return .end }
+        if words.first == "f" {
+            _ = feed()
+            return .goOn
+        }
         guard let first = words.first else {
             show()
             return .goOn
@@ -165,7 +170,7 @@ public final class MonkeyCreditsApp {
         guard words.count <= 2, let number = Int(first), CreditPack.all.indices.contains(number - 1),
             (1...10).contains(quantity)
         else {
-            print("Type a button's number, and how many from 1 to 10, or q.")
+            print("Type a button's number, and how many from 1 to 10, or f or q.")
             return .goOn
         }
         _ = buy(CreditPack.all[number - 1], quantity: quantity)
@@ -180,5 +185,18 @@ public final class MonkeyCreditsApp {
         }
         store.buy(product, quantity: quantity)
         return .goOn
+    }
+
+    /// Spends a credit. The key makes a spend that is tried again, say after a crash, the same one; every meal is another.
+    private func feed() -> Next {
+        do {
+            try vault.spend(1, of: CreditPack.currency, key: "meal \(UUID().uuidString)")
+            print("A monkey is fed.")
+            showBalance()
+            return .goOn
+        } catch {
+            print(error.code == .insufficientBalance ? "There are no credits left." : "\(error)")
+            return .end
+        }
     }
 }

@@ -6,6 +6,8 @@ public struct MonkeyCreditsOptions: Equatable, Sendable {
     public var purchase: Purchase?
     /// Only print the balance.
     public var showsBalance = false
+    /// Only feed a monkey, for one credit.
+    public var feeds = false
     /// End when nothing is left to do, rather than ask for more.
     public var exitsWhenIdle = false
     /// End at once, without granting, when a purchase is delivered: shows what a crash does.
@@ -30,8 +32,9 @@ public struct MonkeyCreditsOptions: Equatable, Sendable {
         monkey-credits --buy credits5 --quantity 3     buys, and ends
         monkey-credits --exit-when-idle                takes what is still to be delivered, and ends
         monkey-credits --balance                       prints the balance
+        monkey-credits --feed                          feeds a monkey, for one credit
 
-        The balance is kept in MONKEY_CREDITS_FOLDER (~/.local/share/monkey-credits).
+        The balance is kept in a vault in the device's folder (CORNERSTORE_DEVICE), counted from the store's receipts.
         It ends with 0 when done, 1 when a purchase failed or was cancelled, 2 on wrong usage.
         """
 
@@ -53,6 +56,7 @@ public struct MonkeyCreditsOptions: Equatable, Sendable {
                 }
                 quantity = number
             case "--balance": showsBalance = true
+            case "--feed": feeds = true
             case "--exit-when-idle": exitsWhenIdle = true
             case "--crash-after":
                 guard try value(of: argument) == "purchased" else {

@@ -1,7 +1,10 @@
+import PurchaseVault
 import StoreKit
 
 /// The shop of the app, written as for Apple's StoreKit. StoreKit calls it on the main queue, and so does the app.
-public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTransactionObserver {
+@MainActor
+public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver
+{
     /// What the player should hear of.
     public enum Event: Sendable, Equatable {
         /// The price list came, or could not be had.
@@ -27,18 +30,20 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
 
     public private(set) var prices = Prices.loading
     private let queue: SKPaymentQueue
-    private let balance: CreditBalance
+    private let vault: PurchaseVault
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
     /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
     private var ordersNotSeen = 0
+    /// Transactions whose credits could not be saved. They stay in the queue and come again at the next launch.
+    private var leftForLater: Set<String> = []
 
     /// Called before a purchased transaction is granted; the demonstration of a crash uses it.
     public var beforeGrant: (() -> Void)?
 
-    public init(queue: SKPaymentQueue, balance: CreditBalance, onEvent: @escaping (Event) -> Void) {
+    public init(queue: SKPaymentQueue, vault: PurchaseVault, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
-        self.balance = balance
+        self.vault = vault
         self.onEvent = onEvent
     }
 
@@ -58,7 +63,12 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
     }
 
     /// Whether something is under way. What waits for approval may wait for days.
-    public var isBusy: Bool { ordersNotSeen > 0 || queue.transactions.contains { $0.transactionState != .deferred } }
+    public var isBusy: Bool {
+        ordersNotSeen > 0
+            || queue.transactions.contains {
+                $0.transactionState != .deferred && !leftForLater.contains($0.transactionIdentifier ?? "")
+            }
+    }
 
     // MARK: Prices
 
@@ -126,31 +136,22 @@ public final class MonkeyStore: NSObject, SKProductsRequestDelegate, SKPaymentTr
     }
 
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
-        for transaction in transactions {
-            guard let identifier = transaction.transactionIdentifier else { continue }
-            try? balance.forget(identifier)
-        }
         onEvent(.queueChanged)
     }
 
-    /// First the credits, on the disk; then the finish. The other way round, a crash in between would lose what was
-    /// paid for.
+    /// First the credits, in the vault and on the disk; then the finish. The other way round, a crash in between would
+    /// lose what was paid for. The vault counts each transaction once, however often it comes.
     private func grant(_ transaction: SKPaymentTransaction) {
         beforeGrant?()
-        guard let identifier = transaction.transactionIdentifier,
-            let pack = CreditPack.all.first(where: { $0.productIdentifier == transaction.payment.productIdentifier })
-        else {
-            onEvent(
-                .purchaseFailed("This version does not know \(transaction.payment.productIdentifier); please update."))
-            return
-        }
-        let credits = pack.credits * transaction.payment.quantity
-        do {
-            if try balance.grant(credits, for: identifier) { onEvent(.credited(credits)) }
-            queue.finishTransaction(transaction)
-        } catch {
-            // Not finished: it comes again, and so do the credits.
-            onEvent(.purchaseFailed("The credits could not be saved: \(error.localizedDescription)"))
+        Task {
+            do {
+                if case .credited(let credits, _) = try await vault.record(transaction) { onEvent(.credited(credits)) }
+                queue.finishTransaction(transaction)
+            } catch {
+                // Not finished: it comes again, and so do the credits.
+                leftForLater.insert(transaction.transactionIdentifier ?? "")
+                onEvent(.purchaseFailed("The credits could not be saved: \(error.localizedDescription)"))
+            }
         }
     }
 }

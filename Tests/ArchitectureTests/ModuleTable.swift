@@ -41,7 +41,7 @@ struct ModuleTable {
             ["ContentDownloads", "ContentPackages", "StoreReceipts", "StoreWire"],
             outside: ["AsyncHTTPClient", "GRDB", "NIOCore", "NIOFoundationCompat"]
         ),
-        "PurchaseVault": Row(["StoreKit", "StoreReceipts"], outside: ["Crypto"]),
+        "PurchaseVault": Row(["StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(
             ["ContentDownloads", "MerchantWire", "StoreKit", "StoreReceipts", "StoreWire"],
             outside: ["AsyncHTTPClient", "NIOCore"]
@@ -83,7 +83,7 @@ struct ModuleTable {
             ]
         ),
         "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),
-        "Examples": Row(["MerchantClient", "PurchaseVault", "StoreKit"]),
+        "Examples": Row(["CZlib", "MerchantClient", "PurchaseVault", "StoreKit"]),
         "cornerstore-bench": Row(
             [
                 "ContentPackages", "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "Store",

@@ -5,7 +5,7 @@ import Store
 import StoreServer
 import UnixSignals
 
-/// The whole loop: a store in this process, the sample app in others.
+/// The whole loop: a store in this process, the sample apps in others.
 struct Demo: Sendable {
     var places: DemoPlaces
     var isOnce: Bool
@@ -22,10 +22,13 @@ struct Demo: Sendable {
     func run() async throws -> Bool {
         let console = Console.current
         let teller = DemoTeller(console, isSilent: json)
-        teller.say(console.style.bold("Cornerstore: buying monkey credits from a store on this machine"))
+        teller.say(
+            console.style.bold("Cornerstore: buying monkey credits and photo filters from a store on this machine"))
         teller.begin("The store opens")
-        teller.explain("Two stores of one catalog, sandbox and production, with keys of their own under a new root:")
-        teller.show("cornerstore serve \(places.catalog.lastPathComponent) --data \(places.data.path)")
+        teller.explain(
+            "Two stores of the same catalogs, sandbox and production, with keys of their own under a new root:")
+        let files = places.catalogs.map { URL(fileURLWithPath: $0.path).lastPathComponent }.joined(separator: " ")
+        teller.show("cornerstore serve \(files) --data \(places.data.path)")
         let application = try await Progress.during("Making keys") { try await open() }
         let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
         let serving = ServiceGroup(
@@ -71,7 +74,7 @@ struct Demo: Sendable {
     private func open() async throws -> StoreApplication {
         let configuration = StoreServerConfiguration(
             dataDirectory: places.data,
-            catalogFiles: [CatalogFile(path: places.catalog.path, bundleID: "com.example.monkeys")],
+            catalogFiles: places.catalogs,
             controlPort: 0, sandboxPort: 0, productionPort: 0)
         // What the store logs would interrupt the story.
         return try await StoreApplication.open(configuration, now: { Date() }, logger: ServeAction.logger(.error))
@@ -97,7 +100,7 @@ struct Demo: Sendable {
 
             The store stays open. In another terminal, try:
 
-              export PATH="\(places.monkeyCredits.deletingLastPathComponent().path):$PATH"
+              export PATH="\(places.programs.path):$PATH"
               export CORNERSTORE_DATA=\(data)
               cornerstore buy com.example.monkeys.credits10 --quantity 2
               cornerstore transaction list

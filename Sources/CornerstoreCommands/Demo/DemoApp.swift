@@ -1,19 +1,19 @@
 import Foundation
 import StoreServer
 
-/// The sample app on its device, as a program of its own.
+/// A sample app on a device, as a program of its own.
 struct DemoApp: Sendable {
     private let executable: URL
     private let environment: [String: String]
     private static let limit = Duration.seconds(60)
 
-    /// Writes the tester's password to a file, for the app's sign-in.
+    /// Writes the tester's password to a file, for the app's sign-in. `device` names the device's folder.
     /// - Throws: ``CommandError`` when the tester is not known.
-    init(places: DemoPlaces) throws {
+    init(_ sample: DemoSample, places: DemoPlaces, device: String = "device") throws {
         guard let tester = SandboxTester.read(from: places.data) else {
             throw CommandError(.failed, "There is no \(SandboxTester.fileName) in \(places.data.path).")
         }
-        executable = places.monkeyCredits
+        executable = places.program(sample)
         let password = places.path("tester-password")
         unlink(password.path)
         guard
@@ -25,10 +25,9 @@ struct DemoApp: Sendable {
             "HOME": places.data.path,
             "LANG": "en_US.UTF-8",
             "CORNERSTORE_DATA": places.data.path,
-            "CORNERSTORE_DEVICE": places.path("device").path,
+            "CORNERSTORE_DEVICE": places.path(device).path,
             "CORNERSTORE_ACCOUNT": tester.email,
             "CORNERSTORE_PASSWORD_FILE": password.path,
-            "MONKEY_CREDITS_FOLDER": places.path("monkey-credits").path,
         ]
     }
 

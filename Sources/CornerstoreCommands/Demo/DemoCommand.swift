@@ -1,14 +1,14 @@
 import ArgumentParser
 import Foundation
 
-/// `cornerstore demo`: the whole loop on the sample app.
+/// `cornerstore demo`: the whole loop on the sample apps.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Watch a sample app buy from a store on this machine, step by step.",
+        abstract: "Watch sample apps buy from a store on this machine, step by step.",
         discussion: """
             It starts a store on free ports, lets the Monkey Credits app buy from it, verifies the receipts, kills the app in the middle of a \
-            purchase, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
+            purchase, lets Photo Filters sell a filter and restore it on a second device, edits what the apps keep, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
             when a step failed.
 
               cornerstore demo
@@ -22,7 +22,8 @@ struct DemoCommand: AsyncParsableCommand {
         completion: .directory)
     var data: String?
     @Option(
-        help: ArgumentHelp("Where the program monkey-credits is, when not beside this one.", valueName: "dir"),
+        help: ArgumentHelp(
+            "Where the programs monkey-credits and photo-filters are, when not beside this one.", valueName: "dir"),
         completion: .directory)
     var programs: String?
     @OptionGroup var output: OutputOptions

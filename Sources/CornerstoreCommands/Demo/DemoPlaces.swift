@@ -1,4 +1,6 @@
 import Foundation
+import Store
+import StoreWire
 
 /// Where the demonstration finds its programs and keeps its files.
 struct DemoPlaces: Sendable {
@@ -7,9 +9,10 @@ struct DemoPlaces: Sendable {
     private let isTemporary: Bool
     /// Whether the files stay when it is over.
     var isKept: Bool { !isTemporary }
-    /// The sample app.
-    var monkeyCredits: URL
-    var catalog: URL
+    /// The folder of the sample apps' programs.
+    var programs: URL
+    /// The sample apps' catalogs.
+    var catalogs: [CatalogFile]
     /// Nil when it is not installed.
     var openSSL: URL?
 
@@ -17,21 +20,25 @@ struct DemoPlaces: Sendable {
     init(data: String?, programs: String?) throws {
         let own = try Self.ownFolder()
         let folder = programs.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? own
-        monkeyCredits = folder.appendingPathComponent("monkey-credits")
-        guard FileManager.default.isExecutableFile(atPath: monkeyCredits.path) else {
-            throw CommandError(
-                .failed,
-                "The sample app is not built: there is no \(monkeyCredits.path). Run “swift build --product monkey-credits”, or “make demo”."
-            )
+        self.programs = folder
+        for sample in DemoSample.allCases {
+            let program = folder.appendingPathComponent(sample.rawValue)
+            guard FileManager.default.isExecutableFile(atPath: program.path) else {
+                throw CommandError(
+                    .failed,
+                    "A sample app is not built: there is no \(program.path). Run “swift build --product \(sample.rawValue)”, or “make demo”."
+                )
+            }
         }
         let starts = [folder, own, URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)]
-        guard let catalog = starts.lazy.compactMap(Self.catalog).first else {
-            throw CommandError(
-                .failed,
-                "Examples/MonkeyCredits/MonkeyCredits.storekit is nowhere above \(folder.path); run this in a clone of the repository."
-            )
+        catalogs = try DemoSample.allCases.map { sample in
+            guard let file = starts.lazy.compactMap({ Self.file(sample.catalog, above: $0) }).first else {
+                throw CommandError(
+                    .failed,
+                    "\(sample.catalog) is nowhere above \(folder.path); run this in a clone of the repository.")
+            }
+            return CatalogFile(path: file.path, bundleID: BundleID(sample.bundleID))
         }
-        self.catalog = catalog
         openSSL = (Console.current.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").lazy
             .map { URL(fileURLWithPath: String($0), isDirectory: true).appendingPathComponent("openssl") }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
@@ -56,14 +63,38 @@ struct DemoPlaces: Sendable {
         return URL(fileURLWithPath: path).deletingLastPathComponent()
     }
 
-    /// The sample's catalog file in the folder or one of those it is in.
-    private static func catalog(above folder: URL) -> URL? {
+    /// The program of a sample app.
+    func program(_ sample: DemoSample) -> URL { programs.appendingPathComponent(sample.rawValue) }
+
+    /// A file of the repository, found from the folder or one of those it is in.
+    private static func file(_ name: String, above folder: URL) -> URL? {
         var folder = folder.standardizedFileURL
         for _ in 0..<8 {
-            let file = folder.appendingPathComponent("Examples/MonkeyCredits/MonkeyCredits.storekit")
+            let file = folder.appendingPathComponent(name)
             if FileManager.default.fileExists(atPath: file.path) { return file }
             folder.deleteLastPathComponent()
         }
         return nil
+    }
+}
+
+/// The sample apps, by the names of their programs.
+enum DemoSample: String, CaseIterable, Sendable {
+    case monkeyCredits = "monkey-credits"
+    case photoFilters = "photo-filters"
+
+    var bundleID: String {
+        switch self {
+        case .monkeyCredits: "com.example.monkeys"
+        case .photoFilters: "com.example.photofilters"
+        }
+    }
+
+    /// The path of its catalog in the repository.
+    var catalog: String {
+        switch self {
+        case .monkeyCredits: "Examples/MonkeyCredits/MonkeyCredits.storekit"
+        case .photoFilters: "Examples/PhotoFilters/PhotoFilters.storekit"
+        }
     }
 }

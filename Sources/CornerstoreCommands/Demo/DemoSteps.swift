@@ -9,6 +9,9 @@ struct DemoSteps: Sendable {
     let addresses: Addresses
     let teller: DemoTeller
     let app: DemoApp
+    /// Photo Filters on the same device, and on another one of the same customer.
+    let photos: DemoApp
+    let otherPhotos: DemoApp
     let control: ControlClient
 
     static let bundleID = "com.example.monkeys"
@@ -19,7 +22,9 @@ struct DemoSteps: Sendable {
         self.places = places
         self.addresses = addresses
         self.teller = teller
-        app = try DemoApp(places: places)
+        app = try DemoApp(.monkeyCredits, places: places)
+        photos = try DemoApp(.photoFilters, places: places)
+        otherPhotos = try DemoApp(.photoFilters, places: places, device: "second-device")
         control = ControlClient(base: addresses.control, adminToken: nil)
     }
 
@@ -34,6 +39,10 @@ struct DemoSteps: Sendable {
         try await decline(before + 35)
         try await crash(before + 35)
         try await relaunch(before + 35)
+        try await oldCopy(before + 40)
+        try await buyFilter()
+        try await restoreFilter()
+        try await editVault()
     }
 
     private func storeAnswers() async throws {
@@ -152,7 +161,7 @@ struct DemoSteps: Sendable {
         try teller.check("the player has \(balance) credits", try await app.balance() == balance)
     }
 
-    private func balanceStays(_ balance: Int) async throws {
+    func balanceStays(_ balance: Int) async throws {
         let found = try await app.balance()
         try teller.check("the player still has \(balance) credits", found == balance, "\(found)")
     }

@@ -65,21 +65,28 @@ public struct StoreKitConfiguration: Sendable {
     private enum Choice {
         case open
         case set(StoreKitConfiguration)
-        case inUse
+        case inUse(StoreKitConfiguration)
     }
 
     private static let chosen = Mutex(Choice.open)
 
+    /// The configuration of the process: what ``use(_:)`` was given, else what the environment says. From now on it
+    /// is fixed.
+    public static var current: StoreKitConfiguration { settle() }
+
     /// The configuration of the process, from now on fixed.
     static func settle() -> StoreKitConfiguration {
-        let set: StoreKitConfiguration? = chosen.withLock { state in
-            defer { state = .inUse }
-            if case .set(let configuration) = state { return configuration }
-            return nil
+        chosen.withLock { state in
+            let settled: StoreKitConfiguration =
+                switch state {
+                case .inUse(let configuration), .set(let configuration): configuration
+                case .open:
+                    StoreKitConfiguration(
+                        environment: ProcessInfo.processInfo.environment, executable: Bundle.main.executableURL)
+                }
+            state = .inUse(settled)
+            return settled
         }
-        return set
-            ?? StoreKitConfiguration(
-                environment: ProcessInfo.processInfo.environment, executable: Bundle.main.executableURL)
     }
 }
 

@@ -1,9 +1,14 @@
 import Foundation
 
 /// Small files: read with a bound, written whole or not at all.
-enum BoundedFile {
+package enum BoundedFile {
+    /// The steps of ``write(_:to:mode:before:)``, in order; a process may end before each of them.
+    package enum WriteStep: String, Sendable, CaseIterable {
+        case create, write, sync, rename, syncFolder
+    }
+
     /// The file's bytes, or nil when it is not there, not a plain file, or larger than `limit` bytes.
-    static func read(_ url: URL, limit: Int) -> Data? {
+    package static func read(_ url: URL, limit: Int) -> Data? {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -17,16 +22,24 @@ enum BoundedFile {
     /// Writes a temporary file beside `url`, syncs it, renames it over `url` and syncs the folder: a reader and a
     /// crash see the old file or the new one.
     ///
+    /// `before` is called ahead of each step; what it throws ends the writing there, as a crash would.
+    ///
     /// - Throws: ``DeviceError`` with the failing path and the system's reason.
-    static func write(_ bytes: Data, to url: URL, mode: mode_t = 0o600) throws {
+    package static func write(
+        _ bytes: Data, to url: URL, mode: mode_t = 0o600, before: (WriteStep) throws -> Void = { _ in }
+    ) throws {
+        try before(.create)
         let temporary = url.deletingLastPathComponent().appendingPathComponent(
             ".\(url.lastPathComponent).\(UUID().uuidString)")
         let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else { throw DeviceError.system("cannot create", temporary) }
         do {
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            try before(.write)
             try handle.write(contentsOf: bytes)
+            try before(.sync)
             guard fsync(descriptor) == 0 else { throw DeviceError.system("cannot sync", temporary) }
+            try before(.rename)
             guard rename(temporary.path, url.path) == 0 else { throw DeviceError.system("cannot rename to", url) }
         } catch {
             unlink(temporary.path)
@@ -34,11 +47,12 @@ enum BoundedFile {
                 ?? DeviceError(
                     code: .folderUnusable, detail: "cannot write \(temporary.path): \(error.localizedDescription)")
         }
+        try before(.syncFolder)
         syncFolder(url.deletingLastPathComponent())
     }
 
-    /// Removes what ``write(_:to:mode:)`` left in a folder when its process ended in the middle. The caller holds the folder's lock.
-    static func removeLeftovers(in folder: URL) {
+    /// Removes what ``write(_:to:mode:before:)`` left in a folder when its process ended in the middle. The caller holds the folder's lock.
+    package static func removeLeftovers(in folder: URL) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where name.hasPrefix(".")
         {
             guard let end = name.split(separator: ".").last, UUID(uuidString: String(end)) != nil else { continue }
@@ -55,8 +69,8 @@ enum BoundedFile {
 }
 
 /// Why the device's folder cannot be used.
-struct DeviceError: Error, Equatable {
-    enum Code: String, Sendable {
+package struct DeviceError: Error, Equatable {
+    package enum Code: String, Sendable {
         /// A folder or file cannot be made, read or written.
         case folderUnusable
         /// Another process of the same app holds the journal.
@@ -65,11 +79,11 @@ struct DeviceError: Error, Equatable {
         case journalUnusable
     }
 
-    var code: Code
-    var detail: String
+    package var code: Code
+    package var detail: String
 
     /// The last system call's failure.
-    static func system(_ what: String, _ url: URL) -> DeviceError {
+    package static func system(_ what: String, _ url: URL) -> DeviceError {
         let reason = String(cString: strerror(errno))
         return DeviceError(code: .folderUnusable, detail: "\(what) \(url.path): \(reason)")
     }

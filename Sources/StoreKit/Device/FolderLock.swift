@@ -3,11 +3,11 @@ import Synchronization
 
 /// Keeps other processes out of an app's folder for as long as it is held. The system frees it when the process ends,
 /// however it ends.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
     private let descriptor: Mutex<Int32>
 
     /// - Throws: ``DeviceError`` with `inUse` when another holder is alive.
-    init(_ folder: URL) throws {
+    package init(_ folder: URL) throws {
         let file = folder.appendingPathComponent("lock")
         let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw DeviceError.system("cannot open", file) }
@@ -24,7 +24,7 @@ final class FolderLock: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
-    func release() {
+    package func release() {
         descriptor.withLock {
             guard $0 >= 0 else { return }
             // Closing alone leaves it locked while a child process that is just being started has a copy.

@@ -1,0 +1,214 @@
+import PurchaseVault
+import StoreKit
+
+/// The app in a terminal. Everything here runs on the main thread.
+@MainActor
+public final class PhotoFiltersApp {
+    private enum Input: Sendable {
+        case store(PhotoStore.Event)
+        case typed(String?)
+    }
+
+    private enum Next {
+        case goOn
+        case end(Int32)
+    }
+
+    private let options: PhotoFiltersOptions
+    private let vault: PurchaseVault
+    private let store: PhotoStore
+    private let inputs: AsyncStream<Input>
+    private let send: AsyncStream<Input>.Continuation
+    private var hasPrices = false
+    private var hasStarted = false
+    private var isPrompting = false
+    private var hasFailed = false
+
+    private init(options: PhotoFiltersOptions, vault: PurchaseVault) {
+        self.options = options
+        self.vault = vault
+        let (inputs, send) = AsyncStream.makeStream(of: Input.self)
+        self.inputs = inputs
+        self.send = send
+        store = PhotoStore(queue: .default(), vault: vault) { send.yield(.store($0)) }
+    }
+
+    /// Runs the app to its end.
+    ///
+    /// - Returns: the exit code.
+    public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
+        do {
+            let options = try PhotoFiltersOptions(arguments: arguments)
+            if options.action == .help {
+                print(PhotoFiltersOptions.help)
+                return 0
+            }
+            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
+            // to be said somewhere.
+            var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
+            configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.photofilters"
+            try StoreKitConfiguration.use(configuration)
+            let vault = try await PurchaseVault(
+                VaultConfiguration(storeKit: .current, grants: PhotoFilter.grants, now: { Date() }))
+            for line in await repair(vault) { complain(line) }
+            return await PhotoFiltersApp(options: options, vault: vault).run()
+        } catch let misuse as PhotoFiltersOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch {
+            complain("\(error)")
+            return 1
+        }
+    }
+
+    /// Says what was wrong with the vault, and takes from the receipt on this device what it still proves. Nobody loses
+    /// what was paid for because a file was damaged, and nobody gets anything by editing one.
+    static func repair(_ vault: PurchaseVault) async -> [String] {
+        guard !vault.report.isClean else { return [] }
+        var lines = vault.report.incidents.map(\.description)
+        do {
+            for case .unlocked(let identifier) in try await vault.recordReceipt() {
+                lines.append("By the receipt, \(PhotoFilter.named(identifier)?.rawValue ?? identifier) is yours again.")
+            }
+        } catch {
+            lines.append("There is no receipt to go by; --restore asks the store. (\(error))")
+        }
+        return lines
+    }
+
+    private static func complain(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("photo-filters: \(text)\n".utf8))
+    }
+
+    private func run() async -> Int32 {
+        switch options.action {
+        case .list:
+            list()
+            return 0
+        case .apply(let filter):
+            return apply(filter, input: options.input, output: options.output ?? "filtered.png") ? 0 : 1
+        case .ask, .buy, .restore, .help:
+            break
+        }
+        store.open()
+        defer { store.close() }
+        for await input in inputs {
+            let next: Next
+            switch input {
+            case .store(let event): next = handle(event)
+            case .typed(let line):
+                isPrompting = false
+                if line == nil { print() }
+                next = line.map(handle) ?? .end(0)
+            }
+            if case .end(let code) = next { return code }
+            if let code = whenIdle() { return code }
+        }
+        return 0
+    }
+
+    private func handle(_ event: PhotoStore.Event) -> Next {
+        switch event {
+        case .pricesChanged:
+            hasPrices = true
+            switch options.action {
+            case .buy(let filter) where !hasStarted:
+                hasStarted = true
+                return buy(filter)
+            case .restore where !hasStarted:
+                hasStarted = true
+                store.restore()
+            default: show()
+            }
+        case .unlocked(let filter): print("The filter \(filter.rawValue) is yours.")
+        case .restored: print("Everything bought before is here.")
+        case .failed(let text):
+            hasFailed = true
+            print(text)
+        case .cancelled: hasFailed = true
+        case .deferred: print("Waiting for approval. The filter comes when it is given.")
+        case .queueChanged: break
+        }
+        return .goOn
+    }
+
+    // MARK: The screen
+
+    private func list() {
+        for filter in PhotoFilter.allCases {
+            print("\(filter.rawValue)  \(vault.isUnlocked(filter.productIdentifier) ? "yours" : "not bought")")
+        }
+    }
+
+    private func show() {
+        for (number, filter) in PhotoFilter.allCases.enumerated() {
+            print("  \(number + 1)  \(filter.rawValue)  [ \(store.label(of: filter)) ]")
+        }
+        print("  r  Restore purchases")
+        print("  q  Quit")
+    }
+
+    /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
+    ///
+    /// - Returns: the exit code when it is the end.
+    private func whenIdle() -> Int32? {
+        guard hasPrices, !store.isBusy else { return nil }
+        guard options.action == .ask else { return hasFailed ? 1 : 0 }
+        if !isPrompting {
+            isPrompting = true
+            print("Which (a number buys or applies it)? ", terminator: "")
+            fflush(nil)
+            let send = send
+            Thread { send.yield(.typed(readLine())) }.start()
+        }
+        return nil
+    }
+
+    private func handle(_ line: String) -> Next {
+        let word = line.trimmingCharacters(in: .whitespaces).lowercased()
+        if word == "q" { return .end(0) }
+        if word == "r" {
+            store.restore()
+            return .goOn
+        }
+        guard let number = Int(word), PhotoFilter.allCases.indices.contains(number - 1) else {
+            show()
+            return .goOn
+        }
+        let filter = PhotoFilter.allCases[number - 1]
+        if vault.isUnlocked(filter.productIdentifier) {
+            _ = apply(filter, input: nil, output: "\(filter.rawValue).png")
+        } else {
+            _ = buy(filter)
+        }
+        return .goOn
+    }
+
+    private func buy(_ filter: PhotoFilter) -> Next {
+        guard SKPaymentQueue.canMakePayments(), let product = store.product(of: filter) else {
+            print(SKPaymentQueue.canMakePayments() ? store.label(of: filter) : "AppStore disabled")
+            return .end(1)
+        }
+        store.buy(product)
+        return .goOn
+    }
+
+    // MARK: Filtering
+
+    /// Filters a picture, if the filter was bought.
+    private func apply(_ filter: PhotoFilter, input: String?, output: String) -> Bool {
+        guard vault.isUnlocked(filter.productIdentifier) else {
+            print("The filter \(filter.rawValue) is not bought. (--buy \(filter.rawValue), or --restore)")
+            return false
+        }
+        do {
+            let picture = try input.map { try Picture(png: Data(contentsOf: URL(fileURLWithPath: $0))) } ?? .sample()
+            try filter.apply(to: picture).png().write(to: URL(fileURLWithPath: output), options: .atomic)
+            print("\(output): \(picture.width) x \(picture.height), in \(filter.rawValue)")
+            return true
+        } catch {
+            print("\(error)")
+            return false
+        }
+    }
+}

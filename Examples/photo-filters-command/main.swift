@@ -1,0 +1,6 @@
+import Foundation
+import PhotoFilters
+
+exit(
+    await PhotoFiltersApp.run(
+        arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment))

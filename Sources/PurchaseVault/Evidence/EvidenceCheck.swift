@@ -1,0 +1,147 @@
+import Crypto
+import Foundation
+import StoreKit
+import StoreReceipts
+import StoreWire
+
+/// Verifies receipts as evidence: signed under the roots, for this app, this device and this environment.
+struct EvidenceCheck: Sendable {
+    private let roots: [[UInt8]]
+    private let intermediates: [[UInt8]]
+    private let verifier: ReceiptVerifier
+    private let bundleIdentifier: String
+    private let device: UUID
+    private let environment: StoreEnvironment
+
+    /// - Throws: ``VaultError`` `notConfigured` for roots or intermediates that are missing or no certificates.
+    init(_ configuration: VaultConfiguration) throws(VaultError) {
+        guard !configuration.roots.isEmpty else {
+            throw VaultError(
+                .notConfigured,
+                "the vault needs the store's root certificate: set CORNERSTORE_ROOTS, or CORNERSTORE_DATA of a store here"
+            )
+        }
+        var roots: [[UInt8]] = []
+        for file in configuration.roots { roots.append(try Self.certificate(file)) }
+        var intermediates: [[UInt8]] = []
+        for file in configuration.intermediates { intermediates.append(try Self.certificate(file)) }
+        try self.init(
+            roots: roots, intermediates: intermediates, bundleIdentifier: configuration.bundleIdentifier,
+            device: configuration.deviceIdentifier, environment: configuration.environment)
+    }
+
+    private init(
+        roots: [[UInt8]], intermediates: [[UInt8]], bundleIdentifier: String, device: UUID,
+        environment: StoreEnvironment
+    ) throws(VaultError) {
+        do throws(ReceiptRejection) {
+            verifier = try ReceiptVerifier(
+                roots: roots, intermediates: intermediates,
+                limits: ReceiptLimits(byteCount: VaultLimits.receipt, attributeCount: 100_000))
+        } catch {
+            throw VaultError(.notConfigured, "a root or intermediate certificate cannot be read: \(error.detail)")
+        }
+        self.roots = roots
+        self.intermediates = intermediates
+        self.bundleIdentifier = bundleIdentifier
+        self.device = device
+        self.environment = environment
+    }
+
+    private static func certificate(_ file: URL) throws(VaultError) -> [UInt8] {
+        guard let bytes = BoundedFile.read(file, limit: 1 << 16) else {
+            throw VaultError(.notConfigured, "cannot read the certificate \(file.path)")
+        }
+        return [UInt8](bytes)
+    }
+
+    /// The same check, which knows more intermediates. Those that are no certificates are left out.
+    func knowing(_ certificates: [Data]) -> EvidenceCheck {
+        let new = certificates.map { [UInt8]($0) }.filter { !intermediates.contains($0) && !roots.contains($0) }
+        guard !new.isEmpty,
+            let check = try? EvidenceCheck(
+                roots: roots, intermediates: intermediates + new, bundleIdentifier: bundleIdentifier, device: device,
+                environment: environment)
+        else { return self }
+        return check
+    }
+
+    /// Verifies a receipt of either kind.
+    func verify(_ bytes: Data) async -> Result<VaultEvidence, VaultError> {
+        guard bytes.count <= VaultLimits.receipt else {
+            return .failure(VaultError(.tooLarge, "the receipt has \(bytes.count) bytes"))
+        }
+        return switch ReceiptKind.detect([UInt8](bytes)) {
+        case .app: await verifyAppReceipt(bytes)
+        case .transaction: await verifyTransactionReceipt(bytes)
+        case nil: .failure(VaultError(.evidenceRefused, "these bytes are no receipt"))
+        }
+    }
+
+    private func verifyAppReceipt(_ bytes: Data) async -> Result<VaultEvidence, VaultError> {
+        // The app may have been updated since the receipt was made, so that its version does not matter.
+        let expectation = ReceiptExpectation(
+            bundleID: bundleIdentifier, deviceIdentifier: withUnsafeBytes(of: device.uuid) { Array($0) })
+        switch await verifier.verify([UInt8](bytes), expecting: expectation) {
+        case .rejected(let rejection): return .failure(VaultError(rejection))
+        case .verified(let verified):
+            guard verified.receipt.environment == environment else { return .failure(.otherEnvironment) }
+            let certificates = (try? ReceiptContainer.parse([UInt8](bytes)))?.certificates ?? []
+            return .success(
+                VaultEvidence(
+                    bytes: bytes, digest: Self.digest(bytes), date: verified.receipt.creationDate,
+                    proofs: verified.receipt.inApp.compactMap(VaultProof.init),
+                    certificates: certificates.filter { !roots.contains($0) }.map { Data($0) }))
+        }
+    }
+
+    private func verifyTransactionReceipt(_ bytes: Data) async -> Result<VaultEvidence, VaultError> {
+        let signed: SignedTransactionReceipt
+        do throws(ReceiptRejection) { signed = try SignedTransactionReceipt(bytes: [UInt8](bytes)) } catch {
+            return .failure(VaultError(error))
+        }
+        let verifier = verifier
+        let verification = await signed.verified { signedBytes, signature, leaf, date in
+            await verifier.verifyTransactionSignature(signed: signedBytes, signature: signature, leaf: leaf, at: date)
+        }
+        switch verification {
+        case .failure(let rejection): return .failure(VaultError(rejection))
+        case .success(let verified):
+            let receipt = verified.receipt
+            guard receipt.bundleID == bundleIdentifier else {
+                return .failure(VaultError(.evidenceRefused, "the receipt is of another app"))
+            }
+            // `environment` is not signed; the app's number is, and only production writes it.
+            guard (receipt.appItemID != nil) == (environment == .production) else { return .failure(.otherEnvironment) }
+            // A receipt that names no device would count on all of them.
+            guard let vendor = receipt.uniqueVendorIdentifier, UUID(uuidString: vendor) == device else {
+                return .failure(VaultError(.evidenceRefused, "the receipt was made for another device"))
+            }
+            guard let proof = VaultProof(receipt) else {
+                return .failure(VaultError(.evidenceRefused, "the receipt's values are out of range"))
+            }
+            return .success(
+                VaultEvidence(
+                    bytes: bytes, digest: Self.digest(bytes), date: receipt.purchaseDate.date, proofs: [proof],
+                    certificates: []))
+        }
+    }
+
+    /// The SHA-256 in hexadecimal.
+    private static func digest(_ bytes: Data) -> String {
+        let digits = Array("0123456789abcdef")
+        return SHA256.hash(data: bytes).reduce(into: "") { text, byte in
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+    }
+}
+
+extension VaultError {
+    fileprivate init(_ rejection: ReceiptRejection) {
+        self.init(.evidenceRefused, "\(rejection.code.rawValue): \(rejection.detail)")
+    }
+
+    fileprivate static let otherEnvironment = VaultError(
+        .evidenceRefused, "the receipt is of another environment than the vault")
+}

@@ -1,0 +1,18 @@
+import Foundation
+
+/// What is kept apart from the vault's file, so that an older copy of the file is known for one.
+struct VaultMark: Codable, Sendable, Equatable {
+    /// Of the last file written; 0 before the first.
+    var generation = 0
+    /// The SHA-256 of that file; empty before the first.
+    var digest = Data()
+    /// All transactions that were ever credited.
+    var counted: [String] = []
+    /// The balances in that file.
+    var balances: [String: Int] = [:]
+
+    var isWithinLimits: Bool {
+        generation >= 0 && counted.count <= VaultLimits.counted + VaultLimits.entries
+            && balances.values.allSatisfy { $0 >= 0 }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import PhotoFilters
+import Testing
+
+/// A sample app as a program of its own, run as a person runs it.
+struct SampleProgram: Sendable {
+    let name: String
+    let store: SampleStore
+    let device: String
+
+    static func isBuilt(_ name: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: url(name)?.path ?? "")
+    }
+
+    private static func url(_ name: String) -> URL? {
+        Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent(name)
+    }
+
+    struct Result: Sendable {
+        var status: Int32
+        var output: String
+        var errors: String
+    }
+
+    func run(_ arguments: String..., isReachable: Bool = true) async throws -> Result {
+        let password = store.folder.appendingPathComponent("password")
+        try Data("\(SampleStore.password)\n".utf8).write(to: password)
+        let process = Process()
+        let executable: URL = try #require(Self.url(name))
+        process.executableURL = executable
+        process.arguments = arguments
+        process.environment = [
+            "CORNERSTORE_STORE": isReachable ? store.addresses.sandbox : "http://127.0.0.1:1",
+            "CORNERSTORE_ROOTS": store.folder.appendingPathComponent("data/roots/receipt-root.der").path,
+            "CORNERSTORE_DEVICE": store.folder.appendingPathComponent(device).path,
+            "CORNERSTORE_SHEET": "approve", "CORNERSTORE_ACCOUNT": "ape@example.com",
+            "CORNERSTORE_PASSWORD_FILE": password.path,
+        ]
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = FileHandle.nullDevice
+        // What these print fits into a pipe.
+        let status: Int32 = try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        func text(_ pipe: Pipe) throws -> String {
+            String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        }
+        return Result(status: status, output: try text(output), errors: try text(errors))
+    }
+}
+
+@Suite("The samples' commands", .timeLimit(.minutes(3)))
+@MainActor
+struct SampleProgramTests {
+    @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))
+    func `a crash after delivery loses nothing, and grants once`() async throws {
+        try await SampleStore.with { store in
+            let monkeys = SampleProgram(name: "monkey-credits", store: store, device: "device")
+            let bought = try await monkeys.run("--buy", "credits5", "--quantity", "2")
+            #expect(bought.output == "10 credits bought.\nMonkey credits: 10\n" && bought.status == 0)
+            let crashed = try await monkeys.run("--buy", "credits10", "--crash-after", "purchased")
+            #expect(crashed.status == 9)
+            #expect(try await monkeys.run("--balance").output == "10\n")
+            #expect(try await store.finished() == [true, false])
+            let second = try await monkeys.run("--exit-when-idle")
+            #expect(second.status == 0 && second.output.contains("10 credits bought.\nMonkey credits: 20\n"))
+            #expect(try await monkeys.run("--exit-when-idle").output == "Monkey credits: 20\n")
+            #expect(try await store.finished() == [true, true])
+            #expect(try await monkeys.run("--feed").output == "A monkey is fed.\nMonkey credits: 19\n")
+            let down = try await monkeys.run("--buy", "credits5", isReachable: false)
+            #expect(down.output == "Network down?\n" && down.status == 1 && down.errors.isEmpty)
+        }
+    }
+
+    @Test(.enabled(if: SampleProgram.isBuilt("photo-filters"), "photo-filters is not built"))
+    func `a filter is bought, and applied to a picture`() async throws {
+        try await SampleStore.with { store in
+            let photos = SampleProgram(name: "photo-filters", store: store, device: "device")
+            let picture = store.folder.appendingPathComponent("picture.png")
+            let refused = try await photos.run("--apply", "mono", "--out", picture.path)
+            #expect(refused.status == 1 && refused.output.contains("not bought"))
+            #expect(!FileManager.default.fileExists(atPath: picture.path))
+            let bought = try await photos.run("--buy", "mono")
+            #expect(bought.output == "The filter mono is yours.\n" && bought.status == 0)
+            #expect(try await photos.run("--list").output == "sepia  not bought\nmono  yours\n")
+            #expect(try await photos.run("--apply", "mono", "--out", picture.path).status == 0)
+            let mono = PhotoFilter.mono.apply(to: .sample())
+            #expect(try Picture(png: Data(contentsOf: picture)) == mono)
+
+            let own = store.folder.appendingPathComponent("own.png")
+            let small = Picture(width: 2, height: 2, red: 9, green: 90, blue: 200)
+            try small.png().write(to: own)
+            #expect(try await photos.run("--apply", "mono", "--in", own.path, "--out", picture.path).status == 0)
+            #expect(try Picture(png: Data(contentsOf: picture)) == PhotoFilter.mono.apply(to: small))
+            try Data("no picture".utf8).write(to: own)
+            let bad = try await photos.run("--apply", "mono", "--in", own.path, "--out", picture.path)
+            #expect(bad.status == 1 && bad.output == "the file is no PNG\n")
+
+            let down = try await photos.run("--buy", "sepia", isReachable: false)
+            #expect(down.output == "Network down?\n" && down.status == 1)
+            #expect(try await photos.run("--what").status == 2)
+        }
+    }
+}
