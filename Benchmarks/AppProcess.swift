@@ -77,18 +77,23 @@ enum AppProcess {
         return (kibibytes ?? .nan) / 1024
     }
 
+    /// What an app's process finds in its environment.
+    static func environment(store: String, data: URL, device: URL) throws -> [String: String] {
+        [
+            "CORNERSTORE_STORE": store, "CORNERSTORE_DEVICE": device.path, "CORNERSTORE_SHEET": "approve",
+            "CORNERSTORE_ROOTS": data.appending(path: "roots/receipt-root.der").path,
+            "CORNERSTORE_BUNDLE_ID": SampleReceipts.bundleID, "CORNERSTORE_BUNDLE_VERSION": "1",
+            "CORNERSTORE_ACCOUNT": try Tester.read(data).email,
+            "CORNERSTORE_PASSWORD_FILE": try Tester.passwordFile(data).path,
+        ]
+    }
+
     /// Starts the process for a device and gives what it found.
     static func found(_ work: Work, _ count: Int, store: String, data: URL, device: URL) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(
             try ChildProcess.ownExecutable(), [subcommand, work.rawValue, String(count)],
-            environment: [
-                "CORNERSTORE_STORE": store, "CORNERSTORE_DEVICE": device.path, "CORNERSTORE_SHEET": "approve",
-                "CORNERSTORE_ROOTS": data.appending(path: "roots/receipt-root.der").path,
-                "CORNERSTORE_BUNDLE_ID": SampleReceipts.bundleID, "CORNERSTORE_BUNDLE_VERSION": "1",
-                "CORNERSTORE_ACCOUNT": try Tester.read(data).email,
-                "CORNERSTORE_PASSWORD_FILE": try Tester.passwordFile(data).path,
-            ], output: output)
+            environment: try environment(store: store, data: data, device: device), output: output)
         defer { child.stop() }
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         do { return try JSONDecoder().decode(Found.self, from: text) } catch {

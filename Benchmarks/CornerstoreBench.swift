@@ -10,6 +10,8 @@ enum CornerstoreBench {
             if arguments.first == BareServer.subcommand {
                 let bytes = arguments.dropFirst().first.flatMap { Int($0) } ?? 0
                 try await BareServer(answerBytes: bytes).run()
+            } else if arguments.first == AppLoop.subcommand {
+                try await AppLoop.run(Array(arguments.dropFirst()))
             } else if arguments.first == AppProcess.subcommand {
                 try await AppProcess.run(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") {

@@ -180,7 +180,7 @@ import Testing
         let router = Router()
         router.add(middleware: ProblemMiddleware { _ in nil })
         router.post("/slow") { request, _ in
-            let body = try await request.boundedBody(upTo: 1000, within: .milliseconds(30))
+            let body = try await request.boundedBody(upTo: 100_000, within: .milliseconds(30))
             return Response(status: .ok, body: ResponseBody(byteBuffer: body))
         }
         let (ready, tell) = AsyncStream.makeStream(of: UInt16.self)
@@ -193,10 +193,10 @@ import Testing
             for await port in ready {
                 let (slow, quick) = try await RawConnection.run {
                     let slow = try RawConnection(port: port)
-                    slow.write("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n")
-                    // A byte every 5 ms would take 4.5 s.
+                    slow.write("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n")
+                    // A byte every 5 ms would take 100 s.
                     var sent = 0
-                    while sent < 900, !slow.isReadable(within: 5), slow.write("x") { sent += 1 }
+                    while sent < 20_000, !slow.isReadable(within: 5), slow.write("x") { sent += 1 }
                     let quick = try RawConnection(port: port)
                     quick.write("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello")
                     let answer = slow.read()
@@ -205,7 +205,7 @@ import Testing
                     while slow.write("x"), ContinuousClock.now < end { _ = slow.isReadable(within: 1) }
                     return ((answer, sent, ContinuousClock.now < end), quick.read(until: "hello"))
                 }
-                #expect(slow.0.hasPrefix("HTTP/1.1 408") && slow.1 < 900 && slow.2)
+                #expect(slow.0.hasPrefix("HTTP/1.1 408") && slow.1 < 20_000 && slow.2)
                 #expect(quick.hasPrefix("HTTP/1.1 200"))
                 break
             }

@@ -1,0 +1,125 @@
+import Foundation
+import StoreKit
+import StoreWire
+
+/// An app that asks for products, and buys and finishes, again and again, in a process of its own.
+enum AppLoop {
+    static let subcommand = "app-loop"
+
+    /// What it took, in seconds, as the process prints it.
+    struct Found: Codable, Sendable {
+        /// From `start()` to the delegate's call.
+        var products: [Double] = []
+        /// From `add(_:)` to the purchased transaction.
+        var purchase: [Double] = []
+        /// From `finishTransaction(_:)` to `removedTransactions`.
+        var finish: [Double] = []
+    }
+
+    /// Runs the loop in this process, and says what it took.
+    static func run(_ arguments: [String]) async throws {
+        guard let count = arguments.first.flatMap({ Int($0) }), count > 0 else {
+            throw BenchmarkError("the app's loop takes a number")
+        }
+        var found = Found()
+        let product = SampleReceipts.bundleID + ".credit"
+        let events = LoopEvents()
+        let queue = SKPaymentQueue.default()
+        queue.add(events)
+        var stream = events.stream.makeAsyncIterator()
+        for _ in 0..<count {
+            let request = SKProductsRequest(productIdentifiers: [product])
+            request.delegate = events
+            found.products.append(
+                try await seconds {
+                    request.start()
+                } until: {
+                    guard case .products(1)? = await stream.next() else { throw BenchmarkError("no product came") }
+                })
+        }
+        for _ in 0..<count {
+            let payment = SKMutablePayment()
+            payment.productIdentifier = product
+            var bought: SKPaymentTransaction?
+            found.purchase.append(
+                try await seconds {
+                    queue.add(payment)
+                } until: {
+                    while bought == nil {
+                        switch await stream.next() {
+                        case .purchased(let transaction): bought = transaction
+                        case .purchasing: continue
+                        default: throw BenchmarkError("the purchase failed")
+                        }
+                    }
+                })
+            guard let bought else { continue }
+            found.finish.append(
+                try await seconds {
+                    queue.finishTransaction(bought)
+                } until: {
+                    guard case .removed? = await stream.next() else { throw BenchmarkError("it was not finished") }
+                })
+        }
+        print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+    }
+
+    private static func seconds(_ body: () -> Void, until: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        body()
+        try await until()
+        return (ContinuousClock.now - start).seconds
+    }
+
+    /// Starts the process for a device and gives what it found.
+    static func found(_ count: Int, store: String, data: URL, device: URL) throws -> Found {
+        let output = Pipe()
+        let child = try ChildProcess(
+            try ChildProcess.ownExecutable(), [subcommand, String(count)],
+            environment: try AppProcess.environment(store: store, data: data, device: device), output: output)
+        defer { child.stop() }
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        do { return try JSONDecoder().decode(Found.self, from: text) } catch {
+            throw BenchmarkError("the app's process said “\(String(decoding: text.prefix(200), as: UTF8.self))”")
+        }
+    }
+}
+
+/// Turns the calls of queue and request into a stream.
+private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProductsRequestDelegate {
+    enum Event: Sendable {
+        case products(Int)
+        case purchasing
+        case purchased(SKPaymentTransaction)
+        case removed
+        case failed
+    }
+
+    let stream: AsyncStream<Event>
+    private let send: AsyncStream<Event>.Continuation
+
+    override init() {
+        (stream, send) = AsyncStream.makeStream(of: Event.self)
+        super.init()
+    }
+
+    func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
+        send.yield(.products(response.products.count))
+    }
+
+    func request(_ request: SKRequest, didFailWithError error: any Error) { send.yield(.failed) }
+
+    func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
+        for transaction in transactions {
+            switch transaction.transactionState {
+            case .purchasing: send.yield(.purchasing)
+            case .purchased: send.yield(.purchased(transaction))
+            case .failed, .restored, .deferred: send.yield(.failed)
+            }
+        }
+    }
+
+    func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+        send.yield(.removed)
+    }
+}
