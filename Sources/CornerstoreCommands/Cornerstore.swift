@@ -19,12 +19,14 @@ public struct Cornerstore: AsyncParsableCommand {
         version: "cornerstore 0.1.0",
         subcommands: [DemoCommand.self, ServeCommand.self],
         groupedSubcommands: [
-            CommandGroup(name: "Buying and receipts", subcommands: [BuyCommand.self, ReceiptCommand.self]),
+            CommandGroup(
+                name: "Buying and receipts", subcommands: [BuyCommand.self, DeviceCommand.self, ReceiptCommand.self]),
             CommandGroup(
                 name: "The operator's side of a running store",
                 subcommands: [
-                    AccountCommand.self, AppCommand.self, ClockCommand.self, FaultCommand.self, PaymentRuleCommand.self,
-                    PurchaseCommand.self, TransactionCommand.self,
+                    AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
+                    PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
+                    TransactionCommand.self,
                 ]),
             CommandGroup(name: "Catalog files", subcommands: [CatalogCommand.self]),
         ])

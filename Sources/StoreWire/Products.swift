@@ -5,11 +5,14 @@ public struct ProductsRequest: Codable, Sendable, Equatable {
     public var productIDs: [ProductID]
     /// The app's preferred languages as BCP 47 or POSIX names, best first; the store answers in the first it has.
     public var languages: [String]
+    /// True when a payment sheet asks, which needs ``ProductsResponse/customer`` too.
+    public var isForSheet: Bool?
 
-    public init(bundleID: BundleID, productIDs: [ProductID], languages: [String]) {
+    public init(bundleID: BundleID, productIDs: [ProductID], languages: [String], isForSheet: Bool? = nil) {
         self.bundleID = bundleID
         self.productIDs = productIDs
         self.languages = languages
+        self.isForSheet = isForSheet
     }
 }
 
@@ -19,11 +22,17 @@ public struct ProductsResponse: Codable, Sendable, Equatable {
     /// The identifiers that are unknown, not on sale, or not available in the storefront.
     public var invalidProductIDs: [ProductID]
     public var storefront: StorefrontDescription
+    /// Only for a payment sheet, and when somebody is signed in.
+    public var customer: CustomerState?
 
-    public init(products: [ProductDescription], invalidProductIDs: [ProductID], storefront: StorefrontDescription) {
+    public init(
+        products: [ProductDescription], invalidProductIDs: [ProductID], storefront: StorefrontDescription,
+        customer: CustomerState? = nil
+    ) {
         self.products = products
         self.invalidProductIDs = invalidProductIDs
         self.storefront = storefront
+        self.customer = customer
     }
 }
 

@@ -101,6 +101,10 @@ final class FakeStore: StoreTransport {
         case .appReceipt: "appReceipt"
         case .transactionReceipt: "transactionReceipt"
         case .verifyReceipt: "verifyReceipt"
+        case .notices: "notices"
+        case .promotions: "promotions"
+        case .priceConsents: "priceConsents"
+        case .redemptions: "redemptions"
         }
     }
 

@@ -90,9 +90,6 @@ extension Store {
                 .invalidQuantity,
                 "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
         }
-        guard request.agreedPrice.map({ $0 == price }) ?? true else {
-            return refuse(.priceChanged, "The price has changed. Ask for the product again.")
-        }
         guard let amount = price.times(request.quantity) else {
             return refuse(.invalidQuantity, "The amount is too large.")
         }
@@ -103,6 +100,9 @@ extension Store {
             }
             if sale.owned != nil { sale.amount.milliunits = 0 }
         }
+        // Who was promised something for nothing pays nothing; who owns it need not have been told so.
+        let isAgreed = request.agreedPrice.map { $0 == price || (sale.owned != nil && $0.milliunits == 0) } ?? true
+        guard isAgreed else { return refuse(.priceChanged, "The price has changed. Ask for the product again.") }
         if let subscription = product.subscription {
             guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
                 return refuse(.alreadySubscribed, "This account is subscribed to the product already.")
@@ -110,6 +110,10 @@ extension Store {
         }
         let asks = account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
         if asks, !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
+        if account.interruptsPurchases, !isApproved, sale.owned == nil {
+            let message = "The purchase was interrupted. It waits until the customer has settled it at the store."
+            return .refuse(WireError(code: .interrupted, message: message), sale.amount)
+        }
         return .sell(sale)
     }
 

@@ -114,7 +114,8 @@ public enum StoreSchema {
                     remaining BIGINT CHECK (remaining > 0)
                 )
                 """,
-            ])
+            ]),
+        customer,
     ]
 }
 

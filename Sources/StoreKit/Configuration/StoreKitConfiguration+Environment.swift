@@ -15,6 +15,7 @@ extension StoreKitConfiguration {
     /// | `CORNERSTORE_SHEET` | `terminal` (if not set), `approve` or `decline` |
     /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | who signs in, for scripts |
     /// | `CORNERSTORE_PAYMENTS` | `off` restricts the device |
+    /// | `CORNERSTORE_PURCHASE_INTENT` | a link to a promoted product that opened the app |
     /// | `CORNERSTORE_LOG` | `1` writes diagnostics to standard error |
     ///
     /// Nothing here throws or traps: what cannot be read is left out, and said to ``diagnostics``.
@@ -42,6 +43,7 @@ extension StoreKitConfiguration {
             roots = Self.roots(data.appendingPathComponent("roots/receipt-root.der").path)
         }
         languages = Self.languages(variables)
+        purchaseIntent = value("CORNERSTORE_PURCHASE_INTENT").flatMap(URL.init(string:))
         allowsPayments = value("CORNERSTORE_PAYMENTS")?.lowercased() != "off"
     }
 

@@ -37,21 +37,6 @@ struct PaymentQueueEntry: Codable, Sendable, Equatable {
     var transaction: TransactionDescription?
     var transactionReceipt: Data?
     var failure: PaymentFailure?
-}
-
-/// Why a payment failed, as the journal keeps it.
-struct PaymentFailure: Codable, Sendable, Equatable {
-    /// An `SKError.Code`.
-    var code: Int
-    /// For the customer.
-    var text: String
-
-    init(_ code: SKError.Code, _ text: String) {
-        self.code = code.rawValue
-        self.text = text
-    }
-
-    var error: SKError {
-        SKError(SKError.Code(rawValue: code) ?? .unknown, userInfo: [NSLocalizedDescriptionKey: text])
-    }
+    /// Where the account shopped when the payment was added, as far as it was known.
+    var storefront: StorefrontDescription?
 }
