@@ -22,7 +22,7 @@ import Testing
         switch backend {
         case .sqlite:
             return Migration(
-                2, "commits that fail",
+                StoreSchema.migrations.count + 1, "commits that fail",
                 tables + [
                     """
                     CREATE TRIGGER wanted AFTER INSERT ON transactions
@@ -31,7 +31,7 @@ import Testing
                 ])
         case .postgresql:
             return Migration(
-                2, "commits that fail",
+                StoreSchema.migrations.count + 1, "commits that fail",
                 tables + [
                     """
                     CREATE FUNCTION want_commit() RETURNS trigger LANGUAGE plpgsql AS
