@@ -260,7 +260,7 @@ extension ErrorTexts {
             "O app não pode usar requestData.",
             "Приложение не может использовать requestData.",
             "此 App 不能使用 requestData。",
-            "此 App 不能使用 requestData。",
+            "此 App 無法使用 requestData。",
             "L’app ne peut pas utiliser requestData.",
             "Die App darf requestData nicht verwenden.",
             "La app no puede usar requestData.",
