@@ -107,11 +107,10 @@ extension JourneyDevice {
     }
 }
 
-@Suite("The customer, an app and a store", .timeLimit(.minutes(3)))
+@Suite("The customer, an app and a store", .timeLimit(.minutes(5)))
 struct CustomerJourneyTests {
-    @Test(arguments: Backend.available)
-    func `every error that is ordered reaches the app, and costs nothing`(_ backend: Backend) async throws {
-        try await JourneyStore.with(backend) { store async throws in
+    @Test func `every error that is ordered reaches the app, and costs nothing`() async throws {
+        try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)
             let app = CustomerApp(device.launch())
             for name in OrderedError.names {
@@ -340,9 +339,8 @@ struct CustomerJourneyTests {
         }
     }
 
-    @Test(arguments: Backend.available)
-    func `a link that opened the app is taken up without a customer`(_ backend: Backend) async throws {
-        try await JourneyStore.with(backend) { store async throws in
+    @Test func `a link that opened the app is taken up without a customer`() async throws {
+        try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)
             var configuration = device.configuration()
             configuration.purchaseIntent = URL(
@@ -422,9 +420,8 @@ struct CustomerJourneyTests {
         }
     }
 
-    @Test(arguments: Backend.available)
-    func `a locked account is told as such`(_ backend: Backend) async throws {
-        try await JourneyStore.with(backend) { store async throws in
+    @Test func `a locked account is told as such`() async throws {
+        try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)
             #expect(try await store.control("PATCH", "accounts/\(device.email)", #"{"locked":true}"#).status == 200)
             let told = Mutex<[String]>([])

@@ -18,17 +18,25 @@ import Testing
         let board = SheetBoard(now: { .now })
         let id = try #require(board.post(Self.question))
         #expect(id.utf8.count == 32 && board.question(id) == Self.question)
-        guard case .waiting = await board.outcome(id, waiting: .zero) else { return Issue.record("another outcome") }
+        guard case .waiting = await board.outcome(id, waiting: .zero) else {
+            Issue.record("another outcome")
+            return
+        }
         async let outcome = board.outcome(id, waiting: .seconds(50))
         #expect(board.answer(id, SheetReply(choice: .accept, password: "secret")))
         #expect(!board.answer(id, SheetReply(choice: .decline)))
-        guard case .answered(let reply) = await outcome else { return Issue.record("another outcome") }
+        guard case .answered(let reply) = await outcome else {
+            Issue.record("another outcome")
+            return
+        }
         #expect(reply.choice == .accept && reply.password == "secret" && !"\(reply)".contains("secret"))
         guard case .gone = await board.outcome(id, waiting: .seconds(50)) else {
-            return Issue.record("another outcome")
+            Issue.record("another outcome")
+            return
         }
         guard case .gone = await board.outcome("nothing", waiting: .seconds(50)) else {
-            return Issue.record("another outcome")
+            Issue.record("another outcome")
+            return
         }
     }
 
