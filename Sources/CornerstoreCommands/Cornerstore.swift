@@ -21,12 +21,15 @@ public struct Cornerstore: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Buying and receipts",
-                subcommands: [BuyCommand.self, RestoreCommand.self, QueueCommand.self, ReceiptCommand.self]),
+                subcommands: [
+                    BuyCommand.self, RestoreCommand.self, QueueCommand.self, DeviceCommand.self, ReceiptCommand.self,
+                ]),
             CommandGroup(
                 name: "The operator's side of a running store",
                 subcommands: [
-                    AccountCommand.self, AppCommand.self, ClockCommand.self, FaultCommand.self, PaymentRuleCommand.self,
-                    PurchaseCommand.self, TransactionCommand.self,
+                    AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
+                    PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
+                    TransactionCommand.self,
                 ]),
             CommandGroup(name: "Catalog files", subcommands: [CatalogCommand.self]),
         ])

@@ -9,22 +9,37 @@ public struct HTTPProblem: HTTPResponseError {
     public var status: HTTPResponse.Status
     public var code: String
     public var message: String
+    /// Another error that the client is told of, as `"error": {"domain": …, "code": …}`.
+    public var cause: Cause?
 
-    public init(_ status: HTTPResponse.Status, code: String, message: String) {
+    /// An error of another party, by its domain and code.
+    public struct Cause: Encodable, Sendable, Equatable {
+        public var domain: String
+        public var code: Int
+
+        public init(domain: String, code: Int) {
+            self.domain = domain
+            self.code = code
+        }
+    }
+
+    public init(_ status: HTTPResponse.Status, code: String, message: String, cause: Cause? = nil) {
         self.status = status
         self.code = code
         self.message = message
+        self.cause = cause
     }
 
     private struct Body: Encodable {
         var code: String
         var message: String
         var requestID: String
+        var error: Cause?
     }
 
     public func response(from request: Request, context: some RequestContext) throws -> Response {
         let requestID = context.requestID
-        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID))
+        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID, error: cause))
         var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
         guard status == .requestTimeout else {
             return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))

@@ -18,9 +18,10 @@ extension HTTPProblem {
         switch code {
         case .notSignedIn, .wrongPassword: .unauthorized
         case .accountLocked: .forbidden
-        case .unknownApp, .productNotAvailable, .unknownTransaction: .notFound
+        case .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode: .notFound
         case .tooLarge: .contentTooLarge
-        case .idempotencyKeyReused, .wrongState: .conflict
+        case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged: .conflict
+        case .paymentNotAllowed: .forbidden
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError
         default: .badRequest

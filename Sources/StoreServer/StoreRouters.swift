@@ -24,6 +24,7 @@ public enum StoreRouters {
         router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        SheetController(board: SheetBoard(now: { .now })).addRoutes(to: router)
         return router
     }
 }

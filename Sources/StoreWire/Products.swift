@@ -7,12 +7,18 @@ public struct ProductsRequest: Codable, Sendable, Equatable {
     public var languages: [String]
     /// The numbers of apps or products, of any app of the store, for a page about them; at most ``StoreLimits/itemsInOneRequest``. Nil is none.
     public var itemIDs: [Int64]?
+    /// True when a payment sheet asks, which needs ``ProductsResponse/customer`` too.
+    public var isForSheet: Bool?
 
-    public init(bundleID: BundleID, productIDs: [ProductID], languages: [String], itemIDs: [Int64]? = nil) {
+    public init(
+        bundleID: BundleID, productIDs: [ProductID], languages: [String], itemIDs: [Int64]? = nil,
+        isForSheet: Bool? = nil
+    ) {
         self.bundleID = bundleID
         self.productIDs = productIDs
         self.languages = languages
         self.itemIDs = itemIDs
+        self.isForSheet = isForSheet
     }
 }
 
@@ -24,15 +30,18 @@ public struct ProductsResponse: Codable, Sendable, Equatable {
     public var storefront: StorefrontDescription
     /// What ``ProductsRequest/itemIDs`` found, in their order; the unknown ones are left out. Nil when none were asked for.
     public var items: [StoreItem]?
+    /// Only for a payment sheet, and when somebody is signed in.
+    public var customer: CustomerState?
 
     public init(
         products: [ProductDescription], invalidProductIDs: [ProductID], storefront: StorefrontDescription,
-        items: [StoreItem]? = nil
+        items: [StoreItem]? = nil, customer: CustomerState? = nil
     ) {
         self.products = products
         self.invalidProductIDs = invalidProductIDs
         self.storefront = storefront
         self.items = items
+        self.customer = customer
     }
 }
 

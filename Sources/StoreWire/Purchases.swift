@@ -12,6 +12,7 @@ public struct PurchaseRequest: Codable, Sendable, Equatable {
     public var applicationUsername: String?
     public var simulatesAskToBuy: Bool
     /// The unit price that the customer saw and agreed to; the store refuses with ``WireError/Code/priceChanged`` when it is not the price.
+    /// Zero agrees only to getting again what is owned.
     public var agreedPrice: Money?
     /// The promotional offer at whose price to sell; nil for none.
     public var offer: SignedOffer?

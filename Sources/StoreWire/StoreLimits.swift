@@ -12,6 +12,8 @@ public enum StoreLimits {
     public static let applicationUsername = 512
     /// Bytes of UTF-8 in a product or bundle identifier.
     public static let identifier = 255
+    /// Characters in a code that is redeemed.
+    public static let redemptionCode = 64
     /// Transactions in one page.
     public static let page = 200
     /// Bytes in the body of a request of the device.

@@ -11,6 +11,10 @@ public enum StoreRoute: Sendable, Equatable {
     case appReceipt
     case transactionReceipt(TransactionID)
     case verifyReceipt
+    case notices(BundleID, after: Int64?, languages: [String])
+    case promotions
+    case priceConsents
+    case redemptions
 
     public enum Method: String, Sendable {
         case get = "GET"
@@ -20,8 +24,10 @@ public enum StoreRoute: Sendable, Equatable {
 
     public var method: Method {
         switch self {
-        case .account, .unfinishedTransactions: .get
-        case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt: .post
+        case .account, .unfinishedTransactions, .notices: .get
+        case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
+            .promotions, .priceConsents, .redemptions:
+            .post
         case .signOut: .delete
         }
     }
@@ -39,6 +45,10 @@ public enum StoreRoute: Sendable, Equatable {
         case .appReceipt: "/device/v1/receipt"
         case .transactionReceipt: "/device/v1/transactions/{id}/receipt"
         case .verifyReceipt: "/verifyReceipt"
+        case .notices: "/device/v1/notices"
+        case .promotions: "/device/v1/promotions"
+        case .priceConsents: "/device/v1/price-consents"
+        case .redemptions: "/device/v1/redemptions"
         }
     }
 
@@ -50,6 +60,10 @@ public enum StoreRoute: Sendable, Equatable {
         case .unfinishedTransactions(let bundleID, let after):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded
             return template + query + (after.map { "&after=\($0)" } ?? "")
+        case .notices(let bundleID, let after, let languages):
+            let query = "?bundle=" + bundleID.rawValue.percentEncoded + (after.map { "&after=\($0)" } ?? "")
+            let tags = languages.map(\.percentEncoded).joined(separator: ",")
+            return template + query + (tags.isEmpty ? "" : "&languages=" + tags)
         default:
             return template
         }

@@ -41,6 +41,14 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let invalidOfferPrice: Code = "invalid_offer_price"
         /// The account may not have the offer. A failed purchase.
         public static let ineligibleForOffer: Code = "ineligible_for_offer"
+        /// The customer has something to settle at the store first; the purchase waits there. A failed purchase.
+        public static let interrupted: Code = "interrupted"
+        /// No such code, or not of this app. 404.
+        public static let unknownCode: Code = "unknown_code"
+        /// The code was redeemed before. 409.
+        public static let codeUsed: Code = "code_used"
+        /// An error that the operator ordered by name: ``WireError/error`` says which. 422.
+        public static let ordered: Code = "ordered"
         /// The key was used before for another purchase. 409.
         public static let idempotencyKeyReused: Code = "idempotency_key_reused"
         /// The transaction is in a state in which that cannot be done. 409.
@@ -56,10 +64,13 @@ public struct WireError: Error, Codable, Sendable, Equatable {
     public var message: String
     /// Finds the request in the store's log.
     public var requestID: String?
+    /// Which error the device is to give the app, with ``Code/ordered``.
+    public var error: OrderedError?
 
-    public init(code: Code, message: String, requestID: String? = nil) {
+    public init(code: Code, message: String, requestID: String? = nil, error: OrderedError? = nil) {
         self.code = code
         self.message = message
         self.requestID = requestID
+        self.error = error
     }
 }

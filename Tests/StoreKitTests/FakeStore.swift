@@ -124,6 +124,10 @@ final class FakeStore: StoreTransport {
         case .appReceipt: "appReceipt"
         case .transactionReceipt: "transactionReceipt"
         case .verifyReceipt: "verifyReceipt"
+        case .notices: "notices"
+        case .promotions: "promotions"
+        case .priceConsents: "priceConsents"
+        case .redemptions: "redemptions"
         }
     }
 

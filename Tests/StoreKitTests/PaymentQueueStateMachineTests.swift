@@ -182,7 +182,7 @@ struct PaymentQueueStateMachineTests {
     }
 
     @Test func `a listed transaction completes its payment, whatever became of the answer`() {
-        for phase in [PaymentQueueEntry.Phase.sending, .deferred, .failed] {
+        for phase in [PaymentQueueEntry.Phase.sending, .deferred] {
             var machine = machine(at: phase)
             _ = machine.observerAdded(2, isFirst: true)
             let page = UnfinishedTransactionsResponse(transactions: [transaction(7, key: key)], next: nil)
@@ -190,6 +190,18 @@ struct PaymentQueueStateMachineTests {
             #expect(machine.entries.count == 1)
             #expect(machine.answered(key, bought(7)) == [])
         }
+    }
+
+    @Test func `a payment that failed and was completed at the store comes as a transaction of its own`() {
+        var machine = machine(at: .failed)
+        _ = machine.observerAdded(2, isFirst: true)
+        let page = UnfinishedTransactionsResponse(transactions: [transaction(7, key: key)], next: nil)
+        #expect(names(machine.listed(page, account: "me") { TestDevice.key(99) }) == ["collect 1"])
+        // The app may be finishing the failed one this moment, which must not finish what was bought.
+        #expect(names(machine.finish(key)) == ["forget", "remove"])
+        #expect(machine.entries.values.map(\.phase) == [.collecting])
+        #expect(names(machine.received([transaction(7, key: key)], account: "me") { TestDevice.key(98) }) == [])
+        #expect(machine.entries.count == 1)
     }
 
     @Test func `a list that does not go on is not followed for ever`() {

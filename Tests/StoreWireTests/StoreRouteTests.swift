@@ -9,8 +9,9 @@ struct StoreRouteTests {
     static let all: [StoreRoute] = [
         .signIn, .signOut, .account, .products, .purchases, .unfinishedTransactions("com.example.app", after: nil),
         .unfinishedTransactions("com.example.app", after: id), .finish(id), .restores, .appReceipt,
-        .transactionReceipt(id),
-        .verifyReceipt,
+        .transactionReceipt(id), .verifyReceipt,
+        .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
+        .redemptions,
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -35,6 +36,14 @@ struct StoreRouteTests {
         case .transactionReceipt:
             ("POST /device/v1/transactions/{id}/receipt", "/device/v1/transactions/2000000123456789/receipt")
         case .verifyReceipt: ("POST /verifyReceipt", "/verifyReceipt")
+        case .notices:
+            (
+                "GET /device/v1/notices",
+                "/device/v1/notices?bundle=com.example.app&after=7&languages=en_US,zh-Hant"
+            )
+        case .promotions: ("POST /device/v1/promotions", "/device/v1/promotions")
+        case .priceConsents: ("POST /device/v1/price-consents", "/device/v1/price-consents")
+        case .redemptions: ("POST /device/v1/redemptions", "/device/v1/redemptions")
         }
     }
 

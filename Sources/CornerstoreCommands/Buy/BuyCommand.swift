@@ -50,12 +50,12 @@ struct BuyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let addresses = try control.data.addresses()
-        let seller = try await seller()
+        let seller = try await Seller.find(product, app: app, control.client())
         let data = control.data.directory
         let (email, password) = try customer()
         let folder =
             device.map { URL(fileURLWithPath: $0, isDirectory: true) }
-            ?? data.appendingPathComponent("devices/\(Self.folderName(email))")
+            ?? Self.deviceFolder(of: email, in: data)
         let purchase = ShellPurchase(
             store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
             bundleVersion: appVersion, productID: product, quantity: quantity, email: email, password: password,
@@ -65,42 +65,14 @@ struct BuyCommand: AsyncParsableCommand {
         try Console.current.report(report, json: output.json) { report.text($0) }
     }
 
-    /// The one app that sells the product.
-    private func seller() async throws -> String {
-        let apps: [ControlAPI.App] = try await control.client().get("/apps")
-        if let app {
-            guard let found = apps.first(where: { $0.bundleId == app }) else {
-                throw CommandError(
-                    .refused, "The store knows no app \(app); it has \(apps.map(\.bundleId).joined(separator: ", ")).")
-            }
-            guard found.productIds.contains(product) else {
-                throw CommandError(.refused, "\(app) has no product \(product); it has \(Self.list(found.productIds)).")
-            }
-            return app
-        }
-        let sellers = apps.filter { $0.productIds.contains(product) }
-        guard let seller = sellers.first else {
-            throw CommandError(
-                .refused,
-                "No app of this store has a product \(product); there are \(Self.list(apps.flatMap(\.productIds))).")
-        }
-        guard sellers.count == 1 else {
-            throw CommandError(
-                .usage,
-                "Several apps have that product; choose with --app one of \(sellers.map(\.bundleId).joined(separator: ", "))."
-            )
-        }
-        return seller.bundleId
-    }
-
     private func customer() throws -> (email: String, password: String) {
         if let account { return (account, try PasswordPrompt.password(file: passwordFile, whose: account)) }
         return try ShellCustomer.tester(environment.environment, in: control.data.directory)
     }
 
-    private static func list(_ names: [String]) -> String {
-        guard !names.isEmpty else { return "none" }
-        return names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
+    /// The folder of the device that an account has in the store's data directory.
+    static func deviceFolder(of email: String, in data: URL) -> URL {
+        data.appendingPathComponent("devices/\(folderName(email))")
     }
 
     /// The address as a folder's name.

@@ -12,6 +12,8 @@ struct AccountCommand: AsyncParsableCommand {
               cornerstore account create anna@example.com --storefront DEU --environment production
               cornerstore account create child@example.com --asks-to-buy --password-file child.txt
               cornerstore account change anna@example.com --payments off
+              cornerstore account change anna@example.com --storefront DEU
+              cornerstore account change anna@example.com --interrupts on
             """,
         subcommands: [List.self, Create.self, Change.self], defaultSubcommand: List.self)
 
@@ -31,11 +33,13 @@ struct AccountCommand: AsyncParsableCommand {
             let rows = accounts.map { account in
                 [
                     account.email, account.storefront, account.paymentsAllowed ? "on" : "off",
-                    account.asksToBuy ? "yes" : "no",
+                    account.asksToBuy ? "yes" : "no", account.interruptsPurchases ? "yes" : "no",
                     account.locked ? "locked" : "open",
                 ]
             }
-            return Table(heading: ["account", "storefront", "payments", "asks to buy", "state"], rows: rows).text(style)
+            return Table(
+                heading: ["account", "storefront", "payments", "asks to buy", "interrupts", "state"], rows: rows
+            ).text(style)
         }
     }
 
@@ -95,18 +99,21 @@ struct AccountCommand: AsyncParsableCommand {
         var asksToBuy: Switch?
         @Option(help: "Whether it is locked.")
         var locked: Switch?
+        @Option(help: "Whether its purchases are interrupted, and wait for “cornerstore purchase resolve”.")
+        var interrupts: Switch?
         @OptionGroup var options: Options
 
         func validate() throws {
-            guard storefront != nil || payments != nil || asksToBuy != nil || locked != nil else {
-                throw ValidationError("Name what is to change: --storefront, --payments, --asks-to-buy or --locked.")
+            guard storefront != nil || payments != nil || asksToBuy != nil || locked != nil || interrupts != nil else {
+                throw ValidationError(
+                    "Name what is to change: --storefront, --payments, --asks-to-buy, --locked or --interrupts.")
             }
         }
 
         func run() async throws {
             let change = ControlAPI.AccountChange(
                 storefront: storefront, paymentsAllowed: payments?.isOn, asksToBuy: asksToBuy?.isOn,
-                locked: locked?.isOn)
+                locked: locked?.isOn, interruptsPurchases: interrupts?.isOn)
             let path = ControlClient.path(options.environment.environment, "accounts", email)
             let account: ControlAPI.Account = try await options.control.client().send("PATCH", path, change)
             try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Store
 import StoreServer
+import StoreWire
 
 /// `cornerstore fault`: failures for the next requests, to try what a client does then.
 struct FaultCommand: AsyncParsableCommand {
@@ -9,10 +10,13 @@ struct FaultCommand: AsyncParsableCommand {
         abstract: "Make the next requests fail, to try what a client does then.",
         discussion: """
             Operations: \(Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")). The status of verifyReceipt is 21005, 21009 or \
-            21100 to 21199; of the others an HTTP status of 500 to 599.
+            21100 to 21199; of the others an HTTP status of 500 to 599. Instead of a status, products, purchases, receipts and restores take \
+            an error that the device gives to the app: a case of SKError.Code, or SSServerErrorDomain/0, /5002, /5020, /-5000.
 
               cornerstore fault order verifyReceipt 21005 --count 3
               cornerstore fault order purchases 503
+              cornerstore fault order purchases paymentNotAllowed --count 2
+              cornerstore fault order products SSServerErrorDomain/5002
               cornerstore fault list
               cornerstore fault clear
             """,
@@ -29,10 +33,22 @@ struct FaultCommand: AsyncParsableCommand {
             try Console.current.report(faults, json: output.json) { style in
                 guard !faults.isEmpty else { return "No fault is ordered." }
                 return Table(
-                    heading: ["operation", "status", "requests left"],
-                    rows: faults.map { [$0.operation, "\($0.status)", "\($0.count)"] }
+                    heading: ["operation", "fails with", "requests left"],
+                    rows: faults.map { [$0.operation, $0.error ?? $0.status.map(String.init) ?? "", "\($0.count)"] }
                 ).text(style)
             }
+        }
+    }
+
+    /// A status, or an error by name.
+    struct Failure: ExpressibleByArgument {
+        var status: Int?
+        var error: OrderedError?
+
+        init?(argument: String) {
+            status = Int(argument)
+            error = status == nil ? OrderedError(name: argument) : nil
+            if status == nil, error == nil { return nil }
         }
     }
 
@@ -47,14 +63,15 @@ struct FaultCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Order a fault in place of an earlier one.")
         @Argument(help: "Which requests fail.", completion: .list(Faults.Operation.allCases.map(\.rawValue)))
         var operation: String
-        @Argument(help: "How they fail.")
-        var status: Int
+        @Argument(help: "How they fail.", completion: .list(OrderedError.names))
+        var failure: Failure
         @Option(help: "How many requests fail.")
         var count = 1
         @OptionGroup var options: Options
 
         func run() async throws {
-            let fault = ControlAPI.Fault(operation: operation, status: status, count: count)
+            let fault = ControlAPI.Fault(
+                operation: operation, status: failure.status, error: failure.error?.name, count: count)
             try options.report(try await options.control.client().send("POST", options.path, fault))
         }
     }

@@ -3,17 +3,19 @@ import Foundation
 import StoreServer
 import StoreWire
 
-/// `cornerstore purchase`: what waits for somebody's approval.
+/// `cornerstore purchase`: what waits for somebody's approval, or was interrupted.
 struct PurchaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purchase",
-        abstract: "Show, approve and decline purchases that ask to buy.",
+        abstract: "Show and settle purchases that ask to buy or were interrupted.",
         discussion: """
               cornerstore account change child@example.com --asks-to-buy on
               cornerstore purchase pending
               cornerstore purchase approve 8C5B3A5E-…
+              cornerstore account change anna@example.com --interrupts on
+              cornerstore purchase resolve 8C5B3A5E-…
             """,
-        subcommands: [Pending.self, Approve.self, Decline.self], defaultSubcommand: Pending.self)
+        subcommands: [Pending.self, Approve.self, Resolve.self, Decline.self], defaultSubcommand: Pending.self)
 
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
@@ -22,6 +24,22 @@ struct PurchaseCommand: AsyncParsableCommand {
 
         func path(_ parts: String...) -> String {
             parts.reduce(ControlClient.path(environment.environment, "pending-purchases")) { "\($0)/\($1)" }
+        }
+
+        /// Has a purchase completed, and reports it.
+        func settle(_ key: Key, _ verb: String, _ done: String) async throws {
+            let none: String? = nil
+            let answer: PurchaseResponse = try await control.client().send(
+                "POST", path(key.uuid.uuidString, verb), none)
+            if let failure = answer.failure {
+                throw CommandError(.refused, "\(done), but not paid: \(failure.message)")
+            }
+            let settled = Settled(
+                key: key.uuid, state: answer.state.rawValue,
+                transactionId: answer.transaction?.transactionID.description)
+            try Console.current.report(settled, json: output.json) { style in
+                style.good("\(done).") + (settled.transactionId.map { " Transaction \($0)." } ?? "")
+            }
         }
     }
 
@@ -53,10 +71,11 @@ struct PurchaseCommand: AsyncParsableCommand {
                     [
                         purchase.key.uuidString, String(purchase.createdDate.prefix(19)), purchase.bundleId,
                         purchase.productId,
-                        "\(purchase.quantity)",
+                        "\(purchase.quantity)", purchase.waitsFor.rawValue,
                     ]
                 }
-                return Table(heading: ["key", "asked", "app", "product", "quantity"], rows: rows).text(style)
+                return Table(heading: ["key", "asked", "app", "product", "quantity", "waits for"], rows: rows).text(
+                    style)
             }
         }
     }
@@ -68,18 +87,19 @@ struct PurchaseCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let none: String? = nil
-            let answer: PurchaseResponse = try await options.control.client().send(
-                "POST", options.path(key.uuid.uuidString, "approve"), none)
-            if let failure = answer.failure {
-                throw CommandError(.refused, "Approved, but not paid: \(failure.message)")
-            }
-            let settled = Settled(
-                key: key.uuid, state: answer.state.rawValue,
-                transactionId: answer.transaction?.transactionID.description)
-            try Console.current.report(settled, json: options.output.json) { style in
-                style.good("Approved.") + (settled.transactionId.map { " Transaction \($0)." } ?? "")
-            }
+            try await options.settle(key, "approve", "Approved")
+        }
+    }
+
+    struct Resolve: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Complete one that was interrupted: it is paid for and delivered now.")
+        @Argument(help: "Its key, as “pending” shows it.")
+        var key: Key
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.settle(key, "resolve", "Completed")
         }
     }
 

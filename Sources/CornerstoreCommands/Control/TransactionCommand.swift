@@ -4,8 +4,41 @@ import StoreServer
 /// `cornerstore transaction`: the ledger.
 struct TransactionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "transaction", abstract: "Look into the ledger.", subcommands: [List.self],
+        commandName: "transaction", abstract: "Look into the ledger, and refund.",
+        subcommands: [List.self, Refund.self],
         defaultSubcommand: List.self)
+
+    struct Refund: AsyncParsableCommand {
+        enum Reason: String, ExpressibleByArgument, CaseIterable {
+            case app
+            case other
+        }
+
+        static let configuration = CommandConfiguration(
+            abstract: "Refund a transaction: receipts show it cancelled, and the device is told.",
+            discussion: """
+                What was owned can be bought again. The app hears of it at its next launch.
+
+                  cornerstore transaction refund 2000000000000123
+                  cornerstore transaction refund 2000000000000123 --reason app
+                """)
+        @Argument(help: "The transaction.")
+        var id: String
+        @Option(help: "Whether the app was the cause.")
+        var reason = Reason.other
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let refunded: ControlAPI.Transaction = try await control.client().send(
+                "POST", ControlClient.path(environment.environment, "transactions", id, "refund"),
+                ControlAPI.Refund(reason: reason.rawValue))
+            try Console.current.report(refunded, json: output.json) { style in
+                style.good("Refunded.") + " \(refunded.price) \(refunded.currency) for \(refunded.productId)."
+            }
+        }
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

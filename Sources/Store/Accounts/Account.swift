@@ -13,6 +13,8 @@ public struct Account: Sendable, Equatable {
     public var isLocked: Bool
     /// Milliseconds since 1970 by the store's clock.
     public var createdAt: Int64
+    /// True when each purchase waits until something is settled at the store, as Apple's sandbox testers can be set to.
+    public var interruptsPurchases = false
 }
 
 /// What the operator says of a new account.
@@ -40,12 +42,16 @@ public struct AccountChange: Sendable {
     public var paymentsAllowed: Bool?
     public var asksToBuy: Bool?
     public var isLocked: Bool?
+    public var interruptsPurchases: Bool?
 
-    public init(storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, isLocked: Bool? = nil)
-    {
+    public init(
+        storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, isLocked: Bool? = nil,
+        interruptsPurchases: Bool? = nil
+    ) {
         self.storefront = storefront
         self.paymentsAllowed = paymentsAllowed
         self.asksToBuy = asksToBuy
         self.isLocked = isLocked
+        self.interruptsPurchases = interruptsPurchases
     }
 }

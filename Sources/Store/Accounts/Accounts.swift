@@ -68,7 +68,7 @@ public struct Accounts: Sendable {
                 [email])
         }
         // An unknown address takes as long as a wrong password.
-        let kept = try row.map { PasswordHash(salt: try $0.bytes(7), hash: try $0.bytes(8), rounds: try $0.int(9)) }
+        let kept = try row.map { PasswordHash(salt: try $0.bytes(8), hash: try $0.bytes(9), rounds: try $0.int(10)) }
         guard let row, let kept else {
             _ = try await PasswordHash.make(request.password)
             throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
@@ -172,10 +172,14 @@ public struct Accounts: Sendable {
                     payments_allowed = COALESCE(CAST($3 AS BOOLEAN), payments_allowed),
                     asks_to_buy = COALESCE(CAST($4 AS BOOLEAN), asks_to_buy),
                     locked = COALESCE(CAST($5 AS BOOLEAN), locked),
+                    interrupts_purchases = COALESCE(CAST($6 AS BOOLEAN), interrupts_purchases),
                     failed_sign_ins = 0
                 WHERE account_id = $1 RETURNING \(Self.columns)
                 """,
-                [accountID.rawValue, change.storefront, change.paymentsAllowed, change.asksToBuy, change.isLocked])
+                [
+                    accountID.rawValue, change.storefront, change.paymentsAllowed, change.asksToBuy, change.isLocked,
+                    change.interruptsPurchases,
+                ])
         }
         guard let row else { throw StoreError(.invalidRequest, "There is no such account.") }
         signedIn.removeAll()
@@ -195,13 +199,14 @@ public struct Accounts: Sendable {
 
     private static let locked = StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
 
-    private static let columns = "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at"
+    private static let columns =
+        "account_id, email, storefront, payments_allowed, asks_to_buy, locked, created_at, interrupts_purchases"
 
     private static func account(_ row: Row) throws -> Account {
         Account(
             accountID: AccountID(try row.string(0)), email: try row.string(1), storefront: try row.string(2),
             paymentsAllowed: try row.bool(3), asksToBuy: try row.bool(4), isLocked: try row.bool(5),
-            createdAt: try row.int64(6))
+            createdAt: try row.int64(6), interruptsPurchases: try row.bool(7))
     }
 
     private static func normalized(_ email: String) throws -> String {

@@ -17,14 +17,26 @@ public final class Faults: Sendable {
     /// One order.
     public struct Fault: Sendable, Equatable {
         public var operation: Operation
-        /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for the others an HTTP status of 500 to 599.
+        /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for the others an HTTP status of 500 to 599. Of no
+        /// meaning beside ``error``.
         public var status: Int
+        /// The error that the device gives to the app, instead of a status; only for ``Operation/products``,
+        /// ``Operation/purchases``, ``Operation/receipts`` and ``Operation/restores``.
+        public var error: OrderedError?
         /// How many more requests it fails.
         public var remaining: Int
 
         public init(operation: Operation, status: Int, remaining: Int) {
             self.operation = operation
             self.status = status
+            self.remaining = remaining
+        }
+
+        /// An order by an error's name.
+        public init(operation: Operation, error: OrderedError, remaining: Int) {
+            self.operation = operation
+            status = 422
+            self.error = error
             self.remaining = remaining
         }
     }
@@ -36,7 +48,12 @@ public final class Faults: Sendable {
     public func order(_ fault: Fault) throws {
         let statuses: [ClosedRange<Int>] =
             fault.operation == .verifyReceipt ? [21005...21005, 21009...21009, 21100...21199] : [500...599]
-        guard statuses.contains(where: { $0.contains(fault.status) }) else {
+        if fault.error != nil {
+            guard [.products, .purchases, .receipts, .restores].contains(fault.operation) else {
+                throw StoreError(
+                    .invalidRequest, "An error by name can be ordered for products, purchases, receipts and restores.")
+            }
+        } else if !statuses.contains(where: { $0.contains(fault.status) }) {
             throw StoreError(
                 .invalidRequest,
                 fault.operation == .verifyReceipt

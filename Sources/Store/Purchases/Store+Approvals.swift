@@ -11,43 +11,94 @@ extension Store {
         public var productID: ProductID
         public var quantity: Int
         public var createdAt: Int64
+        /// False when it waits for approval, true when it was interrupted.
+        public var isInterrupted: Bool
     }
 
-    /// What waits for approval, oldest first.
-    /// - Throws: ``DatabaseError``.
-    public func pendingPurchases() async throws -> [PendingPurchase] {
-        try await database.read { connection in
-            try connection.query(
-                """
-                SELECT idempotency_key, account_id, bundle_id, product_id, quantity, created_at FROM purchases
-                WHERE state = 'deferred' ORDER BY created_at LIMIT 1000
-                """, []
-            ).compactMap { row in
-                guard let key = UUID(uuidString: try row.string(0)) else { return nil }
-                return PendingPurchase(
-                    idempotencyKey: key, accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
-                    productID: ProductID(try row.string(3)), quantity: try row.int(4), createdAt: try row.int64(5))
+    /// What a purchase waits for: the device was told `deferred` or `failed` until then.
+    enum Waiting: Sendable {
+        case forApproval
+        case forSettlement
+
+        /// The rows that wait, as a condition.
+        var condition: String {
+            switch self {
+            case .forApproval: "state = 'deferred'"
+            case .forSettlement: "state = 'failed' AND failure_code = 'interrupted'"
+            }
+        }
+
+        var error: StoreError {
+            switch self {
+            case .forApproval: StoreError(.wrongState, "No purchase of that key waits for approval.")
+            case .forSettlement: StoreError(.wrongState, "No purchase of that key was interrupted and waits.")
+            }
+        }
+
+        func holds(_ purchase: Purchase) -> Bool {
+            switch self {
+            case .forApproval: purchase.state == .deferred
+            case .forSettlement: purchase.state == .failed && purchase.failure?.code == .interrupted
             }
         }
     }
 
-    /// Declines a waiting purchase. The device hears of it when it asks again under its key.
+    /// What waits for approval or was interrupted, oldest first.
+    /// - Throws: ``DatabaseError``.
+    public func pendingPurchases() async throws -> [PendingPurchase] {
+        try await database.read { connection in
+            let waiting = try [Waiting.forApproval, .forSettlement].flatMap { waiting in
+                try connection.query(
+                    """
+                    SELECT idempotency_key, account_id, bundle_id, product_id, quantity, created_at FROM purchases
+                    WHERE \(waiting.condition) ORDER BY created_at LIMIT 1000
+                    """, []
+                ).compactMap { row in
+                    guard let key = UUID(uuidString: try row.string(0)) else { return nil as PendingPurchase? }
+                    return PendingPurchase(
+                        idempotencyKey: key, accountID: AccountID(try row.string(1)),
+                        bundleID: BundleID(try row.string(2)), productID: ProductID(try row.string(3)),
+                        quantity: try row.int(4), createdAt: try row.int64(5), isInterrupted: waiting == .forSettlement)
+                }
+            }
+            return Array(waiting.sorted { $0.createdAt < $1.createdAt }.prefix(1000))
+        }
+    }
+
+    /// Declines a purchase that waits for approval or was interrupted. The device hears of the first when it asks again
+    /// under its key; of the second it thinks so already.
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func decline(_ idempotencyKey: UUID) async throws {
         let failure = WireError(code: .paymentDeclined, message: "The request to buy was declined.")
-        _ = try await settle(
-            idempotencyKey, failure: failure, StoreError(.wrongState, "No purchase of that key waits for approval."))
+        do {
+            _ = try await settle(idempotencyKey, failure: failure, .forApproval)
+        } catch let error as StoreError where error == Waiting.forApproval.error {
+            let failure = WireError(code: .paymentDeclined, message: "The purchase was not completed.")
+            do { _ = try await settle(idempotencyKey, failure: failure, .forSettlement) } catch is StoreError {
+                throw error
+            }
+        }
     }
 
     /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. The device finds the
     /// transaction among its unfinished ones.
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
-        let waiting = StoreError(.wrongState, "No purchase of that key waits for approval.")
+        try await complete(idempotencyKey, .forApproval)
+    }
+
+    /// Completes an interrupted purchase, as when the customer has settled what was in its way: it is paid for and
+    /// delivered as if it were made now. The device finds the transaction among its unfinished ones.
+    /// - Throws: ``StoreError`` `wrong_state` when it was not interrupted or is settled; ``DatabaseError``.
+    public func resolve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
+        try await complete(idempotencyKey, .forSettlement)
+    }
+
+    private func complete(_ idempotencyKey: UUID, _ waiting: Waiting) async throws -> PurchaseResponse {
         guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }),
-            purchase.state == .deferred,
+            waiting.holds(purchase),
             let account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
-        else { throw waiting }
+        else { throw waiting.error }
         let request = PurchaseRequest(
             idempotencyKey: idempotencyKey, bundleID: purchase.bundleID, productID: purchase.productID,
             quantity: purchase.quantity, applicationUsername: purchase.applicationUsername, simulatesAskToBuy: false,
@@ -71,46 +122,47 @@ extension Store {
         }
     }
 
-    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: StoreError) async throws
+    private func settle(_ idempotencyKey: UUID, failure: WireError, _ waiting: Waiting) async throws
         -> PurchaseResponse
     {
         let changed = try await database.write { connection in
             try connection.execute(
                 """
                 UPDATE purchases SET state = 'failed', failure_code = $2, failure_message = $3
-                WHERE idempotency_key = $1 AND state = 'deferred'
+                WHERE idempotency_key = $1 AND \(waiting.condition)
                 """, [idempotencyKey.uuidString, failure.code.rawValue, failure.message])
         }
-        guard changed == 1 else { throw waiting }
+        guard changed == 1 else { throw waiting.error }
         return PurchaseResponse(state: .failed, transaction: nil, failure: failure)
     }
 
     private func settle(
-        _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: StoreError
+        _ purchase: Purchase, transaction: Transaction, _ sale: Sale, reference: String, _ waiting: Waiting
     ) async throws -> PurchaseResponse {
         do {
             try await database.write { connection in
                 let changed = try connection.execute(
                     """
-                    UPDATE purchases SET state = 'purchased', transaction_id = $2, amount = $3, currency = $4, payment_reference = $5
-                    WHERE idempotency_key = $1 AND state = 'deferred'
+                    UPDATE purchases SET state = 'purchased', transaction_id = $2, amount = $3, currency = $4, payment_reference = $5,
+                        failure_code = NULL, failure_message = NULL
+                    WHERE idempotency_key = $1 AND \(waiting.condition)
                     """,
                     [
                         purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, sale.amount.milliunits,
                         sale.amount.currency,
                         reference,
                     ])
-                guard changed == 1 else { throw waiting }
+                guard changed == 1 else { throw waiting.error }
                 try Self.insert(transaction, sale, connection)
             }
         } catch is OwnedMeanwhile {
             await processor.void(reference: reference)
             throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again.")
-        } catch let error as StoreError where error == waiting {
+        } catch let error as StoreError where error == waiting.error {
             // Declined meanwhile, so that nothing is paid; or approved by somebody else, who was given the same authorization and uses it.
             let settled = try await database.read { try Purchase.find(purchase.idempotencyKey, $0) }
             if settled?.paymentReference != reference { await processor.void(reference: reference) }
-            throw waiting
+            throw waiting.error
         }
         return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
     }

@@ -17,9 +17,10 @@ extension Store {
     public func preparePurchase(_ request: PurchaseRequest, token: some StringProtocol) -> PreparedPurchase? {
         guard asksFreely, request.offer == nil, !faults.isOrdered(.purchases),
             let account = accounts.knownAccount(token: token),
-            !asks(account, request), (try? Self.validate(request)) != nil,
+            !asks(account, request), !account.interruptsPurchases, (try? Self.validate(request)) != nil,
             let app = catalog.value.app(request.bundleID),
-            case .sell(let sale) = try? terms(request, app: app, account: account), sale.product.kind == .consumable
+            case .sell(let sale) = try? terms(request, app: app, account: account), sale.product.kind == .consumable,
+            sale.isAgreed(to: request)
         else { return nil }
         let transaction = transaction(sale, request, account)
         let reference =

@@ -46,6 +46,8 @@ extension Store {
     struct Sale: Sendable {
         var product: CatalogProduct
         var itemID: Int64
+        /// What the customer is shown and agrees to.
+        var unitPrice: Money
         /// For all of the quantity.
         var amount: Money
         /// The earlier purchase that is delivered again.
@@ -56,6 +58,11 @@ extension Store {
         var lastInGroup: TransactionID?
         /// The promotional offer, when the app's server made one.
         var promotionalOfferID: String?
+
+        /// Whether the customer agreed to what it costs. Who was promised something for nothing pays nothing; who owns it need not have been told so.
+        func isAgreed(to request: PurchaseRequest) -> Bool {
+            request.agreedPrice.map { $0 == unitPrice || (owned != nil && $0.milliunits == 0) } ?? true
+        }
     }
 
     static func validate(_ request: PurchaseRequest) throws {
@@ -100,6 +107,9 @@ extension Store {
             }
             if sale.owned != nil { sale.amount.milliunits = 0 }
         }
+        guard sale.isAgreed(to: request) else {
+            return refuse(WireError(code: .priceChanged, message: "The price has changed. Ask for the product again."))
+        }
         if let subscription = sale.product.subscription {
             guard try await apply(subscription, to: &sale, app: app, account: account, storefront: storefront) else {
                 return refuse(
@@ -116,6 +126,10 @@ extension Store {
             }
         }
         if asks(account, request), !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
+        if account.interruptsPurchases, !isApproved, sale.owned == nil {
+            let message = "The purchase was interrupted. It waits until the customer has settled it at the store."
+            return .refuse(WireError(code: .interrupted, message: message), sale.amount)
+        }
         return .sell(sale)
     }
 
@@ -148,13 +162,11 @@ extension Store {
         if let promoted, let period = product.subscription?.period, promoted.isDearer(than: price, for: period) {
             return refuse(.invalidOfferPrice, "The offer costs more than the product.")
         }
-        guard request.agreedPrice.map({ $0 == promoted?.price ?? price }) ?? true else {
-            return refuse(.priceChanged, "The price has changed. Ask for the product again.")
-        }
         guard let amount = price.times(request.quantity) else {
             return refuse(.invalidQuantity, "The amount is too large.")
         }
-        return .sell(Sale(product: product, itemID: product.itemID, amount: amount))
+        return .sell(
+            Sale(product: product, itemID: product.itemID, unitPrice: promoted?.price ?? price, amount: amount))
     }
 
     /// Finds the first period and its price; false when the account has the subscription now.

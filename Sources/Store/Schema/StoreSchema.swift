@@ -118,6 +118,7 @@ public enum StoreSchema {
             ]),
         restoredTransactions,
         promotionalOffers,
+        customer,
     ]
 }
 

@@ -12,9 +12,11 @@ extension StoreKitConfiguration {
     /// | `CORNERSTORE_ROOTS` | root certificates (DER files), separated by colons, or one folder of them |
     /// | `CORNERSTORE_DEVICE` | the device's folder; else `$XDG_STATE_HOME/cornerstore/device` |
     /// | `CORNERSTORE_BUNDLE_ID`, `CORNERSTORE_BUNDLE_VERSION` | the app; else an `Info.plist` beside the executable |
-    /// | `CORNERSTORE_SHEET` | `terminal` (if not set), `approve` or `decline` |
+    /// | `CORNERSTORE_SHEET` | `terminal` (if not set), `web`, `approve` or `decline` |
+    /// | `CORNERSTORE_CONTROL` | the control port of `web`; else that of `CORNERSTORE_DATA` |
     /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | who signs in, for scripts |
     /// | `CORNERSTORE_PAYMENTS` | `off` restricts the device |
+    /// | `CORNERSTORE_PURCHASE_INTENT` | a link to a promoted product that opened the app |
     /// | `CORNERSTORE_LOG` | `1` writes diagnostics to standard error |
     ///
     /// Nothing here throws or traps: what cannot be read is left out, and said to ``diagnostics``.
@@ -33,7 +35,7 @@ extension StoreKitConfiguration {
             store: named ?? data.flatMap { Self.address(of: environment, in: $0, diagnostics: diagnostics) },
             bundleIdentifier: value("CORNERSTORE_BUNDLE_ID") ?? info["CFBundleIdentifier"] as? String,
             deviceFolder: Self.deviceFolder(variables),
-            sheet: Self.sheet(variables))
+            sheet: Self.sheet(variables, data: data))
         self.environment = environment
         self.diagnostics = diagnostics
         bundleVersion = value("CORNERSTORE_BUNDLE_VERSION") ?? info["CFBundleVersion"] as? String ?? "1"
@@ -42,7 +44,21 @@ extension StoreKitConfiguration {
             roots = Self.roots(data.appendingPathComponent("roots/receipt-root.der").path)
         }
         languages = Self.languages(variables)
+        purchaseIntent = value("CORNERSTORE_PURCHASE_INTENT").flatMap(URL.init(string:))
         allowsPayments = value("CORNERSTORE_PAYMENTS")?.lowercased() != "off"
+    }
+
+    /// The control port's web pages; their addresses are said on standard error. Nil when no control port is known.
+    private static func webSheet(_ variables: [String: String], _ data: URL?) -> (any PaymentSheet)? {
+        let known = data.flatMap { BoundedFile.read($0.appendingPathComponent("addresses.json"), limit: 1 << 16) }
+            .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) }?["control"]
+        guard let text = variables["CORNERSTORE_CONTROL"].flatMap({ $0.isEmpty ? nil : $0 }) ?? known,
+            let control = URL(string: text), ["http", "https"].contains(control.scheme ?? "")
+        else { return nil }
+        let token = variables["CORNERSTORE_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
+        return WebPaymentSheet(control: control, adminToken: token) { page in
+            try? FileHandle.standardError.write(contentsOf: Data("Answer at \(page.absoluteString)\n".utf8))
+        }
     }
 
     private static func deviceFolder(_ variables: [String: String]) -> URL {
@@ -106,7 +122,7 @@ extension StoreKitConfiguration {
         return languages.filter { $0 != "C" && $0 != "POSIX" }.prefix(8) + ["en"]
     }
 
-    private static func sheet(_ variables: [String: String]) -> any PaymentSheet {
+    private static func sheet(_ variables: [String: String], data: URL?) -> any PaymentSheet {
         var credentials: StoreCredentials?
         if let email = variables["CORNERSTORE_ACCOUNT"], let path = variables["CORNERSTORE_PASSWORD_FILE"],
             let bytes = BoundedFile.read(URL(fileURLWithPath: path), limit: 4096)
@@ -117,6 +133,7 @@ extension StoreKitConfiguration {
         return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
         case "approve": AutomaticPaymentSheet(answer: .buy, credentials: credentials)
         case "decline": AutomaticPaymentSheet(answer: .cancel, credentials: credentials)
+        case "web": webSheet(variables, data) ?? TerminalPaymentSheet(credentials: credentials)
         default: TerminalPaymentSheet(credentials: credentials)
         }
     }

@@ -23,9 +23,13 @@ public struct StoreKitConfiguration: Sendable {
     public var sheet: any PaymentSheet
     /// Shows product pages and asks for reviews.
     public var presenter: any StorePresenter
-    /// False when the device is restricted from buying: `canMakePayments()` is false, and payments fail with
+    /// False when the program restricts the device from buying (``DeviceRestrictions`` do so for all programs):
+    /// `canMakePayments()` is false, and payments fail with
     /// `paymentNotAllowed`.
     public var allowsPayments: Bool
+    /// A link `itms-services://?action=purchaseIntent&…` that opened the app: observers are asked about its product when
+    /// the first is added.
+    public var purchaseIntent: URL?
     /// Where observers and delegates are called.
     public var callbackQueue: DispatchQueue
     /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt

@@ -12,17 +12,40 @@ final class PaymentQueueCallbacks: Sendable {
         weak var queue: SKPaymentQueue?
     }
 
+    // @unchecked: as above.
+    private struct Delegate: @unchecked Sendable {
+        weak var delegate: (any SKPaymentQueueDelegate)?
+        weak var queue: SKPaymentQueue?
+    }
+
     private struct State {
+        var delegate = Delegate()
         var registrations: [Registration] = []
         var nextID = 1
         var objects: [UUID: (position: Int64, transaction: SKPaymentTransaction)] = [:]
     }
 
     private let state = Mutex(State())
-    private let callbackQueue: DispatchQueue
+    let callbackQueue: DispatchQueue
+    private let languages: [String]
 
-    init(callbackQueue: DispatchQueue) {
+    init(callbackQueue: DispatchQueue, languages: [String] = []) {
         self.callbackQueue = callbackQueue
+        self.languages = languages
+    }
+
+    /// Asked by the queue; not retained.
+    var delegate: (any SKPaymentQueueDelegate)? { Carried(object: state.withLock { $0.delegate }.delegate).object }
+
+    func setDelegate(_ delegate: (any SKPaymentQueueDelegate)?, queue: SKPaymentQueue) {
+        let new = Delegate(delegate: delegate, queue: queue)
+        state.withLock { $0.delegate = new }
+    }
+
+    /// Calls the delegate when there is one; nil when there is none. On the callback queue only.
+    func withDelegate<Value>(_ body: (any SKPaymentQueueDelegate, SKPaymentQueue) -> Value) -> Value? {
+        let held = state.withLock { $0.delegate }
+        return held.delegate.map { body($0, held.queue ?? .default()) }
     }
 
     var transactions: [SKPaymentTransaction] {
@@ -90,8 +113,8 @@ final class PaymentQueueCallbacks: Sendable {
         }
     }
 
-    private func apply(_ entries: [PaymentQueueEntry]) -> [SKPaymentTransaction] {
-        let records = entries.map { ($0, SKPaymentTransaction.Record($0)) }
+    func apply(_ entries: [PaymentQueueEntry]) -> [SKPaymentTransaction] {
+        let records = entries.map { ($0, SKPaymentTransaction.Record($0, languages: languages)) }
         return state.withLock { state in
             records.map { entry, record in
                 if let known = state.objects[entry.key]?.transaction {
@@ -106,7 +129,7 @@ final class PaymentQueueCallbacks: Sendable {
     }
 
     /// Calls every observer that is still registered and alive, outside the lock.
-    private func each(only id: Int? = nil, _ body: (any SKPaymentTransactionObserver, SKPaymentQueue) -> Void) {
+    func each(only id: Int? = nil, _ body: (any SKPaymentTransactionObserver, SKPaymentQueue) -> Void) {
         for registration in state.withLock({ $0.registrations }) where id == nil || registration.id == id {
             let isRegistered = state.withLock { state in state.registrations.contains { $0.id == registration.id } }
             guard isRegistered, let observer = registration.observer else { continue }
@@ -117,7 +140,7 @@ final class PaymentQueueCallbacks: Sendable {
 
 extension SKPaymentTransaction.Record {
     /// What the app sees of an entry.
-    init(_ entry: PaymentQueueEntry) {
+    init(_ entry: PaymentQueueEntry, languages: [String] = []) {
         switch entry.phase {
         case .queued, .confirming, .sending, .collecting:
             state = .purchasing
@@ -125,7 +148,7 @@ extension SKPaymentTransaction.Record {
             state = .deferred
         case .failed:
             state = .failed
-            error = entry.failure?.error ?? SKError(.unknown)
+            error = entry.failure?.error(in: languages) ?? SKError(.unknown)
         case .purchased, .restored, .finishing:
             let isRestored = entry.isRestored == true
             state = isRestored ? .restored : .purchased

@@ -19,6 +19,10 @@ final class PaymentQueueEngine: Sendable {
         var diagnostics: @Sendable (String) -> Void
         /// Called before each action is performed; false ends the engine there, as a kill would. For tests.
         var mayPerform: @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
+        /// The customer's languages, best first, for the texts of errors.
+        var languages: [String] = []
+        /// Called each time after the whole of the store's list was taken in: the store can be reached.
+        var afterListing: @Sendable () async -> Void = {}
     }
 
     private struct State {
@@ -39,7 +43,7 @@ final class PaymentQueueEngine: Sendable {
 
     init(_ parts: Parts, journal: [PaymentQueueEntry]) {
         self.parts = parts
-        callbacks = PaymentQueueCallbacks(callbackQueue: parts.callbackQueue)
+        callbacks = PaymentQueueCallbacks(callbackQueue: parts.callbackQueue, languages: parts.languages)
         state = Mutex(State(machine: PaymentQueueStateMachine(journal: journal)))
     }
 
@@ -53,7 +57,20 @@ final class PaymentQueueEngine: Sendable {
 
     func add(_ payment: PaymentValues) {
         let key = parts.newKey()
-        happened { $0.add(payment, key: key) }
+        let storefront = parts.store.storefront
+        happened { $0.add(payment, key: key, storefront: storefront) }
+    }
+
+    /// A transaction that no payment of this device made.
+    func receive(_ transaction: TransactionDescription, of account: AccountID) {
+        let newKey = parts.newKey
+        happened { $0.received([transaction], account: account, fresh: newKey) }
+    }
+
+    /// Asks the store for its list again.
+    func checkStore() {
+        guard !observers.isEmpty else { return }
+        happened { $0.listAgain() }
     }
 
     func finish(_ key: UUID) {
@@ -146,7 +163,7 @@ final class PaymentQueueEngine: Sendable {
         case .remove(let keys): callbacks.removed(keys)
         case .concludeRestore(let key): happened { $0.concludeRestore(key) }
         case .restoreEnded(let calls, let failure, let cause):
-            callbacks.restoreEnded(calls: calls, failure?.error.because(cause))
+            callbacks.restoreEnded(calls: calls, failure?.error(in: parts.languages).because(cause))
         case .wait(let retry, let attempt):
             parts.timer.after(seconds: parts.backoff.delay(attempt)) { self.happened { $0.waited(for: retry) } }
         case .confirm, .send, .collect, .finish, .list, .restore: ask(action)
@@ -161,7 +178,9 @@ final class PaymentQueueEngine: Sendable {
         Task {
             switch action {
             case .confirm(let entry):
-                let confirmation = await store.confirm(entry.payment)
+                let confirmation = await store.confirm(entry) { [callbacks] storefront in
+                    await callbacks.shouldContinue(entry, in: storefront)
+                }
                 happened { $0.confirmed(entry.key, confirmation) }
             case .send(let entry):
                 let answer = await store.purchase(entry)
@@ -179,6 +198,7 @@ final class PaymentQueueEngine: Sendable {
             case .list(let after):
                 let listing = await store.unfinished(after: after)
                 happened { Self.listed(&$0, listing, newKey) }
+                if case .page(let page, _) = listing, page.next == nil { await parts.afterListing() }
             case .restore(let restore):
                 let answer = await store.restore(restore)
                 happened { $0.restored(restore.key, answer, fresh: newKey) }
@@ -242,7 +262,11 @@ enum Listing: Sendable {
 
 /// The store and the customer as the queue sees them: questions that are always answered, if with "not now".
 protocol PaymentStore: Sendable {
-    func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation
+    /// Asks the customer. `shouldContinue` asks the app whether to go on in another country's store than the one in which
+    /// the payment was added.
+    func confirm(
+        _ entry: PaymentQueueEntry, shouldContinue: @escaping @Sendable (StorefrontDescription) async -> Bool
+    ) async -> PaymentQueueStateMachine.Confirmation
     func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer
     /// Fetches the receipts of these and writes the app receipt; the transactions' own receipts by key, or nil for
     /// "not now".
@@ -252,13 +276,17 @@ protocol PaymentStore: Sendable {
     func unfinished(after: TransactionID?) async -> Listing
     /// A page of what can be restored. Before the first page the app receipt is refreshed and written.
     func restore(_ restore: PaymentQueueStateMachine.Restore) async -> PaymentQueueStateMachine.RestoreAnswer
+    /// Where the account shops, as far as it is known.
+    var storefront: StorefrontDescription? { get }
 }
 
 /// Refuses every payment for one reason: no store is configured, or another process holds the journal.
 struct RefusingPaymentStore: PaymentStore {
     let failure: PaymentFailure
 
-    func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation { .refused(failure) }
+    func confirm(
+        _ entry: PaymentQueueEntry, shouldContinue: @escaping @Sendable (StorefrontDescription) async -> Bool
+    ) async -> PaymentQueueStateMachine.Confirmation { .refused(failure) }
     func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer { .refused(failure) }
     func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]? { nil }
     func finish(_ entry: PaymentQueueEntry) async -> Bool { false }
@@ -266,4 +294,5 @@ struct RefusingPaymentStore: PaymentStore {
     func restore(_ restore: PaymentQueueStateMachine.Restore) async -> PaymentQueueStateMachine.RestoreAnswer {
         .refused(failure)
     }
+    var storefront: StorefrontDescription? { nil }
 }

@@ -41,6 +41,8 @@ struct PaymentQueueEntry: Codable, Sendable, Equatable {
     var failure: PaymentFailure?
     /// Whether a restore brought it, in whatever phase it is; nil is no.
     var isRestored: Bool?
+    /// Where the account shopped when the payment was added, as far as it was known.
+    var storefront: StorefrontDescription?
 }
 
 extension PaymentValues {
@@ -49,22 +51,5 @@ extension PaymentValues {
         self.init(
             productIdentifier: transaction.productID.rawValue, quantity: transaction.quantity,
             applicationUsername: transaction.applicationUsername)
-    }
-}
-
-/// Why a payment failed, as the journal keeps it.
-struct PaymentFailure: Error, Codable, Sendable, Equatable {
-    /// An `SKError.Code`.
-    var code: Int
-    /// For the customer.
-    var text: String
-
-    init(_ code: SKError.Code, _ text: String) {
-        self.code = code.rawValue
-        self.text = text
-    }
-
-    var error: SKError {
-        SKError(SKError.Code(rawValue: code) ?? .unknown, userInfo: [NSLocalizedDescriptionKey: text])
     }
 }

@@ -63,8 +63,11 @@ struct PaymentQueueStateMachine: Sendable {
     // MARK: What the app does
 
     /// A payment was added, under a new key.
-    mutating func add(_ payment: PaymentValues, key: UUID) -> [Action] {
-        let entry = PaymentQueueEntry(key: key, position: takePosition(), payment: payment, phase: .queued)
+    mutating func add(
+        _ payment: PaymentValues, key: UUID, storefront: StorefrontDescription? = nil
+    ) -> [Action] {
+        let entry = PaymentQueueEntry(
+            key: key, position: takePosition(), payment: payment, phase: .queued, storefront: storefront)
         put(entry)
         return [.save([entry], isGate: true), .update([entry])] + nextConfirmation()
     }
@@ -378,7 +381,7 @@ struct PaymentQueueStateMachine: Sendable {
     }
 
     /// One batch at a time, of one account, in the queue's order.
-    private mutating func nextCollection() -> [Action] {
+    mutating func nextCollection() -> [Action] {
         guard collecting.isEmpty, !waiting.contains(.collection) else { return [] }
         let (entries, dormant) = (entries, dormant)
         var account: AccountID??
@@ -412,9 +415,11 @@ struct PaymentQueueStateMachine: Sendable {
     }
 
     /// Merges a transaction of the store's list: by the payment's key when that payment still waits for it, else as a
-    /// new entry.
-    private mutating func take(_ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID) {
-        if let key = transaction.idempotencyKey, var entry = entries[key], entry.transaction == nil {
+    /// new entry. One that the app knows as failed is not touched: the app may be finishing it this moment.
+    mutating func take(_ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID) {
+        if let key = transaction.idempotencyKey, var entry = entries[key], entry.transaction == nil,
+            entry.phase != .failed
+        {
             if confirming == key { confirming = nil }
             entry.account = account
             _ = paid(entry, transaction)

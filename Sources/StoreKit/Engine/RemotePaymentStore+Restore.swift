@@ -51,7 +51,7 @@ extension RemotePaymentStore {
         let request = AppReceiptRequest(
             bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier,
             pretence: pretence)
-        try await write(session.client.appReceipt(request, token: token))
+        try await renew(request, token: token)
     }
 }
 
@@ -112,8 +112,8 @@ extension StoreSession.CustomerFailure {
 
 extension PaymentFailure {
     static let usernameTooLong = PaymentFailure(
-        .paymentInvalid,
-        "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
+        .paymentInvalid, .usernameTooLong,
+        text: "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
     static let otherCustomer = PaymentFailure(
         .unknown, "This needs the account that began it. Sign in to that one, and try again.")
     static let restoreJournal = PaymentFailure(

@@ -8,13 +8,33 @@ struct RemotePaymentStore: PaymentStore {
     let receiptURL: URL
     let bundleVersion: String
     let vendorIdentifier: UUID
-    let allowsPayments: Bool
+    /// Whether the device lets the customer buy, now.
+    let allowsPayments: @Sendable () -> Bool
     let diagnostics: @Sendable (String) -> Void
+    /// One receipt is fetched and written after the other: an older one is never written over a newer.
+    private let receiptTurns = Turns()
 
-    func confirm(_ payment: PaymentValues) async -> PaymentQueueStateMachine.Confirmation {
-        guard allowsPayments else { return .refused(.notAllowed) }
-        if let failure = PaymentFailure(of: payment) { return .refused(failure) }
-        return await session.confirm(payment)
+    init(
+        session: StoreSession, check: ReceiptCheck, receiptURL: URL, bundleVersion: String, vendorIdentifier: UUID,
+        allowsPayments: @escaping @Sendable () -> Bool, diagnostics: @escaping @Sendable (String) -> Void
+    ) {
+        self.session = session
+        self.check = check
+        self.receiptURL = receiptURL
+        self.bundleVersion = bundleVersion
+        self.vendorIdentifier = vendorIdentifier
+        self.allowsPayments = allowsPayments
+        self.diagnostics = diagnostics
+    }
+
+    var storefront: StorefrontDescription? { session.storefront }
+
+    func confirm(
+        _ entry: PaymentQueueEntry, shouldContinue: @escaping @Sendable (StorefrontDescription) async -> Bool
+    ) async -> PaymentQueueStateMachine.Confirmation {
+        guard allowsPayments() else { return .refused(.notAllowed) }
+        if let failure = PaymentFailure(of: entry.payment) { return .refused(failure) }
+        return await session.confirm(entry.payment, storefront: entry.storefront, shouldContinue: shouldContinue)
     }
 
     func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer {
@@ -27,10 +47,14 @@ struct RemotePaymentStore: PaymentStore {
             offer: entry.payment.offer)
         do {
             // A deferred purchase is only looked after; it is no reason to ask for a password.
-            return .response(
-                try await session.asAccount(account, mayAsk: entry.phase == .sending) { token throws(StoreFailure) in
-                    try await session.client.purchase(request, token: token)
-                })
+            let isOnSheet = entry.phase == .sending
+            let response = try await session.asAccount(account, mayAsk: isOnSheet) { token throws(StoreFailure) in
+                try await session.client.purchase(request, token: token)
+            }
+            if isOnSheet, let refusal = response.failure, [.paymentDeclined, .interrupted].contains(refusal.code) {
+                await session.tell(PaymentFailure(refusal: refusal))
+            }
+            return .response(response)
         } catch {
             switch error {
             case .unreachable: return .unreachable
@@ -47,7 +71,7 @@ struct RemotePaymentStore: PaymentStore {
         do {
             return try await session.asAccount(account, mayAsk: true) { token throws(StoreFailure) in
                 let receipts = try await transactionReceipts(entries, request, token: token)
-                try await write(session.client.appReceipt(request, token: token))
+                try await renew(request, token: token)
                 return receipts
             }
         } catch {
@@ -55,6 +79,33 @@ struct RemotePaymentStore: PaymentStore {
                 diagnostics("no receipt: \(refusal.code) \(refusal.message.prefix(500))")
             }
             return nil
+        }
+    }
+
+    /// Fetches and writes the app receipt, one at a time: an older one must not take a newer one's place.
+    func renew(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) {
+        await receiptTurns.take()
+        let result: Result<Void, StoreFailure>
+        do throws(StoreFailure) {
+            result = .success(try await write(session.client.appReceipt(request, token: token)))
+        } catch {
+            result = .failure(error)
+        }
+        await receiptTurns.give()
+        try result.get()
+    }
+
+    /// Fetches and writes a fresh app receipt of an account that is signed in; false when that cannot be done now.
+    func renewReceipt(of account: AccountID) async -> Bool {
+        let request = AppReceiptRequest(
+            bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier)
+        do {
+            try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+                try await renew(request, token: token)
+            }
+            return true
+        } catch {
+            return false
         }
     }
 

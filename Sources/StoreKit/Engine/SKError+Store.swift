@@ -5,16 +5,18 @@ import StoreWire
 /// otherwise.
 extension PaymentFailure {
     /// The catch-all of Apple's StoreKit, seen whenever the store cannot be reached.
-    static let unreachable = PaymentFailure(.unknown, "Cannot connect to iTunes Store")
+    static let unreachable = PaymentFailure(.unknown, .cannotConnect)
     /// The customer said no. The text is what Apple's StoreKit says then, too.
-    static let cancelled = PaymentFailure(.paymentCancelled, "Cannot connect to iTunes Store")
-    static let notAllowed = PaymentFailure(.paymentNotAllowed, "Purchases are not allowed on this device.")
-    static let notAvailable = PaymentFailure(.storeProductNotAvailable, "This product is not available in the store.")
-    static let journal = PaymentFailure(.unknown, "The purchase could not be saved on this device, and was not made.")
-    static let requestData = PaymentFailure(.unauthorizedRequestData, "The app may not use requestData.")
-    static let wrongPassword = PaymentFailure(.unknown, "The password is not right.")
-    static let otherAccount = PaymentFailure(
-        .unknown, "The account that began this purchase is no longer known to the store.")
+    static let cancelled = PaymentFailure(.paymentCancelled, .cannotConnect)
+    static let notAllowed = PaymentFailure(.paymentNotAllowed, .paymentNotAllowed)
+    static let notAvailable = PaymentFailure(.storeProductNotAvailable, .productNotAvailable)
+    static let journal = PaymentFailure(.unknown, .notSaved)
+    static let requestData = PaymentFailure(.unauthorizedRequestData, .requestData)
+    static let otherAccount = PaymentFailure(.unknown, .otherAccount)
+    /// Too many wrong passwords in one go, as Apple's servers say it.
+    static let forgotPassword = PaymentFailure(.unknown, .forgotPassword, underlying: .server(5020))
+    /// As Apple's servers say it.
+    static let accountLocked = PaymentFailure(.unknown, .accountLocked, underlying: .server(0))
 
     /// What the store refused for good; nil when it gave no reason.
     init(refusal: WireError?) {
@@ -22,19 +24,47 @@ extension PaymentFailure {
             self = .unreachable
             return
         }
+        if refusal.code == .ordered, let ordered = refusal.error.flatMap(PaymentFailure.init(ordered:)) {
+            self = ordered
+            return
+        }
         // It goes to a screen: bounded, whatever the store says.
-        let text =
-            refusal.message.isEmpty ? "The purchase could not be completed." : String(refusal.message.prefix(500))
+        let text = refusal.message.isEmpty ? nil : String(refusal.message.prefix(500))
         switch refusal.code {
-        case .paymentNotAllowed: self.init(.paymentNotAllowed, text)
-        case .productNotAvailable, .unknownApp: self.init(.storeProductNotAvailable, text)
-        case .invalidQuantity, .invalidRequest, .tooLarge: self.init(.paymentInvalid, text)
-        case .invalidOfferIdentifier: self.init(.invalidOfferIdentifier, text)
-        case .invalidOfferSignature: self.init(.invalidSignature, text)
-        case .missingOfferParameters: self.init(.missingOfferParams, text)
-        case .invalidOfferPrice: self.init(.invalidOfferPrice, text)
-        case .ineligibleForOffer: self.init(.ineligibleForOffer, text)
-        default: self.init(.unknown, text)
+        case .paymentNotAllowed: self.init(.paymentNotAllowed, .paymentNotAllowed, text: text)
+        case .productNotAvailable, .unknownApp: self.init(.storeProductNotAvailable, .productNotAvailable, text: text)
+        case .invalidQuantity, .invalidRequest, .tooLarge: self.init(.paymentInvalid, .paymentInvalid, text: text)
+        case .invalidOfferIdentifier: self.init(.invalidOfferIdentifier, .offerIdentifier, text: text)
+        case .invalidOfferSignature: self.init(.invalidSignature, .offerSignature, text: text)
+        case .missingOfferParameters: self.init(.missingOfferParams, .offerParameters, text: text)
+        case .invalidOfferPrice: self.init(.invalidOfferPrice, .offerPrice, text: text)
+        case .ineligibleForOffer: self.init(.ineligibleForOffer, .ineligibleForOffer, text: text)
+        case .paymentDeclined: self.init(.unknown, .paymentDeclined, text: text)
+        case .interrupted: self.init(.unknown, .interrupted, text: text)
+        case .priceChanged: self.init(.unknown, .priceChanged, text: text)
+        case .unknownCode: self.init(.unknown, .codeUnknown, text: text)
+        case .codeUsed: self.init(.unknown, .codeUsed, text: text)
+        case .notSignedIn: self.init(.unknown, .otherAccount, text: text)
+        case .accountLocked: self = .accountLocked
+        case .alreadySubscribed:
+            // As clients of Apple's saw it.
+            let underlying = Underlying(domain: "ASDServerErrorDomain", code: 3532)
+            self.init(.unknown, .alreadySubscribed, text: text, underlying: underlying)
+        default:
+            if let text { self.init(.unknown, text) } else { self.init(.unknown, .purchaseFailed) }
+        }
+    }
+
+    /// An error that the operator ordered; nil when it is none that StoreKit gives.
+    init?(ordered: OrderedError) {
+        switch ordered.domain {
+        case OrderedError.storeKitDomain:
+            guard let code = SKError.Code(rawValue: ordered.code) else { return nil }
+            self.init(code, ErrorTexts.Key(code))
+        case OrderedError.serverDomain:
+            self.init(.unknown, ErrorTexts.Key(serverCode: ordered.code), underlying: .server(ordered.code))
+        default:
+            return nil
         }
     }
 
@@ -51,16 +81,19 @@ extension PaymentFailure {
             self = .requestData
         } else if payment.quantity > StoreLimits.quantity || payment.quantity < 1 {
             self.init(
-                .paymentInvalid,
-                "The quantity is \(payment.quantity); the store sells 1 to \(StoreLimits.quantity) at once.")
+                .paymentInvalid, .paymentInvalid,
+                text: "The quantity is \(payment.quantity); the store sells 1 to \(StoreLimits.quantity) at once.")
         } else if payment.productIdentifier.utf8.count > StoreLimits.identifier {
             self = .notAvailable
         } else if (payment.applicationUsername ?? "").utf8.count > StoreLimits.applicationUsername {
-            self.init(
-                .paymentInvalid,
-                "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
+            self = .usernameTooLong
         } else {
             return nil
         }
     }
+}
+
+extension PaymentFailure.Underlying {
+    /// An error of Apple's store servers.
+    static func server(_ code: Int) -> Self { Self(domain: OrderedError.serverDomain, code: code) }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import Synchronization
 
 /// All of StoreKit for one app on one device: made once a process, or once a test.
 final class StoreKitEngine: Sendable {
@@ -17,7 +18,11 @@ final class StoreKitEngine: Sendable {
     /// The store of the queue, for what is asked past the queue; or why there is none.
     private let remote: Result<RemotePaymentStore, PaymentFailure>
     let pages: StorePages
-    private let allowsPayments: Bool
+    private let notices: StoreNotices?
+    private let allowsPayments: @Sendable () -> Bool
+    let languages: [String]
+    /// The link that the configuration names, until an observer can be asked.
+    private let intent: Mutex<URL?>
 
     /// Puts it together. What is missing or cannot be opened never throws: the queue then refuses every payment and
     /// says why.
@@ -27,7 +32,9 @@ final class StoreKitEngine: Sendable {
         mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
     ) {
         callbackQueue = configuration.callbackQueue
-        allowsPayments = configuration.allowsPayments
+        allowsPayments = Self.allowsPayments(configuration)
+        languages = configuration.languages
+        intent = Mutex(configuration.purchaseIntent)
         receiptURL = configuration.bundleIdentifier.map {
             DeviceFolder.receiptURL(
                 device: configuration.deviceFolder, bundleID: BundleID($0), environment: configuration.environment)
@@ -35,11 +42,14 @@ final class StoreKitEngine: Sendable {
         pages = StorePages(
             presenter: configuration.presenter, bundleIdentifier: configuration.bundleIdentifier ?? "",
             folder: receiptURL?.deletingLastPathComponent())
-        func queue(_ journal: any PaymentJournal, _ store: any PaymentStore) -> PaymentQueueEngine.Parts {
+        func queue(
+            _ journal: any PaymentJournal, _ store: any PaymentStore, _ notices: StoreNotices? = nil
+        ) -> PaymentQueueEngine.Parts {
             PaymentQueueEngine.Parts(
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
                 backoff: backoff,
-                newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform)
+                newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
+                languages: configuration.languages, afterListing: { await notices?.check() })
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
             PaymentQueueEngine(queue(NoJournal(), RefusingPaymentStore(failure: failure)), journal: [])
@@ -48,6 +58,7 @@ final class StoreKitEngine: Sendable {
         guard let place = Self.place(configuration, transport) else {
             session = nil
             remote = .failure(.unreachable)
+            notices = nil
             payments = refusing(.unreachable)
             return
         }
@@ -57,9 +68,14 @@ final class StoreKitEngine: Sendable {
             self.session = session
             do {
                 let (journal, store) = try Self.journalAndStore(configuration, place, folder, session)
-                payments = PaymentQueueEngine(queue(journal, store), journal: try Self.load(journal))
+                let entries = try Self.load(journal)
+                let notices = try Self.notices(configuration, place, folder, session, store)
+                payments = PaymentQueueEngine(queue(journal, store, notices), journal: entries)
+                notices.attach(payments)
+                self.notices = notices
                 remote = .success(store)
             } catch {
+                notices = nil
                 configuration.diagnostics(Self.text(error))
                 remote = .failure(PaymentFailure(.unknown, Self.text(error)))
                 payments = refusing(PaymentFailure(.unknown, Self.text(error)))
@@ -68,6 +84,7 @@ final class StoreKitEngine: Sendable {
             configuration.diagnostics(Self.text(error))
             session = nil
             remote = .failure(PaymentFailure(.unknown, Self.text(error)))
+            notices = nil
             payments = refusing(PaymentFailure(.unknown, Self.text(error)))
         }
     }
@@ -120,8 +137,24 @@ final class StoreKitEngine: Sendable {
             receiptURL: DeviceFolder.receiptURL(
                 device: configuration.deviceFolder, bundleID: place.bundleID, environment: configuration.environment),
             bundleVersion: configuration.bundleVersion, vendorIdentifier: folder.vendorIdentifier,
-            allowsPayments: configuration.allowsPayments, diagnostics: configuration.diagnostics)
+            allowsPayments: Self.allowsPayments(configuration), diagnostics: configuration.diagnostics)
         return (journal, store)
+    }
+
+    private static func notices(
+        _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession,
+        _ store: RemotePaymentStore
+    ) throws -> StoreNotices {
+        let file = try folder.bundleFolder(of: place.bundleID).appendingPathComponent(
+            "\(configuration.environment.name).notices")
+        return StoreNotices(
+            session: session, store: store, cursors: NoticeCursors(file: file), diagnostics: configuration.diagnostics)
+    }
+
+    /// The program's word and the device's, which may change while the app runs.
+    private static func allowsPayments(_ configuration: StoreKitConfiguration) -> @Sendable () -> Bool {
+        let (allowed, folder) = (configuration.allowsPayments, configuration.deviceFolder)
+        return { allowed && DeviceRestrictions(deviceFolder: folder).allowsPayments }
     }
 
     private static func load(_ journal: any PaymentJournal) throws -> [PaymentQueueEntry] {
@@ -133,7 +166,7 @@ final class StoreKitEngine: Sendable {
 
     // MARK: What the public classes ask
 
-    var canMakePayments: Bool { allowsPayments && session?.tokens.current?.account.canMakePayments != false }
+    var canMakePayments: Bool { allowsPayments() && session?.tokens.current?.account.canMakePayments != false }
 
     var storefront: StorefrontDescription? { session?.storefront }
 
@@ -144,7 +177,7 @@ final class StoreKitEngine: Sendable {
     }
 
     private func productsInPortions(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
-        guard let session else { return .failure(PaymentFailure.unreachable.error) }
+        guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
         let known = identifiers.filter { !$0.isEmpty && $0.utf8.count <= StoreLimits.identifier }.sorted().map(
             ProductID.init(rawValue:))
         var whole = ProductsResponse(
@@ -161,7 +194,7 @@ final class StoreKitEngine: Sendable {
                 whole.invalidProductIDs += part.invalidProductIDs
                 whole.storefront = part.storefront
             } catch {
-                return .failure(PaymentFailure(error).error)
+                return .failure(PaymentFailure(error).error(in: languages))
             }
         } while !rest.isEmpty
         return .success(whole)
@@ -170,11 +203,37 @@ final class StoreKitEngine: Sendable {
     /// Fetches the app receipt anew and writes it, asking the customer to sign in when nobody is; nil when it is there.
     func refreshReceipt(_ pretence: ReceiptPretence?) async -> SKError? {
         switch remote {
-        case .failure(let failure): return failure.error
+        case .failure(let failure): return failure.error(in: languages)
         case .success(let store):
             let (failure, cause) = await NetworkWitness.during { await store.refreshReceipt(pretence) }
-            return failure?.error.because(cause)
+            return failure?.error(in: languages).because(cause)
         }
+    }
+
+    /// Takes up a link to a product; false when it is none, or for another app.
+    func openPurchaseIntent(_ url: URL) -> Bool {
+        guard let notices, let intent = PurchaseIntent(url), intent.bundleID == session?.bundleID else { return false }
+        Task { await notices.offer(intent.productID) }
+        return true
+    }
+
+    /// Takes up the configuration's link, once, when there is an observer to ask.
+    func offerConfiguredIntent() {
+        let url = intent.withLock { intent in
+            defer { intent = nil }
+            return intent
+        }
+        if let url { _ = openPurchaseIntent(url) }
+    }
+
+    func showPriceConsent() {
+        guard let notices else { return }
+        Task { await notices.showPriceConsent() }
+    }
+
+    func redeemCode() {
+        guard let notices else { return }
+        Task { await notices.redeemCode() }
     }
 
     /// Ends it as a kill would, and returns when the journal is closed.

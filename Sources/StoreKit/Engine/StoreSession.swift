@@ -16,6 +16,7 @@ final class StoreSession: Sendable {
     let customers = Mutex<[AccountID: String]>([:])
     /// The accounts whose sign-in was cancelled: they are not asked for again before the next launch.
     private let declined = Mutex<Set<AccountID>>([])
+    private let whenStorefrontChanges = Mutex<@Sendable () -> Void>({})
 
     init(
         client: StoreClient, tokens: AccountTokens, deviceID: UUID, bundleID: BundleID, languages: [String],
@@ -32,6 +33,29 @@ final class StoreSession: Sendable {
     /// The storefront as the store last said it.
     var storefront: StorefrontDescription? {
         lastStorefront.withLock { $0 } ?? tokens.current?.account.storefront
+    }
+
+    /// Has `body` called each time the account turns out to shop elsewhere than before.
+    func onStorefrontChange(_ body: @escaping @Sendable () -> Void) { whenStorefrontChanges.withLock { $0 = body } }
+
+    /// Takes the account as the store says it is now. What is learned of an account that does not shop now is kept too.
+    func learn(_ account: AccountDescription) {
+        guard let known = tokens.signedIn(account.accountID) else { return }
+        let isCurrent = tokens.current?.account.accountID == account.accountID
+        let before = storefront
+        if known.account != account {
+            try? tokens.keep(AccountTokens.SignedIn(token: known.token, account: account), asCurrent: false)
+        }
+        if isCurrent { moved(from: before, to: account.storefront) }
+    }
+
+    /// Where products are shown now.
+    private func moved(from before: StorefrontDescription?, to now: StorefrontDescription) {
+        lastStorefront.withLock { $0 = now }
+        guard let before, before != now else { return }
+        NotificationCenter.default.post(name: .SKStorefrontIdentifierDidChange, object: nil)
+        NotificationCenter.default.post(name: .SKStorefrontCountryCodeDidChange, object: nil)
+        whenStorefrontChanges.withLock { $0 }()
     }
 
     /// Passwords that may be tried in one go.
@@ -55,8 +79,10 @@ final class StoreSession: Sendable {
             do {
                 let response = try await client.signIn(request)
                 let signedIn = AccountTokens.SignedIn(token: response.token, account: response.account)
+                let before = storefront
                 // A token that cannot be written still serves this process.
                 try? tokens.keep(signedIn, asCurrent: account == nil)
+                if account == nil { moved(from: before, to: response.account.storefront) }
                 if let account, account != response.account.accountID { return .otherAccount(response.account) }
                 return .signedIn(signedIn)
             } catch .refused(let refusal) where refusal.code == .wrongPassword {
@@ -64,22 +90,30 @@ final class StoreSession: Sendable {
             } catch .unreachable {
                 return .unreachable
             } catch {
-                return .refused(PaymentFailure(error))
+                let failure = PaymentFailure(error)
+                if case .refused(let refusal) = error, refusal.code == .accountLocked { await tell(failure) }
+                return .refused(failure)
             }
         }
-        return .refused(.wrongPassword)
+        await tell(.forgotPassword)
+        return .refused(.forgotPassword)
     }
 
     /// The store's words on some products, in the current account's storefront. A token that is no longer good is
     /// forgotten.
-    func products(_ identifiers: [ProductID]) async throws(StoreFailure) -> ProductsResponse {
-        try await ask(ProductsRequest(bundleID: bundleID, productIDs: identifiers, languages: languages))
+    func products(
+        _ identifiers: [ProductID], isForSheet: Bool = false
+    ) async throws(StoreFailure) -> ProductsResponse {
+        try await ask(
+            ProductsRequest(
+                bundleID: bundleID, productIDs: identifiers, languages: languages, isForSheet: isForSheet ? true : nil))
     }
 
     /// Asks what the store tells in the current account's storefront, which it says along.
     func ask(_ request: ProductsRequest) async throws(StoreFailure) -> ProductsResponse {
         let response: ProductsResponse
         let token = tokens.current?.token
+        let before = storefront
         do {
             response = try await client.products(request, token: token)
         } catch {
@@ -87,19 +121,22 @@ final class StoreSession: Sendable {
             try? tokens.drop(token)
             response = try await client.products(request, token: nil)
         }
-        let before = lastStorefront.withLock { last in
-            defer { last = response.storefront }
-            return last
-        }
-        if let before, before != response.storefront {
-            NotificationCenter.default.post(name: .SKStorefrontIdentifierDidChange, object: nil)
-            NotificationCenter.default.post(name: .SKStorefrontCountryCodeDidChange, object: nil)
+        if let customer = response.customer {
+            learn(customer.account)
+        } else {
+            moved(from: before, to: response.storefront)
         }
         return response
     }
 
     /// Shows the sheet for a payment, signing in first when nobody is.
-    func confirm(_ payment: PaymentValues, isRepeat: Bool = false) async -> PaymentQueueStateMachine.Confirmation {
+    /// - Parameters:
+    ///   - storefront: where the payment was added; nil when that was not known.
+    ///   - shouldContinue: asks the app whether to go on elsewhere.
+    func confirm(
+        _ payment: PaymentValues, storefront: StorefrontDescription?,
+        shouldContinue: @escaping @Sendable (StorefrontDescription) async -> Bool, isRepeat: Bool = false
+    ) async -> PaymentQueueStateMachine.Confirmation {
         let account: AccountTokens.SignedIn
         if let current = tokens.current {
             account = current
@@ -114,21 +151,28 @@ final class StoreSession: Sendable {
         }
         do {
             let productID = ProductID(payment.productIdentifier)
-            let response = try await products([productID])
+            let response = try await products([productID], isForSheet: true)
             guard tokens.current?.token == account.token else {
-                return isRepeat ? .unreachable : await confirm(payment, isRepeat: true)
+                return isRepeat
+                    ? .unreachable
+                    : await confirm(payment, storefront: storefront, shouldContinue: shouldContinue, isRepeat: true)
             }
+            if let storefront, storefront != response.storefront, await !shouldContinue(response.storefront) {
+                return .refused(.notAvailable)
+            }
+            guard response.customer?.account.canMakePayments != false else { return .refused(.notAllowed) }
             guard let product = response.products.first(where: { $0.productID == productID }) else {
                 return .refused(.notAvailable)
             }
-            return await ask(payment, product, account.account)
+            let isOwned = response.customer?.ownedProductIDs.contains(productID) == true
+            return await ask(payment, product, account.account, isOwned: isOwned)
         } catch {
             return error == .unreachable ? .unreachable : .refused(PaymentFailure(error))
         }
     }
 
     private func ask(
-        _ payment: PaymentValues, _ product: ProductDescription, _ account: AccountDescription
+        _ payment: PaymentValues, _ product: ProductDescription, _ account: AccountDescription, isOwned: Bool
     ) async -> PaymentQueueStateMachine.Confirmation {
         let price = product.price(with: payment.offer)
         guard let unitPrice = Decimal(string: price.decimal, locale: Locale(identifier: "en_US_POSIX")) else {
@@ -136,11 +180,21 @@ final class StoreSession: Sendable {
         }
         let request = PaymentSheetRequest(
             productIdentifier: payment.productIdentifier, productName: product.displayName, unitPrice: unitPrice,
-            quantity: payment.quantity, priceLocale: Locale(identifier: product.priceLocale), account: account.email)
+            quantity: payment.quantity, priceLocale: Locale(identifier: product.priceLocale), account: account.email,
+            isAlreadyOwned: isOwned)
         switch await onSheet({ await $0.confirm(request) }) {
-        case .buy: return .agreed(account: account.accountID, price: price)
+        case .buy:
+            // Who was shown that it is free agreed to no price.
+            let agreed = isOwned ? Money(milliunits: 0, currency: product.price.currency) : price
+            return .agreed(account: account.accountID, price: agreed)
         case .cancel: return .refused(.cancelled)
         }
+    }
+
+    /// Tells the customer on the sheet.
+    func tell(_ failure: PaymentFailure) async {
+        let notice = PaymentSheetNotice(text: failure.text(in: languages))
+        await onSheet { await $0.tell(notice) }
     }
 
     /// Runs `body` with the account's token, signing in again as that account when the token is no longer good.
@@ -174,7 +228,7 @@ final class StoreSession: Sendable {
         }
     }
 
-    private func onSheet<Value: Sendable>(_ body: (any PaymentSheet) async -> Value) async -> Value {
+    func onSheet<Value: Sendable>(_ body: (any PaymentSheet) async -> Value) async -> Value {
         await sheetTurns.take()
         let answer = await body(sheet)
         await sheetTurns.give()

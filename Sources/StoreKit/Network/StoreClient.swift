@@ -41,6 +41,24 @@ struct StoreClient: Sendable {
         _ = try await answer(.finish(transaction), body: nil, token: token)
     }
 
+    func notices(
+        _ bundleID: BundleID, after: Int64?, languages: [String], token: String
+    ) async throws(StoreFailure) -> NoticesResponse {
+        try decode(await answer(.notices(bundleID, after: after, languages: languages), body: nil, token: token))
+    }
+
+    func take(_ promotion: PromotionRequest, token: String) async throws(StoreFailure) {
+        _ = try await answer(.promotions, body: encode(promotion), token: token)
+    }
+
+    func answer(_ consent: PriceConsentRequest, token: String) async throws(StoreFailure) {
+        _ = try await answer(.priceConsents, body: encode(consent), token: token)
+    }
+
+    func redeem(_ request: RedemptionRequest, token: String) async throws(StoreFailure) -> TransactionDescription {
+        try await value(.redemptions, request, token: token)
+    }
+
     /// The DER bytes of a fresh app receipt.
     func appReceipt(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) -> Data {
         try await answer(.appReceipt, body: encode(request), token: token)

@@ -57,14 +57,14 @@ struct ReviewHistory: Codable, Sendable, Equatable {
 extension StoreKitEngine {
     /// The page that the parameters of a product view controller name.
     func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
-        guard let session else { return .failure(PaymentFailure.unreachable.error) }
+        guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
         do throws(StoreFailure) {
             guard let page = try await session.page(wanted) else {
-                return .failure(PaymentFailure.notAvailable.error)
+                return .failure(PaymentFailure.notAvailable.error(in: languages))
             }
             return .success(page)
         } catch {
-            return .failure(PaymentFailure(error).error)
+            return .failure(PaymentFailure(error).error(in: languages))
         }
     }
 }

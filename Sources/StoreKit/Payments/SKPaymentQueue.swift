@@ -23,6 +23,8 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     }
 
     private var engine: StoreKitEngine { fixedEngine ?? .shared }
+    /// The same, for what stands in other files.
+    final var configuredEngine: StoreKitEngine { engine }
 
     /// The app's queue. Its configuration is read at first use (``StoreKitConfiguration``).
     open class func `default`() -> SKPaymentQueue { shared }
@@ -32,10 +34,25 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
 
     /// Adds an observer, which is not retained. It is told of everything unfinished; the first also makes the queue
     /// speak to the store.
-    open func add(_ observer: any SKPaymentTransactionObserver) { engine.payments.add(observer, queue: self) }
+    open func add(_ observer: any SKPaymentTransactionObserver) {
+        engine.payments.add(observer, queue: self)
+        engine.offerConfiguredIntent()
+    }
 
     /// Removes an observer; it is told nothing more.
     open func remove(_ observer: any SKPaymentTransactionObserver) { engine.payments.remove(observer) }
+
+    /// Is asked before the queue goes on in another storefront or asks about a price; not retained.
+    open var delegate: (any SKPaymentQueueDelegate)? {
+        get { engine.payments.callbacks.delegate }
+        set { engine.payments.callbacks.setDelegate(newValue, queue: self) }
+    }
+
+    /// Asks the customer about the price increases that the delegate put off; does nothing when there are none.
+    open func showPriceConsentIfNeeded() { engine.showPriceConsent() }
+
+    /// Asks the customer for a code, on the payment sheet. What it gives comes through `updatedTransactions`.
+    open func presentCodeRedemptionSheet() { engine.redeemCode() }
 
     /// The observers now registered.
     open var transactionObservers: [any SKPaymentTransactionObserver] { engine.payments.observers }

@@ -146,7 +146,7 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         do {
             try engine.pages.promotions.change(body)
         } catch PromotionOverrides.Refusal.badIdentifier {
-            failure = PaymentFailure.notAvailable.error
+            failure = PaymentFailure.notAvailable.error(in: engine.languages)
         } catch PromotionOverrides.Refusal.tooMany {
             failure = PaymentFailure(.unknown, "At most \(PromotionOverrides.most) products can be promoted.").error
         } catch {

@@ -22,8 +22,14 @@ public struct AutomaticPaymentSheet: PaymentSheet {
 public struct ProgrammedPaymentSheet: PaymentSheet {
     private let onConfirm: @Sendable (PaymentSheetRequest) async -> PaymentSheetAnswer
     private let onSignIn: @Sendable (SignInPrompt) async -> StoreCredentials?
+    /// What ``PaymentSheet/tell(_:)`` does.
+    public var onTell: @Sendable (PaymentSheetNotice) async -> Void = { _ in }
+    /// What ``PaymentSheet/redeemCode(_:)`` answers.
+    public var onRedeemCode: @Sendable (RedemptionPrompt) async -> String? = { _ in nil }
+    /// What ``PaymentSheet/confirmPriceIncrease(_:)`` answers.
+    public var onPriceIncrease: @Sendable (PriceIncreaseRequest) async -> PriceIncreaseAnswer = { _ in .later }
 
-    /// Calls these for the two questions.
+    /// Calls these for the two questions of a purchase; the others can be set after.
     public init(
         confirm: @escaping @Sendable (PaymentSheetRequest) async -> PaymentSheetAnswer,
         signIn: @escaping @Sendable (SignInPrompt) async -> StoreCredentials?
@@ -35,6 +41,14 @@ public struct ProgrammedPaymentSheet: PaymentSheet {
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer { await onConfirm(request) }
 
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? { await onSignIn(prompt) }
+
+    public func tell(_ notice: PaymentSheetNotice) async { await onTell(notice) }
+
+    public func redeemCode(_ prompt: RedemptionPrompt) async -> String? { await onRedeemCode(prompt) }
+
+    public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer {
+        await onPriceIncrease(request)
+    }
 }
 
 extension PaymentSheet where Self == AutomaticPaymentSheet {

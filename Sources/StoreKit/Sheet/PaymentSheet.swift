@@ -6,6 +6,19 @@ public protocol PaymentSheet: Sendable {
     func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer
     /// Asks for an account; nil cancels the purchase. A wrong password asks again, a few times.
     func signIn(_ prompt: SignInPrompt) async -> StoreCredentials?
+    /// Tells the customer that something went wrong, and returns when it was read. A sheet without this method says
+    /// nothing.
+    func tell(_ notice: PaymentSheetNotice) async
+    /// Asks for a code to redeem; nil cancels. A sheet without this method cancels.
+    func redeemCode(_ prompt: RedemptionPrompt) async -> String?
+    /// Asks whether a subscription may cost more. A sheet without this method leaves it open.
+    func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer
+}
+
+extension PaymentSheet {
+    public func tell(_ notice: PaymentSheetNotice) async {}
+    public func redeemCode(_ prompt: RedemptionPrompt) async -> String? { nil }
+    public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer { .later }
 }
 
 /// What the sheet shows.
@@ -15,35 +28,41 @@ public struct PaymentSheetRequest: Sendable, Equatable {
     /// The exact price of one.
     public var unitPrice: Decimal
     public var quantity: Int
-    /// The exact price of all.
+    /// The exact price of all; nothing when it is owned already.
     public var total: Decimal
     /// Formats the prices with their currency.
     public var priceLocale: Locale
     /// The e-mail address of the account that pays.
     public var account: String
+    /// Whether the account bought it before and gets it again for free.
+    public var isAlreadyOwned: Bool
 
     public init(
         productIdentifier: String, productName: String, unitPrice: Decimal, quantity: Int, priceLocale: Locale,
-        account: String
+        account: String, isAlreadyOwned: Bool = false
     ) {
         self.productIdentifier = productIdentifier
         self.productName = productName
         self.unitPrice = unitPrice
         self.quantity = quantity
-        total = unitPrice * Decimal(quantity)
+        total = isAlreadyOwned ? 0 : unitPrice * Decimal(quantity)
+        self.isAlreadyOwned = isAlreadyOwned
         self.priceLocale = priceLocale
         self.account = account
     }
 
     /// The unit price as the customer reads it: `$0.99`.
-    public var formattedUnitPrice: String { format(unitPrice) }
+    public var formattedUnitPrice: String { priceLocale.formatted(unitPrice) }
     /// The total as the customer reads it.
-    public var formattedTotal: String { format(total) }
+    public var formattedTotal: String { priceLocale.formatted(total) }
+}
 
-    private func format(_ amount: Decimal) -> String {
+extension Locale {
+    /// An amount of the locale's currency as a customer reads it.
+    fileprivate func formatted(_ amount: Decimal) -> String {
         let formatter = NumberFormatter()
         formatter.numberStyle = .currency
-        formatter.locale = priceLocale
+        formatter.locale = self
         return formatter.string(from: NSDecimalNumber(decimal: amount)) ?? "\(amount)"
     }
 }
@@ -52,6 +71,57 @@ public struct PaymentSheetRequest: Sendable, Equatable {
 public enum PaymentSheetAnswer: Sendable, Equatable {
     case buy
     case cancel
+}
+
+/// Something that went wrong, for the customer to read.
+public struct PaymentSheetNotice: Sendable, Equatable {
+    /// A sentence in the customer's language.
+    public var text: String
+
+    public init(text: String) { self.text = text }
+}
+
+/// Why a code is asked for.
+public struct RedemptionPrompt: Sendable, Equatable {
+    /// What was wrong with the last answer, in the customer's language; nil at first.
+    public var problem: String?
+
+    public init(problem: String?) { self.problem = problem }
+}
+
+/// A subscription that will cost more if the customer agrees.
+public struct PriceIncreaseRequest: Sendable, Equatable {
+    public var productIdentifier: String
+    public var productName: String
+    /// The exact price of a period now.
+    public var oldPrice: Decimal
+    /// The exact price of a period to come.
+    public var newPrice: Decimal
+    /// Formats the prices with their currency.
+    public var priceLocale: Locale
+
+    public init(
+        productIdentifier: String, productName: String, oldPrice: Decimal, newPrice: Decimal, priceLocale: Locale
+    ) {
+        self.productIdentifier = productIdentifier
+        self.productName = productName
+        self.oldPrice = oldPrice
+        self.newPrice = newPrice
+        self.priceLocale = priceLocale
+    }
+
+    /// The old price as the customer reads it.
+    public var formattedOldPrice: String { priceLocale.formatted(oldPrice) }
+    /// The new price as the customer reads it.
+    public var formattedNewPrice: String { priceLocale.formatted(newPrice) }
+}
+
+/// What the customer says of a price increase.
+public enum PriceIncreaseAnswer: Sendable, Equatable {
+    case accept
+    case decline
+    /// Not now: asked again at the next launch.
+    case later
 }
 
 /// Why the customer is asked to sign in.

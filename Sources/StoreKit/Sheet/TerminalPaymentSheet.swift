@@ -18,7 +18,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
         }
         Self.say(Self.text(of: request))
         let line = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces).lowercased()
-        return line == "b" || line == "buy" || line == "y" || line == "yes" ? .buy : .cancel
+        return ["b", "buy", "g", "get", "y", "yes"].contains(line ?? "") ? .buy : .cancel
     }
 
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
@@ -43,8 +43,37 @@ public struct TerminalPaymentSheet: PaymentSheet {
         return StoreCredentials(email: email, password: password)
     }
 
+    public func tell(_ notice: PaymentSheetNotice) async {
+        if Self.hasTerminal { Self.say("\n  \(Self.printable(notice.text))\n") }
+    }
+
+    public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
+        guard Self.hasTerminal else { return nil }
+        Self.say((prompt.problem.map { "\n  \(Self.printable($0))" } ?? "") + "\nCode (empty to cancel): ")
+        let line = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces) ?? ""
+        return line.isEmpty ? nil : line
+    }
+
+    public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer {
+        guard Self.hasTerminal else { return .later }
+        let name = Self.printable(request.productName)
+        Self.say("\n  \(name) will cost \(request.formattedNewPrice) instead of \(request.formattedOldPrice).\n")
+        Self.say("[a]gree, [d]ecline (it ends with its period) or [l]ater? ")
+        return switch await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces).lowercased() {
+        case "a", "agree": .accept
+        case "d", "decline": .decline
+        default: .later
+        }
+    }
+
     static func text(of request: PaymentSheetRequest) -> String {
         var lines = ["", "  \(printable(request.productName))"]
+        if request.isAlreadyOwned {
+            lines.append("  You have bought this before: get it again for free.")
+            lines.append("  Account: \(printable(request.account))")
+            lines.append("[g]et or [c]ancel? ")
+            return lines.joined(separator: "\n")
+        }
         if request.quantity == 1 {
             lines.append("  \(request.formattedTotal)")
         } else {

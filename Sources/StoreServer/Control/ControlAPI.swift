@@ -49,12 +49,16 @@ public enum ControlAPI {
     /// An ordered failure: `GET`, `POST` and `DELETE /control/v1/{environment}/faults`.
     public struct Fault: Codable, Sendable, Equatable {
         public var operation: String
-        public var status: Int
+        /// How the request fails: a status, or …
+        public var status: Int?
+        /// … an error that the device gives to the app: a case of `SKError.Code`, or `SSServerErrorDomain/5020`.
+        public var error: String?
         public var count: Int
 
-        public init(operation: String, status: Int, count: Int) {
+        public init(operation: String, status: Int? = nil, error: String? = nil, count: Int) {
             self.operation = operation
             self.status = status
+            self.error = error
             self.count = count
         }
     }
@@ -89,6 +93,7 @@ public enum ControlAPI {
         public var paymentsAllowed: Bool
         public var asksToBuy: Bool
         public var locked: Bool
+        public var interruptsPurchases: Bool
     }
 
     /// A new account: `POST /control/v1/{environment}/accounts`.
@@ -117,14 +122,18 @@ public enum ControlAPI {
         public var paymentsAllowed: Bool?
         public var asksToBuy: Bool?
         public var locked: Bool?
+        /// Each purchase fails on the device and waits here until it is resolved.
+        public var interruptsPurchases: Bool?
 
         public init(
-            storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, locked: Bool? = nil
+            storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, locked: Bool? = nil,
+            interruptsPurchases: Bool? = nil
         ) {
             self.storefront = storefront
             self.paymentsAllowed = paymentsAllowed
             self.asksToBuy = asksToBuy
             self.locked = locked
+            self.interruptsPurchases = interruptsPurchases
         }
     }
 
@@ -144,16 +153,28 @@ public enum ControlAPI {
         public var expiresDate: String?
         public var finishedDate: String?
         public var revocationDate: String?
+        /// `app` or `other`.
+        public var revocationReason: String?
     }
 
-    /// A purchase that waits for approval: `GET /control/v1/{environment}/pending-purchases`; `POST …/{key}/approve` and `…/decline`.
+    /// A purchase that waits: `GET /control/v1/{environment}/pending-purchases`; `POST …/{key}/approve` or, of an
+    /// interrupted one, `…/resolve`, and `…/decline`.
     public struct PendingPurchase: Codable, Sendable, Equatable {
+        /// For whose word.
+        public enum Word: String, Codable, Sendable {
+            /// Somebody's approval.
+            case approval
+            /// The customer's, who was interrupted.
+            case customer
+        }
+
         public var key: UUID
         public var accountId: String
         public var bundleId: String
         public var productId: String
         public var quantity: Int
         public var createdDate: String
+        public var waitsFor: Word
     }
 }
 

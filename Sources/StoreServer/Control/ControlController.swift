@@ -10,9 +10,9 @@ struct ControlController: Sendable {
     let stores: [StoreEnvironment: Store]
     let apps: AppRegistry
     let catalog: CurrentCatalog
-    private static let bodyLimit = 64 << 10
+    static let bodyLimit = 64 << 10
 
-    private typealias Handler = @Sendable (Store, Request, StoreRequestContext) async throws -> Response
+    typealias Handler = @Sendable (Store, Request, StoreRequestContext) async throws -> Response
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         router.get("/health") { _, _ in
@@ -46,9 +46,13 @@ struct ControlController: Sendable {
             try await store.decline(try Self.key(context))
             return Response(status: .noContent)
         }
+        on(router, .post, "pending-purchases/{key}/resolve") { store, _, context in
+            try Response.json(try await store.resolve(try Self.key(context)))
+        }
+        addCustomerRoutes(to: router)
     }
 
-    private func on(
+    func on(
         _ router: Router<StoreRequestContext>, _ method: HTTPRequest.Method, _ path: String,
         _ handler: @escaping Handler
     ) {
@@ -116,7 +120,7 @@ struct ControlController: Sendable {
             let known = Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")
             throw StoreError(.invalidRequest, "“operation” is one of \(known).")
         }
-        try store.faults.order(Faults.Fault(operation: operation, status: order.status, remaining: order.count))
+        try store.faults.order(try Self.fault(order, operation))
         return try .json(store.faults.ordered.map(ControlAPI.Fault.init), status: .created)
     }
 
@@ -182,12 +186,12 @@ struct ControlController: Sendable {
             account.accountID,
             AccountChange(
                 storefront: change.storefront, paymentsAllowed: change.paymentsAllowed, asksToBuy: change.asksToBuy,
-                isLocked: change.locked))
+                isLocked: change.locked, interruptsPurchases: change.interruptsPurchases))
         return try .json(ControlAPI.Account(changed))
     }
 
     /// The account of an e-mail address that was given; nil when none was.
-    private func existing(_ email: String?, at store: Store) async throws -> Account? {
+    func existing(_ email: String?, at store: Store) async throws -> Account? {
         guard let email else { return nil }
         guard let account = try await store.accounts.account(email: email) else {
             throw HTTPProblem(
@@ -231,7 +235,8 @@ struct ControlController: Sendable {
                     key: purchase.idempotencyKey, accountId: purchase.accountID.rawValue,
                     bundleId: purchase.bundleID.rawValue,
                     productId: purchase.productID.rawValue, quantity: purchase.quantity,
-                    createdDate: ControlAPI.text(purchase.createdAt))
+                    createdDate: ControlAPI.text(purchase.createdAt),
+                    waitsFor: purchase.isInterrupted ? .customer : .approval)
             })
     }
 
@@ -245,7 +250,9 @@ struct ControlController: Sendable {
 
 extension ControlAPI.Fault {
     init(_ fault: Faults.Fault) {
-        self.init(operation: fault.operation.rawValue, status: fault.status, count: fault.remaining)
+        self.init(
+            operation: fault.operation.rawValue, status: fault.error == nil ? fault.status : nil,
+            error: fault.error?.name, count: fault.remaining)
     }
 }
 
@@ -253,7 +260,8 @@ extension ControlAPI.Account {
     init(_ account: Account) {
         self.init(
             accountId: account.accountID.rawValue, email: account.email, storefront: account.storefront,
-            paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked)
+            paymentsAllowed: account.paymentsAllowed, asksToBuy: account.asksToBuy, locked: account.isLocked,
+            interruptsPurchases: account.interruptsPurchases)
     }
 }
 
@@ -269,6 +277,7 @@ extension ControlAPI.Transaction {
             purchaseDate: ControlAPI.text(transaction.purchaseDate),
             expiresDate: transaction.expiresDate.map(ControlAPI.text),
             finishedDate: transaction.finishedAt.map(ControlAPI.text),
-            revocationDate: transaction.revokedAt.map(ControlAPI.text))
+            revocationDate: transaction.revokedAt.map(ControlAPI.text),
+            revocationReason: transaction.revocationReason.flatMap(RevocationReason.init(rawValue:)).map(\.name))
     }
 }

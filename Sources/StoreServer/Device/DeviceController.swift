@@ -18,6 +18,8 @@ struct DeviceController: Sendable {
             (.signIn, signIn), (.signOut, signOut), (.account, account), (.products, products), (.purchases, purchase),
             (.unfinishedTransactions("", after: nil), unfinished), (.finish(.any), finish), (.restores, restore),
             (.appReceipt, appReceipt), (.transactionReceipt(.any), transactionReceipt),
+            (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
+            (.priceConsents, answerPriceIncrease), (.redemptions, redeem),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
@@ -52,7 +54,11 @@ struct DeviceController: Sendable {
         if request.bearerToken != nil {
             do { account = try await signedIn(request) } catch is StoreError {}
         }
-        return try .json(store.products(body, for: account))
+        var response = try store.products(body, for: account)
+        if body.isForSheet == true, let account {
+            response.customer = try await store.customerState(body, for: account)
+        }
+        return try .json(response)
     }
 
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -116,13 +122,18 @@ struct DeviceController: Sendable {
 
     // MARK: What they share
 
-    private func signedIn(_ request: Request) async throws -> Account {
+    func signedIn(_ request: Request) async throws -> Account {
         guard let token = request.bearerToken else { throw StoreError(.notSignedIn, "Sign in first.") }
         return try await store.accounts.account(token: token)
     }
 
     private func fail(_ operation: Faults.Operation) throws {
         guard let fault = store.faults.next(operation) else { return }
+        if let error = fault.error {
+            throw HTTPProblem(
+                .unprocessableContent, code: WireError.Code.ordered.rawValue, message: "This failure was ordered.",
+                cause: HTTPProblem.Cause(domain: error.domain, code: error.code))
+        }
         throw HTTPProblem(
             HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue,
             message: "This failure was ordered.")

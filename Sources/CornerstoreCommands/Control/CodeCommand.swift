@@ -1,0 +1,55 @@
+import ArgumentParser
+import StoreServer
+
+/// `cornerstore code`: codes that give a product without charge.
+struct CodeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "code",
+        abstract: "Make and show codes that give a product for free, once each.",
+        discussion: """
+            An app asks for one with presentCodeRedemptionSheet().
+
+              cornerstore code add com.example.app.coins
+              cornerstore code list
+            """,
+        subcommands: [List.self, Add.self], defaultSubcommand: List.self)
+
+    struct Options: ParsableArguments {
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        var path: String { ControlClient.path(environment.environment, "codes") }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the codes, the newest first.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let codes: [ControlAPI.Code] = try await options.control.client().get(options.path)
+            try Console.current.report(codes, json: options.output.json) { style in
+                guard !codes.isEmpty else { return "No codes." }
+                let rows = codes.map { [$0.code, $0.productId, $0.transactionId ?? "not redeemed"] }
+                return Table(heading: ["code", "product", "transaction"], rows: rows).text(style)
+            }
+        }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Make one.")
+        @Argument(help: "The product's identifier.")
+        var product: String
+        @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+        var app: String?
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let client = try options.control.client()
+            let bundleID = try await Seller.find(product, app: app, client)
+            let code: ControlAPI.Code = try await client.send(
+                "POST", options.path, ControlAPI.NewCode(bundleId: bundleID, productId: product))
+            try Console.current.report(code, json: options.output.json) { _ in code.code }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import StoreServer
+import StoreWire
+
+/// `cornerstore price-increase`: subscriptions that are to cost more, and what customers say to it.
+struct PriceIncreaseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "price-increase",
+        abstract: "Ask customers to agree to a subscription's higher price.",
+        discussion: """
+            The device asks at the app's next launch, unless the app puts it off (paymentQueueShouldShowPriceConsent).
+
+              cornerstore price-increase add com.example.app.club 6.99 --account anna@example.com
+              cornerstore price-increase list --account anna@example.com
+            """,
+        subcommands: [List.self, Add.self], defaultSubcommand: List.self)
+
+    struct Options: ParsableArguments {
+        @Option(help: ArgumentHelp("Whose subscription.", valueName: "email"))
+        var account: String
+        @OptionGroup var environment: EnvironmentOptions
+        @OptionGroup var control: ControlOptions
+        @OptionGroup var output: OutputOptions
+
+        var path: String { ControlClient.path(environment.environment, "price-increases") }
+
+        static func text(_ increases: [ControlAPI.PriceIncrease], _ style: Style) -> String {
+            let rows = increases.map {
+                [
+                    $0.productId, "\($0.oldPrice) \($0.currency)", "\($0.newPrice) \($0.currency)",
+                    $0.answer ?? "none yet",
+                ]
+            }
+            return Table(heading: ["product", "from", "to", "answer"], rows: rows).text(style)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show an account's price increases and answers.")
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            let increases: [ControlAPI.PriceIncrease] = try await options.control.client().get(
+                options.path, query: [("account", options.account)])
+            try Console.current.report(increases, json: options.output.json) { style in
+                increases.isEmpty ? "No price increases." : Options.text(increases, style)
+            }
+        }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Order one, in place of an earlier one of the same product.")
+        @Argument(help: "The subscription's identifier.")
+        var product: String
+        @Argument(help: "The new price, in the currency in which the account pays.")
+        var price: String
+        @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+        var app: String?
+        @OptionGroup var options: Options
+
+        func validate() throws {
+            guard Money(decimal: price, currency: "XXX") != nil else {
+                throw ValidationError("The price is a decimal such as 9.99, not “\(price)”.")
+            }
+        }
+
+        func run() async throws {
+            let client = try options.control.client()
+            let bundleID = try await Seller.find(product, app: app, client)
+            let increase: ControlAPI.PriceIncrease = try await client.send(
+                "POST", options.path,
+                ControlAPI.NewPriceIncrease(
+                    bundleId: bundleID, productId: product, account: options.account, price: price))
+            try Console.current.report(increase, json: options.output.json) { Options.text([increase], $0) }
+        }
+    }
+}

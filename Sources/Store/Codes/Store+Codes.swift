@@ -1,0 +1,146 @@
+import Database
+import Foundation
+import StoreWire
+
+/// A code that gives a product without charge, once.
+public struct RedemptionCode: Sendable, Equatable {
+    /// As it is kept: capitals and digits.
+    public var code: String
+    public var bundleID: BundleID
+    public var productID: ProductID
+    /// Milliseconds since 1970 by the store's clock.
+    public var createdAt: Int64
+    /// Who redeemed it.
+    public var accountID: AccountID?
+    public var transactionID: TransactionID?
+}
+
+extension Store {
+    /// Makes a code for a product that is not a subscription that renews: those need offers.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `invalid_request`; ``DatabaseError``.
+    public func addCode(for productID: ProductID, in bundleID: BundleID) async throws -> RedemptionCode {
+        guard let app = catalog.value.app(bundleID) else {
+            throw StoreError(
+                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+        }
+        guard let product = app.product(productID) else {
+            throw StoreError(.productNotAvailable, "The app has no product of that identifier.")
+        }
+        guard product.kind != .autoRenewableSubscription else {
+            throw StoreError(.invalidRequest, "A code gives anything but an auto-renewable subscription.")
+        }
+        let code = RedemptionCode(
+            code: Self.newCode(), bundleID: bundleID, productID: productID, createdAt: clock.milliseconds)
+        try await database.write { connection in
+            try connection.execute(
+                "INSERT INTO redemption_codes (code, bundle_id, product_id, created_at) VALUES ($1, $2, $3, $4)",
+                [code.code, bundleID.rawValue, productID.rawValue, code.createdAt])
+        }
+        return code
+    }
+
+    /// The codes, newest first, at most 1000.
+    /// - Throws: ``DatabaseError``.
+    public func codes() async throws -> [RedemptionCode] {
+        try await database.read { connection in
+            try connection.query(
+                "SELECT \(RedemptionCode.columns) FROM redemption_codes ORDER BY created_at DESC, code LIMIT 1000", []
+            ).map { try RedemptionCode($0) }
+        }
+    }
+
+    /// Redeems a code: a transaction without charge, which the account's devices find among their unfinished ones. The
+    /// same account repeating it gets the same transaction.
+    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`; ``DatabaseError``.
+    public func redeem(_ request: RedemptionRequest, by account: Account) async throws -> TransactionDescription {
+        guard let code = Self.normalized(request.code) else { throw Self.unknownCode }
+        guard let app = catalog.value.app(request.bundleID) else { throw Self.unknownCode }
+        guard account.paymentsAllowed else {
+            throw StoreError(.paymentNotAllowed, "This account may not make payments.")
+        }
+        let storefront = try storefront(of: account)
+        let known = try await database.read { try RedemptionCode.find(code, $0) }
+        guard let known, known.bundleID == request.bundleID else { throw Self.unknownCode }
+        // What was redeemed stays so even when the product went from the catalog.
+        guard let product = app.product(known.productID) else {
+            throw StoreError(.productNotAvailable, "The product of this code is not available any more.")
+        }
+        for _ in 0..<4 {
+            let nothing = Money(milliunits: 0, currency: storefront.currency)
+            var sale = Sale(product: product, itemID: product.itemID, unitPrice: nothing, amount: nothing)
+            if product.kind.isOwnedOnce {
+                sale.owned = try await database.read {
+                    try Ownership.find(account.accountID, app.bundleID, product.productID, $0)
+                }
+            }
+            let planned = sale
+            let request = PurchaseRequest(
+                idempotencyKey: UUID(), bundleID: app.bundleID, productID: product.productID, quantity: 1,
+                applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil)
+            var transaction = self.transaction(planned, request, account)
+            // No payment of a device made it.
+            transaction.idempotencyKey = nil
+            let made = transaction
+            do {
+                return try await database.write { connection in
+                    try Self.redeem(code, made, planned, by: account, connection)
+                }
+            } catch is OwnedMeanwhile {
+                continue
+            }
+        }
+        throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
+    }
+
+    private static func redeem(
+        _ code: String, _ transaction: Transaction, _ sale: Sale, by account: Account, _ connection: Connection
+    ) throws -> TransactionDescription {
+        let changed = try connection.execute(
+            "UPDATE redemption_codes SET account_id = $2, transaction_id = $3 WHERE code = $1 AND account_id IS NULL",
+            [code, account.accountID.rawValue, transaction.transactionID.rawValue])
+        if changed == 1 {
+            try insert(transaction, sale, connection)
+            return transaction.description
+        }
+        let used = try RedemptionCode.find(code, connection)
+        guard used?.accountID == account.accountID, let id = used?.transactionID,
+            let first = try Transactions.find(id, of: account.accountID, connection)
+        else { throw StoreError(.codeUsed, "This code was redeemed before.") }
+        return first.description
+    }
+
+    private static let unknownCode = StoreError(.unknownCode, "This code is not valid.")
+
+    /// Sixteen of 32 signs, 80 bits; without I, L, O and U, which are misread.
+    private static func newCode() -> String {
+        let signs = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+        return String(RandomBytes.make(16).map { signs[Int($0 & 31)] })
+    }
+
+    /// Capitals and digits alone; nil for what cannot be a code.
+    private static func normalized(_ text: String) -> String? {
+        guard text.utf8.count <= StoreLimits.redemptionCode else { return nil }
+        let code = text.uppercased().filter { $0 != "-" && !$0.isWhitespace }
+        guard (4...32).contains(code.utf8.count),
+            code.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
+        else { return nil }
+        return code
+    }
+}
+
+extension RedemptionCode {
+    static let columns = "code, bundle_id, product_id, created_at, account_id, transaction_id"
+
+    init(_ row: Row) throws {
+        self.init(
+            code: try row.string(0), bundleID: BundleID(try row.string(1)), productID: ProductID(try row.string(2)),
+            createdAt: try row.int64(3), accountID: try row.optionalString(4).map { AccountID($0) },
+            transactionID: try row.optionalInt64(5).map { TransactionID(rawValue: $0) })
+    }
+
+    static func find(_ code: String, _ connection: Connection) throws -> RedemptionCode? {
+        try connection.queryOne("SELECT \(columns) FROM redemption_codes WHERE code = $1", [code]).map {
+            try RedemptionCode($0)
+        }
+    }
+}

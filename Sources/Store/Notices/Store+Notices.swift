@@ -1,0 +1,53 @@
+import Database
+import StoreWire
+
+extension Store {
+    /// What an account's device has to be told in an app.
+    /// - Parameters:
+    ///   - after: the cursor of the last answer; nil for a device that never asked, which is told of all refunds.
+    ///   - languages: for the names of products.
+    /// - Throws: ``StoreError`` when the account's storefront is unknown; ``DatabaseError``.
+    public func notices(
+        for account: Account, in bundleID: BundleID, after cursor: Int64?, languages: [String]
+    ) async throws -> NoticesResponse {
+        let now = clock.milliseconds
+        let (lost, promotions, increases) = try await database.read { connection in
+            (
+                try Revocations.lost(
+                    by: account.accountID, in: bundleID, after: cursor ?? 0, now: now, connection),
+                try Promotions.waiting(
+                    for: account.accountID, in: bundleID, since: now - Self.promotionLifetime, connection),
+                try PriceIncreases.all(of: account.accountID, connection)
+            )
+        }
+        let open = increases.filter { $0.bundleID == bundleID && $0.answer == nil }
+        return NoticesResponse(
+            account: try description(of: account), revokedProductIDs: lost.productIDs, cursor: lost.last,
+            promotions: promotions,
+            priceIncreases: try open.compactMap { try description(of: $0, account, languages) })
+    }
+
+    /// Nil when the product went from the catalog.
+    private func description(
+        of increase: PriceIncrease, _ account: Account, _ languages: [String]
+    ) throws -> PriceIncreaseDescription? {
+        guard let app = catalog.value.app(increase.bundleID), let product = app.product(increase.productID),
+            let shown = app.description(of: product, languages: languages, storefront: try storefront(of: account))
+        else { return nil }
+        return PriceIncreaseDescription(
+            productID: increase.productID, displayName: shown.displayName, oldPrice: increase.oldPrice,
+            newPrice: increase.newPrice, priceLocale: shown.priceLocale)
+    }
+
+    /// What the payment sheet needs to know of the customer.
+    /// - Throws: ``StoreError`` when the account's storefront is unknown; ``DatabaseError``.
+    public func customerState(_ request: ProductsRequest, for account: Account) async throws -> CustomerState {
+        let productIDs = Array(request.productIDs.prefix(StoreLimits.productsInOneRequest))
+        let owned = try await database.read { connection in
+            try productIDs.filter {
+                try Ownership.find(account.accountID, request.bundleID, $0, connection) != nil
+            }
+        }
+        return CustomerState(account: try description(of: account), ownedProductIDs: owned)
+    }
+}

@@ -1,0 +1,120 @@
+import Database
+import StoreWire
+
+/// A price increase of a subscription that an account was or is to be asked about.
+public struct PriceIncrease: Sendable, Equatable {
+    /// What the customer said; without an answer a subscription ends with its period.
+    public enum Answer: String, Sendable {
+        case accepted
+        case declined
+    }
+
+    public var accountID: AccountID
+    public var bundleID: BundleID
+    public var productID: ProductID
+    public var oldPrice: Money
+    public var newPrice: Money
+    /// Milliseconds since 1970 by the store's clock.
+    public var askedAt: Int64
+    public var answer: Answer?
+    public var answeredAt: Int64?
+}
+
+extension Store {
+    /// Orders a price increase of a subscription for one account; its device asks the customer. It takes the place of an
+    /// earlier one of the same product, answered or not.
+    /// - Parameter price: the new price in milliunits of the currency in which the account pays.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `invalid_request` when the product is not a
+    ///   subscription that renews, or the price is no increase; ``DatabaseError``.
+    public func increasePrice(
+        of productID: ProductID, in bundleID: BundleID, to price: Int64, for account: Account
+    ) async throws -> PriceIncrease {
+        try checkSold(productID, in: bundleID, to: account)
+        let storefront = try storefront(of: account)
+        guard let product = catalog.value.app(bundleID)?.product(productID), let old = product.price(in: storefront),
+            product.kind == .autoRenewableSubscription
+        else { throw StoreError(.invalidRequest, "Only an auto-renewable subscription's price can be increased.") }
+        guard price > old.milliunits, price <= Money.largest else {
+            throw StoreError(
+                .invalidRequest, "The new price is above \(old.decimal) \(old.currency) and at most a million.")
+        }
+        let increase = PriceIncrease(
+            accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
+            newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)
+        try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO price_increases
+                    (account_id, bundle_id, product_id, old_price, new_price, currency, asked_at)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                ON CONFLICT (account_id, bundle_id, product_id) DO UPDATE SET
+                    old_price = excluded.old_price, new_price = excluded.new_price, currency = excluded.currency,
+                    asked_at = excluded.asked_at, answer = NULL, answered_at = NULL
+                """,
+                [
+                    increase.accountID.rawValue, bundleID.rawValue, productID.rawValue, old.milliunits, price,
+                    old.currency, increase.askedAt,
+                ])
+        }
+        return increase
+    }
+
+    /// The price increases of an account in the order of apps and products.
+    /// - Throws: ``DatabaseError``.
+    public func priceIncreases(of account: Account) async throws -> [PriceIncrease] {
+        try await database.read { try PriceIncreases.all(of: account.accountID, $0) }
+    }
+
+    /// Keeps a customer's answer; the first one stands, and repeating it does nothing.
+    /// - Throws: ``StoreError`` `price_changed` when another price or none was asked about, `wrong_state` when the other
+    ///   answer was given before; ``DatabaseError``.
+    public func answerPriceIncrease(_ request: PriceConsentRequest, of account: Account) async throws {
+        let now = clock.milliseconds
+        let answer: PriceIncrease.Answer = request.accepts ? .accepted : .declined
+        try await database.write { connection in
+            let changed = try connection.execute(
+                """
+                UPDATE price_increases SET answer = $6, answered_at = $7
+                WHERE account_id = $1 AND bundle_id = $2 AND product_id = $3 AND new_price = $4 AND currency = $5
+                    AND answer IS NULL
+                """,
+                [
+                    account.accountID.rawValue, request.bundleID.rawValue, request.productID.rawValue,
+                    request.newPrice.milliunits, request.newPrice.currency, answer.rawValue, now,
+                ])
+            if changed == 1 { return }
+            let known = try PriceIncreases.all(of: account.accountID, connection).first {
+                $0.bundleID == request.bundleID && $0.productID == request.productID && $0.newPrice == request.newPrice
+            }
+            guard let known else {
+                throw StoreError(.priceChanged, "No such price increase waits for an answer.")
+            }
+            guard known.answer == answer else {
+                throw StoreError(.wrongState, "The price increase was answered otherwise before.")
+            }
+        }
+    }
+}
+
+/// Reading the price increases.
+enum PriceIncreases {
+    /// More than the subscriptions that one account can hold.
+    private static let most = 1000
+
+    static func all(of accountID: AccountID, _ connection: Connection) throws -> [PriceIncrease] {
+        try connection.query(
+            """
+            SELECT bundle_id, product_id, old_price, new_price, currency, asked_at, answer, answered_at
+            FROM price_increases WHERE account_id = $1 ORDER BY bundle_id, product_id LIMIT $2
+            """, [accountID.rawValue, most]
+        ).map { row in
+            let currency = try row.string(4)
+            return PriceIncrease(
+                accountID: accountID, bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)),
+                oldPrice: Money(milliunits: try row.int64(2), currency: currency),
+                newPrice: Money(milliunits: try row.int64(3), currency: currency), askedAt: try row.int64(5),
+                answer: try row.optionalString(6).flatMap(PriceIncrease.Answer.init(rawValue:)),
+                answeredAt: try row.optionalInt64(7))
+        }
+    }
+}

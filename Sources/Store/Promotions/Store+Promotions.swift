@@ -1,0 +1,80 @@
+import Database
+import Foundation
+import StoreWire
+
+extension Store {
+    /// How long a device may take a promoted purchase up: what a customer tapped yesterday is no wish of today.
+    static let promotionLifetime: Int64 = 24 * 3600 * 1000
+    /// Promoted purchases of one account that can wait at once.
+    static let mostPromotions = 20
+
+    /// Promotes a product to an account, as if the customer had tapped it in the store. Its device learns it when it next
+    /// asks for notices, and asks the app.
+    /// - Returns: the promotion's id.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `wrong_state` when too many wait; ``DatabaseError``.
+    public func promote(_ productID: ProductID, in bundleID: BundleID, to account: Account) async throws -> UUID {
+        try checkSold(productID, in: bundleID, to: account)
+        let promotionID = UUID()
+        let now = clock.milliseconds
+        try await database.write { connection in
+            try connection.execute(
+                "DELETE FROM promotions WHERE account_id = $1 AND created_at < $2",
+                [account.accountID.rawValue, now - Self.promotionLifetime])
+            let waiting = try connection.queryOne(
+                "SELECT count(*) FROM promotions WHERE account_id = $1", [account.accountID.rawValue])?.int(0)
+            guard waiting ?? 0 < Self.mostPromotions else {
+                throw StoreError(.wrongState, "\(Self.mostPromotions) promoted purchases of this account wait already.")
+            }
+            try connection.execute(
+                """
+                INSERT INTO promotions (account_id, promotion_id, bundle_id, product_id, created_at)
+                VALUES ($1, $2, $3, $4, $5)
+                """,
+                [account.accountID.rawValue, promotionID.uuidString, bundleID.rawValue, productID.rawValue, now])
+        }
+        return promotionID
+    }
+
+    /// Takes a promoted purchase up for a device; one device can, once.
+    /// - Throws: ``StoreError`` `wrong_state` when it is gone; ``DatabaseError``.
+    public func takePromotion(_ promotionID: UUID, of account: Account) async throws {
+        let taken = try await database.write { connection in
+            try connection.execute(
+                "DELETE FROM promotions WHERE account_id = $1 AND promotion_id = $2",
+                [account.accountID.rawValue, promotionID.uuidString])
+        }
+        guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase was taken up already.") }
+    }
+
+    /// That a product is on sale to an account.
+    func checkSold(_ productID: ProductID, in bundleID: BundleID, to account: Account) throws {
+        guard let app = catalog.value.app(bundleID) else {
+            throw StoreError(
+                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+        }
+        let storefront = try storefront(of: account)
+        guard app.product(productID)?.price(in: storefront) != nil else {
+            throw StoreError(
+                .productNotAvailable,
+                "The product \(productID.rawValue.prefix(255)) is not available in the storefront \(storefront.countryCode)."
+            )
+        }
+    }
+}
+
+/// Reading the promoted purchases.
+enum Promotions {
+    static func waiting(
+        for accountID: AccountID, in bundleID: BundleID, since: Int64, _ connection: Connection
+    ) throws -> [PromotionDescription] {
+        try connection.query(
+            """
+            SELECT promotion_id, product_id FROM promotions
+            WHERE account_id = $1 AND bundle_id = $2 AND created_at >= $3 ORDER BY created_at, promotion_id LIMIT $4
+            """, [accountID.rawValue, bundleID.rawValue, since, Store.mostPromotions]
+        ).compactMap { row in
+            guard let promotionID = UUID(uuidString: try row.string(0)) else { return nil }
+            return PromotionDescription(promotionID: promotionID, productID: ProductID(try row.string(1)))
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import StoreWire
+
+/// Asks on a web page of the store's control port, for a program without a terminal. Whoever opens the page answers: it is
+/// for the operator's own machine.
+public struct WebPaymentSheet: PaymentSheet {
+    private let control: String
+    private let adminToken: String?
+    private let show: @Sendable (URL) -> Void
+
+    /// - Parameters:
+    ///   - control: the control port's base URL.
+    ///   - adminToken: its admin token, when it has one.
+    ///   - show: is given each page's address, to open or print it.
+    public init(control: URL, adminToken: String? = nil, show: @escaping @Sendable (URL) -> Void) {
+        var base = control.absoluteString
+        while base.hasSuffix("/") { base.removeLast() }
+        self.control = base
+        self.adminToken = adminToken
+        self.show = show
+    }
+
+    public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer {
+        var lines = ["Account: \(request.account)"]
+        if request.isAlreadyOwned {
+            lines.insert("You have bought this before: get it again for free.", at: 0)
+        } else if request.quantity == 1 {
+            lines.insert(request.formattedTotal, at: 0)
+        } else {
+            lines.insert("\(request.quantity) × \(request.formattedUnitPrice) = \(request.formattedTotal)", at: 0)
+        }
+        let reply = await ask(SheetQuestion(kind: .confirm, title: request.productName, lines: lines))
+        return reply?.choice == .accept ? .buy : .cancel
+    }
+
+    public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
+        let lines = prompt.passwordWasWrong ? ["The password is not right. Try again."] : []
+        let question = SheetQuestion(kind: .signIn, title: "Sign in to the store", lines: lines, email: prompt.email)
+        guard let reply = await ask(question), reply.choice == .accept, let email = prompt.email ?? reply.email,
+            let password = reply.password, !email.isEmpty, !password.isEmpty
+        else { return nil }
+        return StoreCredentials(email: email, password: password)
+    }
+
+    public func tell(_ notice: PaymentSheetNotice) async {
+        _ = await ask(SheetQuestion(kind: .notice, title: "Store", lines: [notice.text]))
+    }
+
+    public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
+        let lines = prompt.problem.map { [$0] } ?? []
+        let reply = await ask(SheetQuestion(kind: .code, title: "Redeem a code", lines: lines))
+        guard reply?.choice == .accept, let code = reply?.code, !code.isEmpty else { return nil }
+        return code
+    }
+
+    public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer {
+        let line = "It will cost \(request.formattedNewPrice) instead of \(request.formattedOldPrice)."
+        let reply = await ask(SheetQuestion(kind: .priceIncrease, title: request.productName, lines: [line]))
+        return switch reply?.choice {
+        case .accept: .accept
+        case .decline: .decline
+        case .later, nil: .later
+        }
+    }
+
+    /// Puts the question up and waits for the answer; nil when nobody gave one, or the control port is gone.
+    private func ask(_ question: SheetQuestion) async -> SheetReply? {
+        guard let body = try? JSONEncoder().encode(question),
+            let posted = try? await send("POST", "/control/v1/sheets", body), posted.status == 201,
+            let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
+            let page = URL(string: control + sheet.path)
+        else { return nil }
+        show(page)
+        while !Task.isCancelled {
+            guard let answer = try? await send("GET", "/control/v1/sheets/\(sheet.id)/answer?wait=25", nil) else {
+                return nil
+            }
+            switch answer.status {
+            case 200: return try? JSONDecoder().decode(SheetReply.self, from: answer.body)
+            case 204: continue
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    private func send(_ method: String, _ path: String, _ body: Data?) async throws -> (status: Int, body: Data) {
+        var request = HTTPClientRequest(url: control + path)
+        request.method = .init(rawValue: method)
+        if let adminToken { request.headers.add(name: "Authorization", value: "Bearer \(adminToken)") }
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(data: body))
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        return (Int(response.status.code), Data(buffer: try await response.body.collect(upTo: 1 << 16)))
+    }
+}

@@ -1,0 +1,120 @@
+import HTTPSupport
+import Hummingbird
+import Store
+import StoreWire
+
+/// What the operator does to customers and their purchases.
+extension ControlController {
+    func addCustomerRoutes(to router: Router<StoreRequestContext>) {
+        on(router, .post, "transactions/{id}/refund", refund)
+        on(router, .post, "promoted", promote)
+        on(router, .get, "price-increases", listPriceIncreases)
+        on(router, .post, "price-increases", increasePrice)
+        on(router, .get, "codes") { store, _, _ in
+            try Response.json(try await store.codes().map(ControlAPI.Code.init))
+        }
+        on(router, .post, "codes") { store, request, _ in
+            let new = try await request.decodeJSON(ControlAPI.NewCode.self, upTo: Self.bodyLimit)
+            let code = try await store.addCode(for: ProductID(new.productId), in: BundleID(new.bundleId))
+            return try Response.json(ControlAPI.Code(code), status: .created)
+        }
+    }
+
+    @Sendable private func refund(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        guard let id = context.parameters.get("id").flatMap({ TransactionID($0) }) else {
+            throw StoreError(.invalidRequest, "That is not a transaction id.")
+        }
+        let refund = try await request.decodeJSON(ControlAPI.Refund.self, upTo: Self.bodyLimit)
+        let name = refund.reason ?? RevocationReason.other.name
+        guard let reason = RevocationReason.allCases.first(where: { $0.name == name }) else {
+            throw StoreError(.invalidRequest, "“reason” is “app” or “other”.")
+        }
+        return try .json(ControlAPI.Transaction(try await store.refund(id, reason: reason)))
+    }
+
+    @Sendable private func promote(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let promotion = try await request.decodeJSON(ControlAPI.Promotion.self, upTo: Self.bodyLimit)
+        let account = try await account(promotion.account, at: store)
+        let id = try await store.promote(
+            ProductID(promotion.productId), in: BundleID(promotion.bundleId), to: account)
+        return try .json(ControlAPI.Promoted(promotionId: id), status: .created)
+    }
+
+    @Sendable private func listPriceIncreases(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let account = try await account(request.uri.queryParameters["account"].map { String($0) }, at: store)
+        return try .json(try await store.priceIncreases(of: account).map(ControlAPI.PriceIncrease.init))
+    }
+
+    @Sendable private func increasePrice(
+        _ store: Store, _ request: Request, _ context: StoreRequestContext
+    ) async throws -> Response {
+        let new = try await request.decodeJSON(ControlAPI.NewPriceIncrease.self, upTo: Self.bodyLimit)
+        let account = try await account(new.account, at: store)
+        guard let price = Money(decimal: new.price, currency: "XXX") else {
+            throw StoreError(.invalidRequest, "“price” is a decimal such as 9.99.")
+        }
+        let increase = try await store.increasePrice(
+            of: ProductID(new.productId), in: BundleID(new.bundleId), to: price.milliunits, for: account)
+        return try .json(ControlAPI.PriceIncrease(increase), status: .created)
+    }
+
+    private func account(_ email: String?, at store: Store) async throws -> Account {
+        guard let account = try await existing(email, at: store) else {
+            throw StoreError(.invalidRequest, "“account” is needed, an e-mail address.")
+        }
+        return account
+    }
+
+    /// The fault that an order asks for.
+    static func fault(_ order: ControlAPI.Fault, _ operation: Faults.Operation) throws -> Faults.Fault {
+        switch (order.status, order.error) {
+        case (let status?, nil):
+            return Faults.Fault(operation: operation, status: status, remaining: order.count)
+        case (nil, let name?):
+            guard let error = OrderedError(name: name) else {
+                throw StoreError(
+                    .invalidRequest,
+                    "“error” is a case of SKError.Code such as paymentNotAllowed, or one of "
+                        + OrderedError.names.suffix(OrderedError.serverCodes.count).joined(separator: ", ") + ".")
+            }
+            return Faults.Fault(operation: operation, error: error, remaining: order.count)
+        default:
+            throw StoreError(.invalidRequest, "A fault has either a “status” or an “error”.")
+        }
+    }
+}
+
+extension RevocationReason {
+    /// The word on the control port.
+    var name: String {
+        switch self {
+        case .other: "other"
+        case .app: "app"
+        }
+    }
+}
+
+extension ControlAPI.PriceIncrease {
+    init(_ increase: PriceIncrease) {
+        self.init(
+            bundleId: increase.bundleID.rawValue, productId: increase.productID.rawValue,
+            oldPrice: increase.oldPrice.decimal, newPrice: increase.newPrice.decimal,
+            currency: increase.newPrice.currency, askedDate: ControlAPI.text(increase.askedAt),
+            answer: increase.answer?.rawValue, answeredDate: increase.answeredAt.map(ControlAPI.text))
+    }
+}
+
+extension ControlAPI.Code {
+    init(_ code: RedemptionCode) {
+        self.init(
+            code: code.code, bundleId: code.bundleID.rawValue, productId: code.productID.rawValue,
+            createdDate: ControlAPI.text(code.createdAt), accountId: code.accountID?.rawValue,
+            transactionId: code.transactionID?.description)
+    }
+}

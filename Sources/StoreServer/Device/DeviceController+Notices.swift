@@ -1,0 +1,45 @@
+import HTTPSupport
+import Hummingbird
+import Store
+import StoreWire
+
+/// What the device is told, and answers, beside buying.
+extension DeviceController {
+    @Sendable func notices(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let query = request.uri.queryParameters
+        guard let bundleID = query["bundle"] else {
+            throw StoreError(.invalidRequest, "The query needs “bundle”.")
+        }
+        let after = try query["after"].map { text in
+            guard let number = Int64(text), number >= 0 else {
+                throw StoreError(.invalidRequest, "“after” is the “cursor” of an earlier answer.")
+            }
+            return number
+        }
+        let languages = (query["languages"] ?? "").split(separator: ",").prefix(32).map { String($0) }
+        return try .json(
+            try await store.notices(
+                for: account, in: BundleID(String(bundleID)), after: after, languages: languages))
+    }
+
+    @Sendable func takePromotion(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(PromotionRequest.self, upTo: 16 << 10)
+        try await store.takePromotion(body.promotionID, of: account)
+        return Response(status: .noContent)
+    }
+
+    @Sendable func answerPriceIncrease(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(PriceConsentRequest.self, upTo: 16 << 10)
+        try await store.answerPriceIncrease(body, of: account)
+        return Response(status: .noContent)
+    }
+
+    @Sendable func redeem(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(RedemptionRequest.self, upTo: 16 << 10)
+        return try .json(try await store.redeem(body, by: account))
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StoreWire
+
+/// Payment sheets as web pages: a device posts its question, a person answers on the page, and the device fetches the
+/// answer. Behind the same guard as all of the control port.
+struct SheetController: Sendable {
+    let board: SheetBoard
+    /// The longest that a device's request may wait.
+    private static let longestWait = 25
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        let sheets = "\(ControlAPI.prefix)/sheets"
+        router.post("\(sheets)") { request, _ in
+            let question = try await request.decodeJSON(SheetQuestion.self, upTo: 64 << 10)
+            guard question.isBounded else {
+                throw HTTPProblem(.badRequest, code: "invalid_request", message: "The question is too long to show.")
+            }
+            guard let id = board.post(question) else {
+                throw HTTPProblem(
+                    .serviceUnavailable, code: "unavailable", message: "\(SheetBoard.most) sheets wait already.")
+            }
+            return try Response.json(SheetPosted(id: id, path: "/sheets/\(id)"), status: .created)
+        }
+        router.get("\(sheets)/{id}/answer") { request, context in
+            let wait = request.uri.queryParameters["wait"].flatMap { Int($0) } ?? 0
+            let limit = Duration.seconds(min(max(wait, 0), Self.longestWait))
+            switch await board.outcome(Self.id(context), waiting: limit) {
+            case .answered(let reply): return try Response.json(reply)
+            case .waiting: return Response(status: .noContent)
+            case .gone: throw Self.gone
+            }
+        }
+        router.get("/sheets/{id}") { _, context in
+            let id = Self.id(context)
+            guard let question = board.question(id) else { throw Self.gone }
+            return page(question, id)
+        }
+        router.post("/sheets/{id}/answer") { request, context in
+            let reply = try await request.decodeJSON(SheetReply.self, upTo: 16 << 10)
+            guard board.answer(Self.id(context), reply) else { throw Self.gone }
+            return Response(status: .noContent)
+        }
+    }
+
+    private static let gone = HTTPProblem(
+        .notFound, code: "not_found", message: "This sheet was answered, or is over.")
+
+    private static func id(_ context: StoreRequestContext) -> String { context.parameters.get("id") ?? "" }
+
+    private func page(_ question: SheetQuestion, _ id: String) -> Response {
+        var generator = SystemRandomNumberGenerator()
+        let nonce = String(UInt64.random(in: 0...UInt64.max, using: &generator), radix: 36)
+        let policy =
+            "default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; connect-src 'self'; "
+            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
+        headers[.contentSecurityPolicy] = policy
+        headers[.xContentTypeOptions] = "nosniff"
+        if let name = HTTPField.Name("referrer-policy") { headers[name] = "no-referrer" }
+        let html = SheetPage.html(question, id: id, nonce: nonce)
+        return Response(
+            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: Array(html.utf8))))
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import StoreWire
+import Synchronization
+import Testing
+
+@testable import StoreKit
+
+/// Which intents are links to a product of an app, and what restricts a device.
+@Suite("The customer's device")
+struct CustomerTests {
+    @Test func `a link names an app and a product, once each`() throws {
+        func intent(_ text: String) throws -> PurchaseIntent? { PurchaseIntent(try #require(URL(string: text))) }
+        let good = "itms-services://?action=purchaseIntent&bundleId=com.example.a&productIdentifier=com.example.a.coins"
+        let read = try #require(try intent(good))
+        #expect(read.bundleID == "com.example.a" && read.productID == "com.example.a.coins")
+        #expect(
+            try intent("ITMS-services://?productIdentifier=p%20q&bundleId=a&action=purchaseIntent")?.productID == "p q")
+        for bad in [
+            "https://?action=purchaseIntent&bundleId=a&productIdentifier=b",
+            "itms-services://?action=download-manifest&bundleId=a&productIdentifier=b",
+            "itms-services://?action=purchaseIntent&bundleId=a",
+            "itms-services://?action=purchaseIntent&bundleId=a&productIdentifier=",
+            good + "&bundleId=com.example.b",
+            "itms-services://?action=purchaseIntent&bundleId=a&productIdentifier=" + String(repeating: "p", count: 256),
+            "itms-services:",
+        ] { #expect(try intent(bad) == nil, "\(bad)") }
+    }
+
+    @Test func `a restricted device buys nothing and reads prices`() async throws {
+        let device = try TestDevice()
+        let engine = device.launch()
+        let queue = SKPaymentQueue(engine: engine)
+        #expect(engine.canMakePayments)
+        try DeviceRestrictions(allowsPayments: false).write(deviceFolder: device.folder)
+        #expect(!engine.canMakePayments)
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.add(payment())
+        await observer.wait(count: 2)
+        #expect(observer.history.last == "updated failed - credits5")
+        let error = try #require(queue.transactions.first?.error as? SKError)
+        #expect(error.code == .paymentNotAllowed)
+        #expect(error.localizedDescription == "Purchases are not allowed on this device.")
+        #expect(!device.store.asked.contains("purchases"))
+        #expect(try await engine.products(["com.example.monkeys.credits5"]).get().products.count == 1)
+        // It is the owner's to allow again, while the app runs.
+        try DeviceRestrictions(allowsPayments: true).write(deviceFolder: device.folder)
+        #expect(engine.canMakePayments)
+        queue.add(payment())
+        await observer.wait(count: 4)
+        #expect(observer.history.last?.hasPrefix("updated purchased") == true)
+        // A file that cannot be read restricts: who wrote it meant something.
+        try Data("no".utf8).write(to: device.folder.appendingPathComponent("restrictions.json"))
+        #expect(!engine.canMakePayments)
+        await engine.stop()
+    }
+
+    @Test func `three wrong passwords end as Apple's servers say it, in the app's language`() async throws {
+        let device = try TestDevice()
+        let asked = LockedList<SignInPrompt>()
+        let told = LockedList<String>()
+        var sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .buy },
+            signIn: { prompt in
+                asked.append(prompt)
+                return StoreCredentials(email: "monkey@example.com", password: "wrong")
+            })
+        sheet.onTell = { told.append($0.text) }
+        var configuration = device.configuration(sheet: sheet)
+        configuration.languages = ["pt_BR", "en"]
+        let engine = device.launch(configuration)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.add(payment())
+        await observer.wait(count: 2)
+        #expect(asked.all.map(\.passwordWasWrong) == [false, true, true])
+        let error = try #require(queue.transactions.first?.error as? SKError)
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        #expect(error.code == .unknown && error.localizedDescription == "Esqueceu sua senha?")
+        #expect(underlying?.domain == "SSServerErrorDomain" && underlying?.code == 5020)
+        #expect(told.all == ["Esqueceu sua senha?"])
+        await engine.stop()
+        // The journal keeps what it was, and not in which language it was said.
+        let again = device.launch()
+        let front = SKPaymentQueue(engine: again)
+        let later = ObserverRecorder()
+        front.add(later)
+        await later.wait(count: 1)
+        #expect(front.transactions.first?.error?.localizedDescription == "Forget Your Password?")
+        await again.stop()
+    }
+
+    @Test func `a declined card is told on the sheet before the transaction fails`() async throws {
+        let device = try TestDevice()
+        device.store.change { $0.declines = true }
+        let events = LockedList<String>()
+        var sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .buy },
+            signIn: { _ in StoreCredentials(email: "monkey@example.com", password: "bananas") })
+        sheet.onTell = { events.append($0.text) }
+        let engine = device.launch(device.configuration(sheet: sheet))
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = ObserverRecorder { _, transaction in events.append("\(transaction.transactionState)") }
+        queue.add(observer)
+        queue.add(payment())
+        await observer.wait(count: 2)
+        #expect(events.all == ["purchasing", "Your card was declined.", "failed"])
+        await engine.stop()
+    }
+
+    @Test func `the terminal says what is free, and repaints nothing`() {
+        var request = PaymentSheetRequest(
+            productIdentifier: "hats", productName: "Hats\u{1B}[2J", unitPrice: 2.99, quantity: 1,
+            priceLocale: Locale(identifier: "en_US@currency=USD"), account: "a@example.com", isAlreadyOwned: true)
+        let text = TerminalPaymentSheet.text(of: request)
+        #expect(text.contains("again for free") && !text.contains("2.99") && !text.contains("\u{1B}"))
+        #expect(request.total == 0)
+        request.isAlreadyOwned = false
+        #expect(TerminalPaymentSheet.text(of: request).contains("[b]uy"))
+    }
+
+    @Test func `cursors go forward only, and survive`() throws {
+        let device = try TestDevice()
+        try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
+        let file = device.folder.appendingPathComponent("sandbox.notices")
+        let cursors = NoticeCursors(file: file)
+        #expect(cursors.cursor(of: "a") == nil)
+        try cursors.keep(3, of: "a")
+        try cursors.keep(2, of: "a")
+        try cursors.keep(0, of: "b")
+        let read = NoticeCursors(file: file)
+        #expect(read.cursor(of: "a") == 3 && read.cursor(of: "b") == 0)
+        try Data("[".utf8).write(to: file)
+        #expect(NoticeCursors(file: file).cursor(of: "a") == nil)
+    }
+}
