@@ -9,7 +9,7 @@ extension Store {
     public func verifyReceipt(_ body: [UInt8]) async -> VerifyReceiptResponse {
         switch verifyAtOnce(body.span) {
         case .answer(let response): response
-        case .later(let request): await verify(request)
+        case .later(let verification): await verify(verification)
         }
     }
 
@@ -17,7 +17,14 @@ extension Store {
     public enum ImmediateVerification: Sendable {
         case answer(VerifyReceiptResponse)
         /// ``verify(_:)`` has to look further: build a chain, or ask the ledger.
-        case later(VerifyReceiptRequest)
+        case later(PendingVerification)
+    }
+
+    /// A request that could not be answered at once, and how far it came.
+    public struct PendingVerification: Sendable {
+        fileprivate let request: VerifyReceiptRequest
+        /// A receipt that is verified, and only lacks what the ledger knows.
+        fileprivate var subscriber: AppReceipt?
     }
 
     /// Answers where neither a chain has to be built nor the ledger asked, which is so for most requests.
@@ -31,10 +38,10 @@ extension Store {
         }
         guard ReceiptKind.detect(request.receiptData) == .app,
             let verification = verifier.verifyIfChainIsKnown(request.receiptData, expecting: ReceiptExpectation())
-        else { return .later(request) }
+        else { return .later(PendingVerification(request: request)) }
         switch judge(verification, request) {
         case .answer(let response): return .answer(response)
-        case .subscriber: return .later(request)
+        case .subscriber(let receipt): return .later(PendingVerification(request: request, subscriber: receipt))
         }
     }
 
@@ -48,8 +55,10 @@ extension Store {
     public var answerToOversizedBody: VerifyReceiptResponse { failure(.malformedReceipt) }
 
     /// Answers a request that ``verifyAtOnce(_:)`` could not.
-    public func verify(_ request: VerifyReceiptRequest) async -> VerifyReceiptResponse {
+    public func verify(_ pending: PendingVerification) async -> VerifyReceiptResponse {
+        let request = pending.request
         do {
+            if let receipt = pending.subscriber { return try await answer(receipt, request) }
             switch ReceiptKind.detect(request.receiptData) {
             case .app: return try await verifyAppReceipt(request)
             case .transaction: return try await verifyTransactionReceipt(request)
@@ -97,12 +106,16 @@ extension Store {
         let verification = await verifier.verify(request.receiptData, expecting: ReceiptExpectation())
         switch judge(verification, request) {
         case .answer(let response): return response
-        case .subscriber(let receipt):
-            guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
-                return failure(.accountNotFound)
-            }
-            return .appReceipt(response(to: receipt, latest: latest))
+        case .subscriber(let receipt): return try await answer(receipt, request)
         }
+    }
+
+    /// The answer about a receipt with subscriptions.
+    private func answer(_ receipt: AppReceipt, _ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
+        guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
+            return failure(.accountNotFound)
+        }
+        return .appReceipt(response(to: receipt, latest: latest))
     }
 
     /// What the ledger knows beyond the receipt; nil when it knows none of its transactions.

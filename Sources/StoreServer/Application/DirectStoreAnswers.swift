@@ -27,9 +27,9 @@ struct DirectStoreAnswers: DirectAnswering {
         switch store.verifyAtOnce(body.readableBytesUInt8Span) {
         case .answer(let response):
             return .answer(Self.answer(response))
-        case .later(let request):
+        case .later(let pending):
             return .later(
-                eventLoop.makeFutureWithTask { [store] in Self.answer(await store.verify(request)) })
+                eventLoop.makeFutureWithTask { [store] in Self.answer(await store.verify(pending)) })
         }
     }
 

@@ -35,7 +35,7 @@ struct VerifyReceiptController: Sendable {
         }
         switch store.verifyAtOnce(body.readableBytesUInt8Span) {
         case .answer(let answer): return Self.response(answer)
-        case .later(let request): return Self.response(await store.verify(request))
+        case .later(let pending): return Self.response(await store.verify(pending))
         }
     }
 
