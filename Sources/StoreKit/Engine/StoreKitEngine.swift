@@ -4,10 +4,13 @@ import StoreWire
 /// All of StoreKit for one app on one device: made once a process, or once a test.
 final class StoreKitEngine: Sendable {
     /// The process's own, made at first use.
-    static let shared = StoreKitEngine(
-        configuration: .settle(), transport: nil, timer: DispatchRetryTimer(),
-        backoff: Backoff(jitter: { .random(in: 0..<1) }),
-        newKey: { UUID(timeOrdered: Date(), chance: UUID()) })
+    static let shared: StoreKitEngine = {
+        let configuration = StoreKitConfiguration.settle()
+        return StoreKitEngine(
+            configuration: configuration, transport: nil, timer: DispatchRetryTimer(pace: configuration.retryPace),
+            backoff: Backoff(jitter: { .random(in: 0..<1) }),
+            newKey: { UUID(timeOrdered: Date(), chance: UUID()) })
+    }()
 
     let payments: PaymentQueueEngine
     let callbackQueue: DispatchQueue
@@ -35,7 +38,8 @@ final class StoreKitEngine: Sendable {
             PaymentQueueEngine.Parts(
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
                 backoff: backoff,
-                newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform)
+                newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
+                onStep: configuration.onStep)
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
             PaymentQueueEngine(queue(NoJournal(), RefusingPaymentStore(failure: failure)), journal: [])
