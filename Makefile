@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test demo serve bench format lint docs pages clean packages
+.PHONY: help build test demo serve bench soak format lint docs pages clean packages
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
@@ -11,6 +11,9 @@ FILES ?= $(wildcard Examples/*/*.storekit)
 ARGS ?=
 # `make demo ONCE=1` ends by itself.
 ONCE ?=
+# How long `make soak` goes on; SEED repeats a run.
+SECONDS ?= 600
+SEED ?=
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -39,6 +42,12 @@ bench: packages ## measure a release build; the last lines are NAME VALUE GOAL o
 	$(SWIFT) build --configuration release --product cornerstore
 	$(SWIFT) build --configuration release --product cornerstore-bench
 	"$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
+
+soak: packages ## kill apps and stores for SECONDS=600, and say what was lost or doubled; SEED repeats a run
+	$(SWIFT) build --product kill-test-app
+	$(SWIFT) build --product cornerstore
+	$(SWIFT) build --product cornerstore-soak
+	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
 
 format: ## put all Swift code into the house's format
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_CODE)

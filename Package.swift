@@ -283,7 +283,31 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "KillTests",
+            dependencies: ["KillTestApp", "KillTesting", "TestSupport", "cornerstore", "kill-test-app"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        // What is killed, who kills, and `make soak`.
+        .target(name: "KillTestApp", dependencies: ["StoreKit"], path: "Tests/KillTestApp", swiftSettings: strict),
+        .executableTarget(
+            name: "kill-test-app", dependencies: ["KillTestApp"], path: "Tests/kill-test-app", swiftSettings: strict
+        ),
+        .target(
+            name: "KillTesting",
+            dependencies: [
+                "KillTestApp", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/KillTesting",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cornerstore-soak", dependencies: ["KillTesting", "TestSupport"], path: "Tests/cornerstore-soak",
+            swiftSettings: strict
+        ),
         .target(
             name: "TestSupport", dependencies: ["Database", "StoreReceipts"], path: "Tests/TestSupport",
             swiftSettings: strict

@@ -38,6 +38,7 @@ import Testing
             case .bundleID: "com.example.a"
             case .data: "/var/store"
             case .database: "postgres://localhost/x"
+            case .schemaPrefix: "another"
             case .host: "127.0.0.2"
             case .controlPort, .sandboxPort, .productionPort, .node: "7"
             case .logLevel: "debug"
@@ -55,6 +56,13 @@ import Testing
 
     private func described(_ settings: ServeSettings) throws -> String {
         "\(try settings.configuration()) \(try settings.logLevel())"
+    }
+
+    @Test(arguments: ["Store", "1st", "a-b", "a\"; DROP", String(repeating: "a", count: 51)])
+    func schemaPrefixIsAName(_ prefix: String) throws {
+        #expect(throws: CommandError.self) { try settings(flags: [.schemaPrefix: prefix]).configuration() }
+        let longest = String(repeating: "a", count: 50)
+        #expect(try settings(flags: [.schemaPrefix: longest]).configuration().schemaPrefix == longest)
     }
 
     @Test func catalogFilesComeFromEverywhere() throws {

@@ -35,6 +35,11 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A PostgreSQL database, postgres://…, instead of SQLite in the data directory.", valueName: "url"))
     var database: String?
+    @Option(
+        help: ArgumentHelp(
+            "What the names of the PostgreSQL schemas begin with (cornerstore), where several stores share a database.",
+            valueName: "prefix"))
+    var schemaPrefix: String?
     @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
     var host: String?
     @Option(help: ArgumentHelp("Port of the operator's side (8400); 0 takes any free one.", valueName: "port"))
@@ -61,6 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.bundleID] = bundleId
         flags[.data] = data
         flags[.database] = database
+        flags[.schemaPrefix] = schemaPrefix
         flags[.host] = host
         flags[.controlPort] = controlPort.map(String.init)
         flags[.sandboxPort] = sandboxPort.map(String.init)

@@ -10,6 +10,7 @@ enum ServeSetting: String, CaseIterable {
     case bundleID = "bundle-id"
     case data
     case database
+    case schemaPrefix = "schema-prefix"
     case host
     case controlPort = "control-port"
     case sandboxPort = "sandbox-port"
@@ -94,7 +95,20 @@ struct ServeSettings {
         if let url = configuration.databaseURL, !["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
             throw CommandError(.usage, "database is a URL that begins with postgres://.")
         }
+        configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         return configuration
+    }
+
+    /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.
+    private func schemaPrefix() throws -> String? {
+        guard let text = text(.schemaPrefix) else { return nil }
+        guard text.wholeMatch(of: /[a-z_][a-z0-9_]{0,49}/) != nil else {
+            throw CommandError(
+                .usage,
+                "schema-prefix is 1 to 50 small letters, digits and _, not beginning with a digit, not “\(Style.printable(text))”."
+            )
+        }
+        return text
     }
 
     private func catalogFiles() throws -> [CatalogFile] {

@@ -35,6 +35,10 @@ public struct StoreKitConfiguration: Sendable {
     /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt
     /// refused.
     public var diagnostics: @Sendable (String) -> Void
+    /// Is told of every step of the queue, on whatever thread takes it, and may end the process. For tests of crashes.
+    package var onStep: (@Sendable (PaymentQueueStep) -> Void)?
+    /// What the delays before retries are multiplied by. For tests of crashes.
+    package var retryPace = 1.0
 
     /// A configuration with nothing but these; the rest can be set after.
     public init(store: URL?, bundleIdentifier: String?, deviceFolder: URL, sheet: any PaymentSheet) {

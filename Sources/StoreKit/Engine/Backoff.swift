@@ -20,8 +20,11 @@ protocol RetryTimer: Sendable {
 
 /// Waits in real time.
 struct DispatchRetryTimer: RetryTimer {
+    /// What every delay is multiplied by.
+    var pace = 1.0
+
     func after(seconds: Double, _ body: @escaping @Sendable () -> Void) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds * pace, execute: body)
     }
 }
 

@@ -23,6 +23,8 @@ final class PaymentQueueEngine: Sendable {
         var languages: [String] = []
         /// Called each time after the whole of the store's list was taken in: the store can be reached.
         var afterListing: @Sendable () async -> Void = {}
+        /// Called before and after each action; it may end the process. For tests.
+        var onStep: (@Sendable (PaymentQueueStep) -> Void)?
     }
 
     private struct State {
@@ -148,6 +150,7 @@ final class PaymentQueueEngine: Sendable {
                 if markStopped() { parts.journal.close() }
                 return
             }
+            parts.onStep?(PaymentQueueStep(.before, action))
             guard let unsaved = perform(action) else { continue }
             return settle { $0.saveFailed(unsaved) }
         }
@@ -156,7 +159,8 @@ final class PaymentQueueEngine: Sendable {
     /// Performs one action; gives the keys of a gate that could not be saved.
     private func perform(_ action: PaymentQueueStateMachine.Action) -> [UUID]? {
         switch action {
-        case .save(let entries, let isGate): return save(entries, isGate: isGate)
+        case .save(let entries, let isGate):
+            if let unsaved = save(entries, isGate: isGate) { return unsaved }
         case .forget(let keys): forget(keys)
         case .update(let entries): callbacks.update(entries)
         case .introduce(let observer, let entries): callbacks.introduce(entries, to: observer)
@@ -166,8 +170,11 @@ final class PaymentQueueEngine: Sendable {
             callbacks.restoreEnded(calls: calls, failure?.error(in: parts.languages).because(cause))
         case .wait(let retry, let attempt):
             parts.timer.after(seconds: parts.backoff.delay(attempt)) { self.happened { $0.waited(for: retry) } }
-        case .confirm, .send, .collect, .finish, .list, .restore: ask(action)
+        case .confirm, .send, .collect, .finish, .list, .restore:
+            ask(action)
+            return nil
         }
+        parts.onStep?(PaymentQueueStep(.after, action))
         return nil
     }
 
@@ -175,32 +182,39 @@ final class PaymentQueueEngine: Sendable {
     private func ask(_ action: PaymentQueueStateMachine.Action) {
         let store = parts.store
         let newKey = parts.newKey
+        let isAnswered: @Sendable () -> Void = { [parts] in parts.onStep?(PaymentQueueStep(.after, action)) }
         Task {
             switch action {
             case .confirm(let entry):
                 let confirmation = await store.confirm(entry) { [callbacks] storefront in
                     await callbacks.shouldContinue(entry, in: storefront)
                 }
+                isAnswered()
                 happened { $0.confirmed(entry.key, confirmation) }
             case .send(let entry):
                 let answer = await store.purchase(entry)
+                isAnswered()
                 happened { $0.answered(entry.key, answer) }
             case .collect(let entries):
                 let receipts = await store.collect(entries)
+                isAnswered()
                 happened { machine in
                     if let receipts { machine.collected(receipts) } else { machine.collectionFailed() }
                 }
             case .finish(let entry):
                 let isDone = await store.finish(entry)
+                isAnswered()
                 guard isDone else { return happened { $0.finishFailed(entry.key) } }
                 guard finished.add(entry.key) else { return }
                 happened { [finished] in $0.finished(finished.take()) }
             case .list(let after):
                 let listing = await store.unfinished(after: after)
+                isAnswered()
                 happened { Self.listed(&$0, listing, newKey) }
                 if case .page(let page, _) = listing, page.next == nil { await parts.afterListing() }
             case .restore(let restore):
                 let answer = await store.restore(restore)
+                isAnswered()
                 happened { $0.restored(restore.key, answer, fresh: newKey) }
             case .save, .forget, .update, .introduce, .remove, .wait, .concludeRestore, .restoreEnded:
                 break

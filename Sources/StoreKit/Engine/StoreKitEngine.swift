@@ -5,10 +5,13 @@ import Synchronization
 /// All of StoreKit for one app on one device: made once a process, or once a test.
 final class StoreKitEngine: Sendable {
     /// The process's own, made at first use.
-    static let shared = StoreKitEngine(
-        configuration: .settle(), transport: nil, timer: DispatchRetryTimer(),
-        backoff: Backoff(jitter: { .random(in: 0..<1) }),
-        newKey: { UUID(timeOrdered: Date(), chance: UUID()) })
+    static let shared: StoreKitEngine = {
+        let configuration = StoreKitConfiguration.settle()
+        return StoreKitEngine(
+            configuration: configuration, transport: nil, timer: DispatchRetryTimer(pace: configuration.retryPace),
+            backoff: Backoff(jitter: { .random(in: 0..<1) }),
+            newKey: { UUID(timeOrdered: Date(), chance: UUID()) })
+    }()
 
     let payments: PaymentQueueEngine
     let callbackQueue: DispatchQueue
@@ -49,7 +52,8 @@ final class StoreKitEngine: Sendable {
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
                 backoff: backoff,
                 newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
-                languages: configuration.languages, afterListing: { await notices?.check() })
+                languages: configuration.languages, afterListing: { await notices?.check() },
+                onStep: configuration.onStep)
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
             PaymentQueueEngine(queue(NoJournal(), RefusingPaymentStore(failure: failure)), journal: [])

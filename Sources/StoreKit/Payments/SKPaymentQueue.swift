@@ -83,6 +83,10 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     /// its way, or they wait to be tried again. All that came of it was told by then. For the project's own programs.
     package func quiet() async { await engine.payments.quiet() }
 
+    /// Whether nothing is in the queue, and nothing that was finished waits for the store to hear of it. For the
+    /// project's own programs.
+    package var isEmpty: Bool { engine.payments.isEmpty }
+
     // In the class itself and not in an extension, so that mocks can override them.
 
     /// Delivers again what the customer bought earlier and the app has finished: non-consumables, auto-renewable

@@ -1,0 +1,112 @@
+import Foundation
+
+/// What the app keeps of its own, as a game keeps its balances: a file of lines that only grows, and outlives the process.
+public enum AppLog {
+    /// One line.
+    public enum Event: Sendable, Equatable {
+        case launched
+        /// Right before a payment is added.
+        case asked(Order)
+        /// The queue has told of the order's transaction, which it journals before.
+        case journaled(order: String)
+        /// The queue has told of a transaction that is purchased or restored, for the first time or again.
+        case delivered(transaction: String)
+        /// What the customer has bought, given; flushed before the transaction is finished, and once for a transaction.
+        case granted(transaction: String, Order)
+        /// What a restore brought, likewise.
+        case regranted(transaction: String, original: String, product: String)
+        /// The queue has told that a transaction is finished.
+        case removed(transaction: String)
+        case failed(order: String, code: Int)
+        case restoring
+        case restored
+        case restoreFailed(code: Int)
+        /// The queue was empty and the app ended by itself.
+        case ended
+    }
+
+    /// The events of a file; none when it is not there.
+    ///
+    /// - Throws: ``Damage`` for a line that is none.
+    public static func read(_ file: URL) throws -> [Event] {
+        guard FileManager.default.fileExists(atPath: file.path) else { return [] }
+        return try String(decoding: Data(contentsOf: file), as: UTF8.self)
+            .split(separator: "\n")
+            .map { line in
+                guard let event = Event(line: line) else { throw Damage(line: String(line)) }
+                return event
+            }
+    }
+
+    /// A line that the app cannot have written.
+    public struct Damage: Error, CustomStringConvertible {
+        public var line: String
+        public var description: String { "not a line of the app's log: \(line)" }
+    }
+
+    /// Appends to the file.
+    final class Writer: Sendable {
+        private let descriptor: Int32
+
+        /// Nil when the file cannot be opened.
+        init?(_ file: URL) {
+            descriptor = open(file.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { return nil }
+        }
+
+        /// One write, which a kill cannot tear apart; with `isDurable` it is flushed, so that it survives a loss of power.
+        func append(_ event: Event, isDurable: Bool = false) -> Bool {
+            let line = Array("\(event.line)\n".utf8)
+            guard write(descriptor, line, line.count) == line.count else { return false }
+            return !isDurable || fsync(descriptor) == 0
+        }
+
+        deinit { close(descriptor) }
+    }
+}
+
+extension AppLog.Event {
+    var line: String {
+        switch self {
+        case .launched: "launched"
+        case .asked(let order): "asked \(order.argument)"
+        case .journaled(let order): "journaled \(order)"
+        case .delivered(let transaction): "delivered \(transaction)"
+        case .granted(let transaction, let order): "granted \(transaction) \(order.argument)"
+        case .regranted(let transaction, let original, let product): "regranted \(transaction) \(original) \(product)"
+        case .removed(let transaction): "removed \(transaction)"
+        case .failed(let order, let code): "failed \(order) \(code)"
+        case .restoring: "restoring"
+        case .restored: "restored"
+        case .restoreFailed(let code): "restoreFailed \(code)"
+        case .ended: "ended"
+        }
+    }
+
+    init?(line: Substring) {
+        let words = line.split(separator: " ").map(String.init)
+        switch (words.first, words.count) {
+        case ("launched", 1): self = .launched
+        case ("asked", 2):
+            guard let order = Order(argument: words[1]) else { return nil }
+            self = .asked(order)
+        case ("journaled", 2): self = .journaled(order: words[1])
+        case ("delivered", 2): self = .delivered(transaction: words[1])
+        case ("granted", 3):
+            guard let order = Order(argument: words[2]) else { return nil }
+            self = .granted(transaction: words[1], order)
+        case ("regranted", 4): self = .regranted(transaction: words[1], original: words[2], product: words[3])
+        case ("removed", 2): self = .removed(transaction: words[1])
+        case ("failed", 3):
+            guard let code = Int(words[2]) else { return nil }
+            self = .failed(order: words[1], code: code)
+        case ("restoring", 1): self = .restoring
+        case ("restored", 1): self = .restored
+        case ("restoreFailed", 2):
+            guard let code = Int(words[1]) else { return nil }
+            self = .restoreFailed(code: code)
+        case ("ended", 1): self = .ended
+        default: return nil
+        }
+    }
+}

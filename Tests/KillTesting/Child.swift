@@ -1,0 +1,82 @@
+import Foundation
+import Synchronization
+
+/// A running program, whose output comes line by line, and which can be killed.
+// @unchecked: Foundation's Process is used by one thread after another, under `gate` where it may have ended.
+final class Child: @unchecked Sendable {
+    enum Ending: Sendable, Equatable {
+        case exited(Int32)
+        case killed
+        case signalled(Int32)
+    }
+
+    private let process = Process()
+    private let gate = Mutex(false)
+    private let endings: AsyncStream<Ending>
+
+    /// Starts it. `onLine` is called for each line on a thread of its own, which goes on until the output is closed;
+    /// what it writes to standard error is appended to `log`.
+    init(
+        _ program: URL, _ arguments: [String], _ environment: [String: String], log: URL,
+        onLine: @escaping @Sendable (Substring) -> Void
+    ) throws {
+        let (endings, end) = AsyncStream.makeStream(of: Ending.self)
+        self.endings = endings
+        process.executableURL = program
+        process.arguments = arguments
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
+        if !FileManager.default.fileExists(atPath: log.path) {
+            _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+        }
+        let errors = try FileHandle(forWritingTo: log)
+        try errors.seekToEnd()
+        process.standardError = errors
+        process.terminationHandler = { process in
+            let status = process.terminationStatus
+            let ending: Ending =
+                process.terminationReason == .exit
+                ? .exited(status) : status == SIGKILL ? .killed : .signalled(status)
+            end.yield(ending)
+            end.finish()
+        }
+        try process.run()
+        try? errors.close()
+        try? output.fileHandleForWriting.close()
+        let reader = output.fileHandleForReading
+        Thread {
+            var rest = ""
+            while let part = try? reader.read(upToCount: 1 << 12), !part.isEmpty {
+                rest += String(decoding: part, as: UTF8.self)
+                while let end = rest.firstIndex(of: "\n") {
+                    onLine(rest[..<end])
+                    rest.removeSubrange(...end)
+                }
+            }
+        }.start()
+    }
+
+    /// Sends a signal, unless it has ended.
+    func signal(_ number: Int32) {
+        gate.withLock { hasEnded in
+            if !hasEnded, process.isRunning { kill(process.processIdentifier, number) }
+        }
+    }
+
+    /// How it ended. To be called once. After `limit` it is killed, and `.exited(-1)` returned.
+    func wait(within limit: Duration) async -> Ending {
+        let isLate = Mutex(false)
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            isLate.withLock { $0 = true }
+            signal(SIGKILL)
+        }
+        var ending = Ending.exited(-1)
+        for await end in endings { ending = end }
+        gate.withLock { $0 = true }
+        alarm.cancel()
+        return isLate.withLock { $0 } ? .exited(-1) : ending
+    }
+}

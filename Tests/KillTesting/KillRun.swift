@@ -1,0 +1,229 @@
+import Foundation
+import KillTestApp
+import Synchronization
+import TestSupport
+
+/// One run: a store, a few devices with an account each, and kills; then one launch of each device in peace, and the
+/// comparison of the ledger with what the apps delivered.
+///
+/// First the app dies at every named point, then at random moments while the store is killed as well. A run is the same
+/// for the same seed, but for what the system's scheduler makes of it.
+public final class KillRun: Sendable {
+    /// How much is killed.
+    public struct Plan: Sendable {
+        /// The app is killed the first to this-manieth time that it comes to each named point.
+        public var timesPerPoint: Int
+        /// Kills of the app at random moments.
+        public var random: Int
+        /// Kills of the store.
+        public var store: Int
+        /// Devices at work at the same time.
+        public var devices: Int
+        public var seed: UInt64
+
+        public init(timesPerPoint: Int, random: Int, store: Int, devices: Int, seed: UInt64) {
+            self.timesPerPoint = timesPerPoint
+            self.random = random
+            self.store = store
+            self.devices = devices
+            self.seed = seed
+        }
+    }
+
+    private struct State {
+        var points: [KillPoint] = []
+        var chance: SeededGenerator
+        var randomLeft: Int
+        var storeLeft: Int
+        var isStopped = false
+        var totals = KillTotals()
+    }
+
+    private let store: StoreProcess
+    private let programs: Programs
+    private let folder: URL
+    private let plan: Plan
+    private let points = Points()
+    private let state: Mutex<State>
+
+    private init(_ programs: Programs, _ store: StoreProcess, _ folder: URL, _ plan: Plan) {
+        self.programs = programs
+        self.store = store
+        self.folder = folder
+        self.plan = plan
+        state = Mutex(
+            State(chance: SeededGenerator(seed: plan.seed), randomLeft: plan.random, storeLeft: plan.store))
+    }
+
+    /// Runs it on a store of its own.
+    ///
+    /// - Parameter goesOn: asked before each launch and each kill of the store; after false there are no more kills.
+    /// - Throws: ``KillTestError`` when a program did what no kill explains.
+    public static func run(
+        _ backend: Backend, _ programs: Programs, _ plan: Plan, goesOn: @escaping @Sendable () -> Bool = { true }
+    ) async throws -> KillTotals {
+        try await TemporaryDirectory.with { directory in
+            try await backend.withServerDatabase { url, prefix in
+                let store = try await StoreProcess(
+                    programs, folder: directory.url, databaseURL: url, schemaPrefix: prefix)
+                let run = KillRun(programs, store, directory.url, plan)
+                do {
+                    try await run.execute(goesOn)
+                } catch {
+                    let log = store.logEnd
+                    await store.stop()
+                    throw KillTestError("seed \(plan.seed), \(backend): \(error)\n\(log)")
+                }
+                await store.stop()
+                return run.state.withLock { $0.totals }
+            }
+        }
+    }
+
+    private func execute(_ goesOn: @escaping @Sendable () -> Bool) async throws {
+        state.withLock { state in
+            let all = KillPoint.allNames.flatMap { name in
+                (1...max(1, plan.timesPerPoint)).map { KillPoint(name: name, count: $0) }
+            }
+            state.points = plan.timesPerPoint > 0 ? all.shuffled(using: &state.chance) : []
+        }
+        var devices: [KillDevice] = []
+        for number in 0..<plan.devices {
+            devices.append(
+                try await KillDevice(
+                    programs, store, folder: folder.appendingPathComponent("device\(number)"),
+                    email: "tester\(number)@example.com", seed: plan.seed &+ UInt64(number) &+ 1))
+        }
+        devices = try await each(devices) { try await self.killAtPoints(&$0, goesOn) }
+        devices = try await atRandom(devices, goesOn)
+        for device in devices {
+            var device = device
+            _ = try await device.launch([], .ends, restores: true)
+            let verdict = try await device.verdict()
+            state.withLock { $0.totals.add(verdict, of: device.email) }
+        }
+    }
+
+    private func atRandom(
+        _ devices: [KillDevice], _ goesOn: @escaping @Sendable () -> Bool
+    ) async throws -> [KillDevice] {
+        async let storeIsDone: Void = stopping { try await self.killStore(goesOn) }
+        let changed = try await stopping {
+            try await self.each(devices) { try await self.killAtRandom(&$0, goesOn) }
+        }
+        points.end()
+        try await storeIsDone
+        return changed
+    }
+
+    /// Runs it; when it fails, nothing else goes on either.
+    private func stopping<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            state.withLock { $0.isStopped = true }
+            points.end()
+            throw error
+        }
+    }
+
+    private func each(
+        _ devices: [KillDevice], _ body: @escaping @Sendable (inout KillDevice) async throws -> Void
+    ) async throws -> [KillDevice] {
+        try await withThrowingTaskGroup(of: KillDevice.self) { group in
+            for device in devices {
+                group.addTask {
+                    var device = device
+                    try await body(&device)
+                    return device
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    // MARK: The app at its points
+
+    private func killAtPoints(_ device: inout KillDevice, _ goesOn: @Sendable () -> Bool) async throws {
+        while goesOn(), let point = state.withLock({ $0.points.popLast() }) {
+            try await die(&device, at: point)
+            if !goesOn() { return }
+            // What is told of at a launch was left by the one before.
+            for _ in 0..<3 where !wasHit(point.name) && point.count == 1 {
+                try await die(&device, at: KillPoint(name: KillPoint.App.beforeGrant.rawValue, count: 1))
+                try await die(&device, at: point)
+            }
+        }
+    }
+
+    private func wasHit(_ name: String) -> Bool { state.withLock { $0.totals.points.contains(name) } }
+
+    private func die(_ device: inout KillDevice, at point: KillPoint) async throws {
+        let isWaiting = point.name.hasSuffix("-\(Self.waiting)")
+        let wasKilled = try await device.launch(
+            device.someOrders(2...3), .dies(point),
+            restores: point.name.contains("restor") || point.count > 1, isOnline: !isWaiting)
+        guard wasKilled else { return }
+        state.withLock { state in
+            state.totals.named += 1
+            state.totals.points.insert(point.name)
+        }
+    }
+
+    /// The steps that come only when the store cannot be reached.
+    private static let waiting = "wait"
+
+    // MARK: The app and the store at random
+
+    private func killAtRandom(_ device: inout KillDevice, _ goesOn: @Sendable () -> Bool) async throws {
+        // How long a launch takes here and now: moments are drawn from a little more than that.
+        var usual = Duration.milliseconds(500)
+        while goesOn(), let kills = nextLaunch() {
+            let (part, restores) = state.withLock { state in
+                (Double.random(in: 0..<1.2, using: &state.chance), Int.random(in: 0..<3, using: &state.chance) == 0)
+            }
+            let begin = ContinuousClock.now
+            let wasKilled = try await device.launch(
+                device.someOrders(1...3), kills ? .isKilled(after: usual * part) : .ends, restores: restores,
+                onPoint: { [points] in points.passed($0) })
+            if wasKilled {
+                state.withLock { $0.totals.random += 1 }
+            } else {
+                usual = min(usual * 0.5 + (ContinuousClock.now - begin) * 0.5, .seconds(2))
+                if kills { state.withLock { $0.randomLeft += 1 } }
+            }
+        }
+    }
+
+    /// Whether the next launch is to be killed; nil when all is done.
+    private func nextLaunch() -> Bool? {
+        state.withLock { state in
+            guard !state.isStopped, state.randomLeft > 0 || state.storeLeft > 0 else { return nil }
+            guard state.randomLeft > 0 else { return false }
+            state.randomLeft -= 1
+            return true
+        }
+    }
+
+    /// Where the app is when the store is killed: on the way there, or the answer is.
+    private static let exchanges = ["before-send", "before-collect", "before-finish", "before-restore", "before-list"]
+
+    /// Kills the store when an app has just begun to speak to it, or at any moment, and starts it again.
+    private func killStore(_ goesOn: @Sendable () -> Bool) async throws {
+        while goesOn(), state.withLock({ !$0.isStopped && $0.storeLeft > 0 }) {
+            let (exchange, delay) = state.withLock { state in
+                (
+                    Self.exchanges.randomElement(using: &state.chance) ?? "before-send",
+                    Double.random(in: 0..<40, using: &state.chance)
+                )
+            }
+            guard await points.next([exchange]) else { break }
+            try await Task.sleep(for: .microseconds(Int(delay * 1000)))
+            guard await store.kill() else { throw KillTestError("the store ended by itself") }
+            state.withLock { $0.totals.store += 1 }
+            try await store.start()
+            state.withLock { $0.storeLeft -= 1 }
+        }
+        state.withLock { $0.storeLeft = 0 }
+    }
+}

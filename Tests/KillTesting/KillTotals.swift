@@ -1,0 +1,54 @@
+/// What a run, or several, came to.
+public struct KillTotals: Sendable, Equatable {
+    /// Kills of the app at a named point.
+    public var named = 0
+    /// Kills of the app at random moments.
+    public var random = 0
+    /// Kills of the store.
+    public var store = 0
+    public var purchases = 0
+    public var restores = 0
+    public var lost: [String] = []
+    public var doubled: [String] = []
+    public var wrong: [String] = []
+    /// The points at which the app was killed.
+    public var points: Set<String> = []
+
+    public init() {}
+
+    /// All kills.
+    public var kills: Int { named + random + store }
+
+    /// Whether nothing was lost, doubled or otherwise wrong.
+    public var isGood: Bool { lost.isEmpty && doubled.isEmpty && wrong.isEmpty }
+
+    /// `kills N purchases N lost N doubled N`.
+    public var line: String {
+        "kills \(kills) purchases \(purchases) lost \(lost.count) doubled \(doubled.count)"
+    }
+
+    /// The kills by their kind.
+    public var detail: String {
+        "\(named) of the app at \(points.count) named points, \(random) at random moments, \(store) of the store; \(restores) restores"
+    }
+
+    public mutating func add(_ other: KillTotals) {
+        named += other.named
+        random += other.random
+        store += other.store
+        purchases += other.purchases
+        restores += other.restores
+        lost += other.lost
+        doubled += other.doubled
+        wrong += other.wrong
+        points.formUnion(other.points)
+    }
+
+    mutating func add(_ verdict: Verdict, of device: String) {
+        purchases += verdict.purchases
+        restores += verdict.restores
+        lost += verdict.lost.map { "\(device): \($0)" }
+        doubled += verdict.doubled.map { "\(device): \($0)" }
+        wrong += verdict.wrong.map { "\(device): \($0)" }
+    }
+}

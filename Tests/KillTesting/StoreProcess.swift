@@ -1,0 +1,195 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import Synchronization
+import TestSupport
+
+/// `cornerstore serve` as a process that is killed and started again on the same files, database and ports.
+actor StoreProcess {
+    nonisolated let folder: URL
+    nonisolated let data: URL
+    private let programs: Programs
+    private let databaseURL: String?
+    private let schemaPrefix: String
+    private var ports: [Int] = []
+    private var child: Child?
+
+    static let bundleID = "com.example.kills"
+    static let consumables = ["coins", "gems"]
+    static let nonConsumables = ["hat", "scarf", "wand", "lamp"]
+
+    /// Makes its files in `folder` and starts it.
+    ///
+    /// - Throws: ``KillTestError`` with the end of the store's log when it does not start.
+    init(_ programs: Programs, folder: URL, databaseURL: String?, schemaPrefix: String) async throws {
+        self.programs = programs
+        self.folder = folder
+        self.databaseURL = databaseURL
+        self.schemaPrefix = schemaPrefix
+        data = folder.appendingPathComponent("data")
+        try Data(Self.catalog.utf8).write(to: folder.appendingPathComponent("catalog.yaml"))
+        try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
+        for attempt in 1...5 {
+            ports = try Self.freePorts()
+            do {
+                try await start()
+                return
+            } catch  where attempt < 5 {
+                continue
+            }
+        }
+    }
+
+    private static var catalog: String {
+        let products =
+            consumables.map { ($0, "Consumable") } + nonConsumables.map { ($0, "NonConsumable") }
+        return """
+            cornerstore-catalog: 1
+            apps:
+              - bundleID: \(bundleID)
+                name: Kills
+                products:
+
+            """
+                + products.map { "      - { productID: \($0), type: \($1), displayPrice: 0.99 }\n" }.joined()
+    }
+
+    /// Below those that the system gives to outgoing connections, so that nobody takes them while the store is down.
+    private static func freePorts() throws -> [Int] {
+        var free: [Int] = []
+        for _ in 0..<500 where free.count < 3 {
+            let port = Int.random(in: 12_000..<32_000)
+            if !free.contains(port), isFree(port) { free.append(port) }
+        }
+        guard free.count == 3 else { throw KillTestError("no free ports") }
+        return free
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    /// Where devices reach the sandbox.
+    var sandbox: String { "http://127.0.0.1:\(ports[1])" }
+    private var control: String { "http://127.0.0.1:\(ports[0])/control/v1/sandbox" }
+
+    nonisolated var root: URL { data.appendingPathComponent("roots/receipt-root.der") }
+    nonisolated var log: URL { folder.appendingPathComponent("store.log") }
+
+    /// Starts it and returns when it answers.
+    func start() async throws {
+        guard child == nil else { return }
+        let (readiness, tell) = AsyncStream.makeStream(of: Bool.self)
+        var environment = Programs.environment
+        environment["CORNERSTORE_DATABASE"] = databaseURL
+        environment["CORNERSTORE_SCHEMA_PREFIX"] = schemaPrefix
+        let started = try Child(
+            programs.store,
+            [
+                "serve", folder.appendingPathComponent("catalog.yaml").path, "--data", data.path, "--json",
+                "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
+                "--production-port", "\(ports[2])",
+            ], environment, log: log
+        ) { line in
+            // The end of its one document.
+            if line == "}" { tell.yield(true) }
+        }
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(60))
+            tell.yield(false)
+        }
+        let end = Task {
+            let ending = await started.wait(within: .seconds(86_400))
+            tell.yield(false)
+            return ending
+        }
+        var isReady = false
+        for await answer in readiness {
+            isReady = answer
+            break
+        }
+        alarm.cancel()
+        guard isReady else {
+            started.signal(SIGKILL)
+            _ = await end.value
+            throw KillTestError("the store did not start: \(logEnd)")
+        }
+        child = started
+        self.end = end
+    }
+
+    private var end: Task<Child.Ending, Never>?
+
+    /// The last lines of its log.
+    nonisolated var logEnd: String {
+        let text = (try? String(decoding: Data(contentsOf: log), as: UTF8.self)) ?? ""
+        return String(text.suffix(1500))
+    }
+
+    /// SIGKILL; false when it was dead already, which nobody but this test may be the reason of.
+    func kill() async -> Bool { await stop(SIGKILL) == .killed }
+
+    /// The gentle way, for the end.
+    func stop() async { _ = await stop(SIGTERM) }
+
+    private func stop(_ signal: Int32) async -> Child.Ending? {
+        guard let child, let end else { return nil }
+        self.child = nil
+        self.end = nil
+        child.signal(signal)
+        return await end.value
+    }
+
+    // MARK: The control port
+
+    /// A row of the ledger.
+    struct Row: Decodable, Sendable {
+        var transactionId: String
+        var originalTransactionId: String
+        var productId: String
+        var kind: String
+        var quantity: Int
+        var finishedDate: String?
+    }
+
+    func createAccount(_ email: String, password: String) async throws {
+        let body = try JSONEncoder().encode(["email": email, "password": password])
+        _ = try await ask("POST", "accounts", body, status: 201)
+    }
+
+    /// The account's transactions, oldest first.
+    func ledger(of email: String) async throws -> [Row] {
+        var rows: [Row] = []
+        while true {
+            let before = rows.last.map { "&before=\($0.transactionId)" } ?? ""
+            let answer = try await ask("GET", "transactions?account=\(email)&limit=1000\(before)", nil, status: 200)
+            let page = try JSONDecoder().decode([Row].self, from: answer)
+            rows += page
+            if page.count < 1000 { return rows.reversed() }
+        }
+    }
+
+    private func ask(_ method: String, _ path: String, _ body: Data?, status: UInt) async throws -> Data {
+        var request = HTTPClientRequest(url: "\(control)/\(path)")
+        request.method = .init(rawValue: method)
+        request.headers.add(name: "Content-Type", value: "application/json")
+        if let body { request.body = .bytes(body) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let answer = try await response.body.collect(upTo: 16 << 20)
+        guard response.status.code == status else {
+            throw KillTestError("\(method) \(path): \(response.status.code) \(String(buffer: answer).prefix(500))")
+        }
+        return Data(answer.readableBytesView)
+    }
+}

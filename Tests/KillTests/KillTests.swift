@@ -1,0 +1,29 @@
+import Foundation
+import KillTestApp
+import KillTesting
+import TestSupport
+import Testing
+
+@Suite("Killed again and again", .serialized, .timeLimit(.minutes(5)))
+struct KillTests {
+    /// Two databases make 300 kills of this.
+    private static let kills = 150
+
+    @Test(arguments: Backend.available)
+    func `apps and stores are killed at every point and at random, and every purchase is delivered once`(
+        _ backend: Backend
+    ) async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        let begin = ContinuousClock.now
+        let plan = KillRun.Plan(timesPerPoint: 3, random: 40, store: 20, devices: 3, seed: seed)
+        let totals = try await KillRun.run(backend, Programs.built(), plan)
+        let seconds = (ContinuousClock.now - begin).components.seconds
+        print("Kill test, \(backend), \(seconds) s: \(totals.line) (\(totals.detail)), seed \(seed)")
+        #expect(totals.lost == [], "seed \(seed)")
+        #expect(totals.doubled == [], "seed \(seed)")
+        #expect(totals.wrong == [], "seed \(seed)")
+        #expect(totals.kills >= Self.kills && totals.random >= 40 && totals.store >= 20, "seed \(seed)")
+        #expect(Set(KillPoint.allNames).subtracting(totals.points) == [], "seed \(seed): never killed there")
+        #expect(totals.purchases > totals.kills && totals.restores >= plan.devices, "seed \(seed)")
+    }
+}
