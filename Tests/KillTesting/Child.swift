@@ -47,14 +47,20 @@ final class Child: @unchecked Sendable {
         try? output.fileHandleForWriting.close()
         let reader = output.fileHandleForReading
         Thread {
-            var rest = ""
-            while let part = try? reader.read(upToCount: 1 << 12), !part.isEmpty {
-                rest += String(decoding: part, as: UTF8.self)
-                while let end = rest.firstIndex(of: "\n") {
-                    onLine(rest[..<end])
+            var rest: [UInt8] = []
+            var part = [UInt8](repeating: 0, count: 1 << 12)
+            // Not FileHandle's: it waits until it has all that it was asked for.
+            while true {
+                let count = read(reader.fileDescriptor, &part, part.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                rest += part[..<count]
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    onLine(Substring(decoding: rest[..<end], as: UTF8.self))
                     rest.removeSubrange(...end)
                 }
             }
+            try? reader.close()
         }.start()
     }
 

@@ -8,9 +8,8 @@ struct KillDevice: Sendable {
     let folder: URL
     let email: String
     private var chance: SeededGenerator
+    /// Their number so far.
     private var orders = 0
-    /// How many payments were asked for, at most.
-    private(set) var launches = 0
 
     /// How a launch is to end.
     enum Fate: Sendable, Equatable {
@@ -62,7 +61,6 @@ struct KillDevice: Sendable {
         _ orders: [Order], _ fate: Fate, restores: Bool, isOnline: Bool = true,
         onPoint: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> Bool {
-        launches += 1
         var environment = Programs.environment
         // Nobody listens on port 1.
         environment["CORNERSTORE_STORE"] = isOnline ? await store.sandbox : "http://127.0.0.1:1"

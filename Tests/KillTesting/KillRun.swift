@@ -205,8 +205,13 @@ public final class KillRun: Sendable {
         }
     }
 
-    /// Where the app is when the store is killed: on the way there, or the answer is.
-    private static let exchanges = ["before-send", "before-collect", "before-finish", "before-restore", "before-list"]
+    /// Where an app is when the store is killed: it has begun to ask, most often to buy, or just had an answer.
+    private static let exchanges = [
+        "before-send", "before-send", "before-send", "before-collect", "before-finish", "before-finish",
+        "before-restore", "before-list", "before-confirm", "after-send", "after-finish", "app-launched",
+    ]
+    /// How long after that, in milliseconds: to behind the end of most answers.
+    private static let delays = 0.0..<40.0
 
     /// Kills the store when an app has just begun to speak to it, or at any moment, and starts it again.
     private func killStore(_ goesOn: @Sendable () -> Bool) async throws {
@@ -214,7 +219,7 @@ public final class KillRun: Sendable {
             let (exchange, delay) = state.withLock { state in
                 (
                     Self.exchanges.randomElement(using: &state.chance) ?? "before-send",
-                    Double.random(in: 0..<40, using: &state.chance)
+                    Double.random(in: Self.delays, using: &state.chance)
                 )
             }
             guard await points.next([exchange]) else { break }

@@ -15,14 +15,15 @@ struct KillTests {
     ) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)
         let begin = ContinuousClock.now
-        let plan = KillRun.Plan(timesPerPoint: 3, random: 40, store: 20, devices: 3, seed: seed)
+        let plan = KillRun.Plan(timesPerPoint: 3, random: 50, store: 30, devices: 3, seed: seed)
         let totals = try await KillRun.run(backend, Programs.built(), plan)
         let seconds = (ContinuousClock.now - begin).components.seconds
         print("Kill test, \(backend), \(seconds) s: \(totals.line) (\(totals.detail)), seed \(seed)")
         #expect(totals.lost == [], "seed \(seed)")
         #expect(totals.doubled == [], "seed \(seed)")
         #expect(totals.wrong == [], "seed \(seed)")
-        #expect(totals.kills >= Self.kills && totals.random >= 40 && totals.store >= 20, "seed \(seed)")
+        #expect(totals.kills >= Self.kills, "seed \(seed)")
+        #expect(totals.random >= plan.random && totals.store >= plan.store, "seed \(seed)")
         #expect(Set(KillPoint.allNames).subtracting(totals.points) == [], "seed \(seed): never killed there")
         #expect(totals.purchases > totals.kills && totals.restores >= plan.devices, "seed \(seed)")
     }
