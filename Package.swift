@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "StoreKit", targets: ["StoreKit"]),
         .library(name: "PurchaseVault", targets: ["PurchaseVault"]),
         .library(name: "StoreReceipts", targets: ["StoreReceipts"]),
+        .library(name: "ContentPackages", targets: ["ContentPackages"]),
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
         .executable(name: "photo-filters", targets: ["photo-filters"]),
@@ -49,6 +50,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(
+            name: "ContentPackages",
+            dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
@@ -213,6 +219,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "ContentPackagesTests", dependencies: ["ContentPackages"], swiftSettings: strict),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",

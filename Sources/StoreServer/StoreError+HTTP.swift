@@ -18,10 +18,10 @@ extension HTTPProblem {
         switch code {
         case .notSignedIn, .wrongPassword: .unauthorized
         case .accountLocked: .forbidden
-        case .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode: .notFound
+        case .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode, .noContent: .notFound
         case .tooLarge: .contentTooLarge
         case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged: .conflict
-        case .paymentNotAllowed: .forbidden
+        case .paymentNotAllowed, .addressExpired, .forbidden: .forbidden
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError
         default: .badRequest

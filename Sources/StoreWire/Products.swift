@@ -86,11 +86,13 @@ public struct ProductDescription: Codable, Sendable, Equatable {
     public var isFamilyShareable: Bool
     /// Only for auto-renewable subscriptions.
     public var subscription: SubscriptionDescription?
+    /// What the store hosts for it; nil when it hosts nothing that can be downloaded now.
+    public var content: HostedContent?
 
     public init(
         productID: ProductID, kind: ProductKind, displayName: String, description: String, price: Money,
         priceLocale: String,
-        isFamilyShareable: Bool, subscription: SubscriptionDescription?
+        isFamilyShareable: Bool, subscription: SubscriptionDescription?, content: HostedContent? = nil
     ) {
         self.productID = productID
         self.kind = kind
@@ -100,6 +102,7 @@ public struct ProductDescription: Codable, Sendable, Equatable {
         self.priceLocale = priceLocale
         self.isFamilyShareable = isFamilyShareable
         self.subscription = subscription
+        self.content = content
     }
 }
 

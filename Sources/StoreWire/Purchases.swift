@@ -98,11 +98,13 @@ public struct TransactionDescription: Codable, Sendable, Equatable {
     public var applicationUsername: String?
     /// The key of the payment that made it; nil when no payment of this device did.
     public var idempotencyKey: UUID?
+    /// What the store hosts for the product, in the version that would be downloaded now; nil when there is nothing to download.
+    public var content: HostedContent?
 
     public init(
         transactionID: TransactionID, originalTransactionID: TransactionID, bundleID: BundleID, productID: ProductID,
         kind: ProductKind, quantity: Int, purchaseDate: Int64, originalPurchaseDate: Int64, expiresDate: Int64?,
-        applicationUsername: String?, idempotencyKey: UUID?
+        applicationUsername: String?, idempotencyKey: UUID?, content: HostedContent? = nil
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -115,6 +117,7 @@ public struct TransactionDescription: Codable, Sendable, Equatable {
         self.expiresDate = expiresDate
         self.applicationUsername = applicationUsername
         self.idempotencyKey = idempotencyKey
+        self.content = content
     }
 }
 

@@ -15,6 +15,7 @@ public enum StoreRoute: Sendable, Equatable {
     case promotions
     case priceConsents
     case redemptions
+    case content(TransactionID)
 
     public enum Method: String, Sendable {
         case get = "GET"
@@ -26,7 +27,7 @@ public enum StoreRoute: Sendable, Equatable {
         switch self {
         case .account, .unfinishedTransactions, .notices: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,
-            .promotions, .priceConsents, .redemptions:
+            .promotions, .priceConsents, .redemptions, .content:
             .post
         case .signOut: .delete
         }
@@ -49,13 +50,14 @@ public enum StoreRoute: Sendable, Equatable {
         case .promotions: "/device/v1/promotions"
         case .priceConsents: "/device/v1/price-consents"
         case .redemptions: "/device/v1/redemptions"
+        case .content: "/device/v1/transactions/{id}/content"
         }
     }
 
     /// The path and query to ask for.
     public var path: String {
         switch self {
-        case .finish(let id), .transactionReceipt(let id):
+        case .finish(let id), .transactionReceipt(let id), .content(let id):
             return template.replacing("{id}", with: id.description)
         case .unfinishedTransactions(let bundleID, let after):
             let query = "?bundle=" + bundleID.rawValue.percentEncoded

@@ -53,6 +53,12 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let idempotencyKeyReused: Code = "idempotency_key_reused"
         /// The transaction is in a state in which that cannot be done. 409.
         public static let wrongState: Code = "wrong_state"
+        /// The store hosts nothing for the transaction's product that can be downloaded. 404.
+        public static let noContent: Code = "no_content"
+        /// The address of a download is good no longer; ask for another. 403.
+        public static let addressExpired: Code = "address_expired"
+        /// The address of a download was not made by this store. 403.
+        public static let forbidden: Code = "forbidden"
         /// A fault that the operator ordered, or a passing one; try again later. 503.
         public static let unavailable: Code = "unavailable"
         /// Something broke; the request id finds it in the log. 500.

@@ -128,6 +128,7 @@ final class FakeStore: StoreTransport {
         case .promotions: "promotions"
         case .priceConsents: "priceConsents"
         case .redemptions: "redemptions"
+        case .content: "content"
         }
     }
 

@@ -11,7 +11,7 @@ struct StoreRouteTests {
         .unfinishedTransactions("com.example.app", after: id), .finish(id), .restores, .appReceipt,
         .transactionReceipt(id), .verifyReceipt,
         .notices("com.example.app", after: 7, languages: ["en_US", "zh-Hant"]), .promotions, .priceConsents,
-        .redemptions,
+        .redemptions, .content(id),
     ]
 
     /// Written out once more: what is published cannot be changed by accident. A new case does not compile until it
@@ -44,6 +44,8 @@ struct StoreRouteTests {
         case .promotions: ("POST /device/v1/promotions", "/device/v1/promotions")
         case .priceConsents: ("POST /device/v1/price-consents", "/device/v1/price-consents")
         case .redemptions: ("POST /device/v1/redemptions", "/device/v1/redemptions")
+        case .content:
+            ("POST /device/v1/transactions/{id}/content", "/device/v1/transactions/2000000123456789/content")
         }
     }
 

@@ -1,0 +1,35 @@
+/// A version of hosted content: numbers joined by full stops, compared number by number and not as text, so that `1.10` is above `1.9` and
+/// `1` equals `1.0`. (`ContentVersion` of `ContentInfo.plist` is a string such as `1.0`.)
+public struct ContentVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The most numbers, and the most digits of one, that are read.
+    public static let limits = (numbers: 8, digits: 9)
+
+    /// As it was written.
+    public let text: String
+    /// The numbers without the zeros at the end, by which versions compare.
+    private let numbers: [Int]
+
+    /// Reads a version; nil when a part is empty, is not decimal digits, or there are too many.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...Self.limits.numbers).contains(parts.count) else { return nil }
+        var numbers: [Int] = []
+        for part in parts {
+            guard (1...Self.limits.digits).contains(part.utf8.count),
+                part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(part)
+            else { return nil }
+            numbers.append(number)
+        }
+        while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
+        self.text = String(text)
+        self.numbers = numbers
+    }
+
+    public var description: String { text }
+
+    public static func == (left: Self, right: Self) -> Bool { left.numbers == right.numbers }
+
+    public static func < (left: Self, right: Self) -> Bool { left.numbers.lexicographicallyPrecedes(right.numbers) }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(numbers) }
+}
