@@ -18,6 +18,7 @@ let package = Package(
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
         .executable(name: "photo-filters", targets: ["photo-filters"]),
+        .executable(name: "book-chapters", targets: ["book-chapters"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -55,6 +56,15 @@ let package = Package(
             dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
+        .target(
+            name: "ContentDownloads",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
@@ -83,6 +93,8 @@ let package = Package(
         .target(
             name: "StoreKit",
             dependencies: [
+                "ContentDownloads",
+                "ContentPackages",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -118,6 +130,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "photo-filters", dependencies: ["PhotoFilters"], path: "Examples/photo-filters-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BookChapters", dependencies: ["PhotoFilters", "StoreKit"], path: "Examples/BookChapters",
+            exclude: ["BookChapters.yaml", "Content"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "book-chapters", dependencies: ["BookChapters"], path: "Examples/book-chapters-command",
             swiftSettings: strict
         ),
 
@@ -220,6 +241,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "ContentPackagesTests", dependencies: ["ContentPackages"], swiftSettings: strict),
+        .testTarget(
+            name: "ContentDownloadsTests",
+            dependencies: [
+                "ContentDownloads", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
@@ -229,7 +257,8 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict
@@ -253,8 +282,9 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store", "StoreKit", "StoreServer", "StoreWire",
-                "TestSupport", "monkey-credits", "photo-filters",
+                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store",
+                "StoreKit",
+                "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits", "photo-filters",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -316,7 +346,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "TestSupport", dependencies: ["Database", "StoreReceipts"], path: "Tests/TestSupport",
+            name: "TestSupport",
+            dependencies: [
+                "Database", "StoreReceipts",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/TestSupport",
             swiftSettings: strict
         ),
     ]
