@@ -42,6 +42,6 @@ extension Store {
                 return source.restored(delivery).description
             }
         }
-        return RestoreResponse(transactions: restored, next: found.count > sources.count ? last : nil)
+        return RestoreResponse(transactions: await described(restored), next: found.count > sources.count ? last : nil)
     }
 }
