@@ -25,8 +25,8 @@ packages:
 build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
-test: packages lint ## check the style and the links, then run all tests on SQLite and a PostgreSQL of their own
-	scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
+test: packages lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
+	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
 	scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself
