@@ -81,6 +81,12 @@ struct SampleStore: Sendable {
         return ledger.reversed().map { $0.finishedDate != nil }
     }
 
+    /// Gives the money back for all that was bought.
+    func refundAll() async throws {
+        let ledger = try JSONDecoder().decode([ControlAPI.Transaction].self, from: await control("transactions"))
+        for transaction in ledger { try await control("transactions/\(transaction.transactionId)/refund", "{}") }
+    }
+
     /// A device of the account, with one app; callbacks come on the main queue, as in the samples.
     func device(
         _ name: String, app bundleID: String, answer: PaymentSheetAnswer = .buy, isReachable: Bool = true
