@@ -171,6 +171,7 @@ let package = Package(
         .target(
             name: "CornerstoreCommands",
             dependencies: [
+                "BlobStorage",
                 "ContentPackages",
                 "Database",
                 "MonkeyCredits",

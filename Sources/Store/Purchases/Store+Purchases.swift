@@ -8,14 +8,10 @@ extension Store {
     /// - Throws: ``StoreError`` when the request cannot be judged (`unknown_app`, `invalid_request`, `idempotency_key_reused`, `unavailable`);
     ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
-        await described(try await answer(request, by: account))
-    }
-
-    private func answer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
         let answer = try await answer(request, by: account)
         if !answer.usesPayment { await processor.void(request.idempotencyKey) }
-        return answer.response
+        return await described(answer.response)
     }
 
     private func answer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseAnswer {
