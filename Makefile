@@ -19,14 +19,18 @@ help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Tests that run at once. Without a bound all begin together, and on few cores each then waits for minutes, longer than
+# what it speaks to is patient.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
+
 packages:
 	@scripts/install-packages
 
 build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
-test: packages lint ## check the style and the links, then run all tests on SQLite and a PostgreSQL of their own
-	scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
+test: packages lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
+	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
 	scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself

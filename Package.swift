@@ -65,6 +65,16 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "BlobStorage",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
@@ -146,6 +156,8 @@ let package = Package(
         .target(
             name: "Store",
             dependencies: [
+                "BlobStorage",
+                "ContentPackages",
                 "Database",
                 "StoreReceipts",
                 "StoreWire",
@@ -159,6 +171,7 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
+                "BlobStorage",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
@@ -179,6 +192,8 @@ let package = Package(
         .target(
             name: "CornerstoreCommands",
             dependencies: [
+                "BlobStorage",
+                "ContentPackages",
                 "Database",
                 "MonkeyCredits",
                 "Store",
@@ -189,6 +204,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -248,16 +264,27 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "BlobStorageTests",
+            dependencies: [
+                "BlobStorage", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["BlobStorage", "Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
                 "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
@@ -295,6 +322,7 @@ let package = Package(
             dependencies: [
                 "StoreServer", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
             ],

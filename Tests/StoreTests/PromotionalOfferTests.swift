@@ -11,34 +11,34 @@ import Testing
 private struct OfferSigner {
     let key = P256.Signing.PrivateKey()
 
-    var catalog: Catalog {
-        get throws {
-            let text = """
-                cornerstore-catalog: 1
-                apps:
-                  - bundleID: com.example.monkeys
-                    products: [{ productID: hats, type: NonConsumable, displayPrice: 2.99 }]
-                    subscriptionGroups:
-                      - id: "21000001"
-                        name: Club
-                        subscriptions:
-                          - productID: club.monthly
-                            groupNumber: 1
-                            recurringSubscriptionPeriod: P1M
-                            displayPrice: 5.99
-                            introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
-                            adHocOffers:
-                              - { offerID: half, paymentMode: payAsYouGo, displayPrice: 2.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }
-                              - { offerID: block, paymentMode: payUpFront, displayPrice: 9.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }
-                              - { offerID: gift, paymentMode: free, subscriptionPeriod: P1W, numberOfPeriods: 2 }
-                              - { offerID: dear, paymentMode: payAsYouGo, displayPrice: 99.99, subscriptionPeriod: P1M }
-                    xcode:
-                      subscriptionOffersKeyPair:
-                        id: K1
-                        privateKey: \(key.derRepresentation.base64EncodedString())
-                """
-            return try Catalog(apps: try CornerstoreCatalogFile.read(Array(text.utf8), file: "offers.yaml").apps)
-        }
+    var catalog: Catalog { get throws { try catalog(price: "5.99") } }
+
+    func catalog(price: String) throws -> Catalog {
+        let text = """
+            cornerstore-catalog: 1
+            apps:
+              - bundleID: com.example.monkeys
+                products: [{ productID: hats, type: NonConsumable, displayPrice: 2.99 }]
+                subscriptionGroups:
+                  - id: "21000001"
+                    name: Club
+                    subscriptions:
+                      - productID: club.monthly
+                        groupNumber: 1
+                        recurringSubscriptionPeriod: P1M
+                        displayPrice: \(price)
+                        introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
+                        adHocOffers:
+                          - { offerID: half, paymentMode: payAsYouGo, displayPrice: 2.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }
+                          - { offerID: block, paymentMode: payUpFront, displayPrice: 9.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }
+                          - { offerID: gift, paymentMode: free, subscriptionPeriod: P1W, numberOfPeriods: 2 }
+                          - { offerID: dear, paymentMode: payAsYouGo, displayPrice: 99.99, subscriptionPeriod: P1M }
+                xcode:
+                  subscriptionOffersKeyPair:
+                    id: K1
+                    privateKey: \(key.derRepresentation.base64EncodedString())
+            """
+        return try Catalog(apps: try CornerstoreCatalogFile.read(Array(text.utf8), file: "offers.yaml").apps)
     }
 
     func offer(
@@ -213,6 +213,31 @@ private struct OfferSigner {
         }
     }
 
+    @Test(arguments: Backend.available) func anInterruptedPurchaseTakesItsOffersNonce(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let made = try await lapsed(test)
+            let account = try await test.store.accounts.change(
+                made.accountID, AccountChange(interruptsPurchases: true))
+            let key = UUID()
+            let offer = try signer.offer("half", at: test.clock.milliseconds)
+            let interrupted = try await test.store.purchase(request(test, offer, key: key), by: account)
+            #expect(interrupted.failure?.code == .interrupted)
+            #expect(try await test.store.purchase(request(test, offer, key: key), by: account) == interrupted)
+            // The same signature for another purchase, interrupted or not.
+            let again = try await test.store.purchase(request(test, offer), by: account)
+            #expect(again.failure?.code == .invalidOfferSignature)
+            let other = try await lapsed(test, "other@example.com")
+            let others = try await test.store.purchase(request(test, offer), by: other)
+            #expect(others.failure?.code == .invalidOfferSignature)
+            // The price was halved again, or is above the product's: what was agreed to is sold.
+            test.store.catalog.replace(with: try signer.catalog(price: "1.99"))
+            #expect(try await test.store.resolve(key).state == .purchased)
+            let row = try #require(try await test.ledger().last)
+            #expect(row.promotionalOfferID == "half" && row.price.milliunits == 2990)
+            #expect(try await test.count("offer_nonces") == 1)
+        }
+    }
+
     @Test func anAppWithoutAKeyRefusesEverySignature() async throws {
         try await Backend.sqlite.withStore { test async throws in
             let account = try await lapsed(test)
@@ -242,8 +267,8 @@ extension AppReceipt {
 }
 
 @Suite("The store's pages by number") struct StoreItemTests {
-    private func items(_ test: TestStore, _ itemIDs: [Int64], account: Account? = nil) throws -> [StoreItem]? {
-        try test.store.products(
+    private func items(_ test: TestStore, _ itemIDs: [Int64], account: Account? = nil) async throws -> [StoreItem]? {
+        try await test.store.products(
             ProductsRequest(bundleID: TestStore.bundleID, productIDs: [], languages: ["en"], itemIDs: itemIDs),
             for: account
         ).items
@@ -255,15 +280,15 @@ extension AppReceipt {
             let other = try #require(test.store.catalog.value.app("com.example.other"))
             let thing = try #require(other.product("thing"))
             let receiptNumber = try #require(test.store.apps[TestStore.bundleID]?.appID)
-            let found = try #require(try items(test, [thing.itemID, monkeys.itemID, 5, receiptNumber]))
+            let found = try #require(try await items(test, [thing.itemID, monkeys.itemID, 5, receiptNumber]))
             #expect(found.map(\.itemID) == [thing.itemID, monkeys.itemID, receiptNumber])
             #expect(found.map(\.bundleID) == ["com.example.other", "com.example.monkeys", "com.example.monkeys"])
             #expect(found.map(\.appName) == ["Other", "Monkeys", "Monkeys"])
             #expect(found.map { $0.product?.productID } == ["thing", nil, nil])
             #expect(found[0].product?.price == Money(milliunits: 1990, currency: "USD"))
-            #expect(try items(test, []) == [])
+            #expect(try await items(test, []) == [])
             let request = ProductsRequest(bundleID: TestStore.bundleID, productIDs: [], languages: [])
-            #expect(try test.store.products(request, for: nil).items == nil)
+            #expect(try await test.store.products(request, for: nil).items == nil)
         }
     }
 
@@ -272,15 +297,15 @@ extension AppReceipt {
             let monkeys = try #require(test.store.catalog.value.app(TestStore.bundleID))
             let domestic = try #require(monkeys.product("domestic"))
             let german = try await test.account(storefront: "DEU")
-            #expect(try items(test, [domestic.itemID])?.count == 1)
-            #expect(try items(test, [domestic.itemID], account: german) == [])
+            #expect(try await items(test, [domestic.itemID])?.count == 1)
+            #expect(try await items(test, [domestic.itemID], account: german) == [])
         }
     }
 
     @Test func tooManyNumbersAreRefused() async throws {
         try await Backend.sqlite.withStore { test async throws in
             let many = Array(Int64(1)...Int64(StoreLimits.itemsInOneRequest + 1))
-            #expect(try await refusal { try items(test, many) } == .invalidRequest)
+            #expect(try await refusal { try await items(test, many) } == .invalidRequest)
         }
     }
 }
