@@ -286,6 +286,7 @@ let package = Package(
                 "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict
@@ -331,7 +332,8 @@ let package = Package(
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -57,6 +57,8 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
     private var ordersNotSeen = 0
     private var isRestoring = false
+    /// Transactions that the app is done with, until they have left the queue.
+    private var finishing: Set<String> = []
 
     public init(queue: SKPaymentQueue, shelf: ContentShelf, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
@@ -82,14 +84,13 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     /// Whether something is under way. What is paused, failed or waits for approval may wait for days.
     public var isBusy: Bool {
-        ordersNotSeen > 0 || isRestoring
+        ordersNotSeen > 0 || isRestoring || !finishing.isEmpty
             || queue.transactions.contains { transaction in
                 switch transaction.transactionState {
                 case .deferred: false
                 case .purchasing, .failed: true
                 case .purchased, .restored:
-                    transaction.downloads.isEmpty
-                        || transaction.downloads.contains { [.waiting, .active, .finished].contains($0.state) }
+                    transaction.downloads.contains { $0.state == .waiting || $0.state == .active }
                 }
             }
     }
@@ -166,7 +167,7 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
             return
         }
         if let item = shelf.newest(of: download.contentIdentifier), item.version == download.contentVersion {
-            queue.finishTransaction(transaction)
+            finish(transaction)
             return
         }
         switch download.state {
@@ -178,7 +179,13 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         }
     }
 
+    private func finish(_ transaction: SKPaymentTransaction) {
+        finishing.insert(transaction.transactionIdentifier ?? "")
+        queue.finishTransaction(transaction)
+    }
+
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+        finishing.subtract(transactions.map { $0.transactionIdentifier ?? "" })
         onEvent(.queueChanged)
     }
 
@@ -224,7 +231,7 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
     private func install(_ download: SKDownload) {
         do {
             let item = try shelf.install(download)
-            queue.finishTransaction(download.transaction)
+            finish(download.transaction)
             guard let chapter = Chapter(productIdentifier: item.productIdentifier) else { return }
             onEvent(.ready(chapter, version: item.version))
         } catch {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One line about a download: a bar on a terminal, words elsewhere.
-public struct DownloadLine {
+public enum DownloadLine {
     private static let width = 24
 
     /// Such as `Chapter 1  [#########---------------]  38 %  53 KB  2 s left`.

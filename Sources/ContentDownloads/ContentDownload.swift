@@ -68,7 +68,11 @@ public struct ContentDownload: Sendable {
                 try check(part)
                 return try part.commit()
             } catch {
-                guard [.wrongLength, .wrongDigest].contains(error.code) else { throw error }
+                guard [.wrongLength, .wrongDigest].contains(error.code) else {
+                    // An empty part is of no use to anybody.
+                    if part.length == 0 { PartFile.remove(file) }
+                    throw error
+                }
                 if attempt == 0, resumedAt > 0 {
                     try part.restart()
                 } else {

@@ -71,7 +71,7 @@ struct DownloadCrashTests {
             let observer = DownloadObserver()
             queue.add(observer)
             queue.add(DownloadScene.payment(1))
-            await until { (observer.downloads.first?.progress ?? 0) > 0.34 }
+            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             await engine.stop()
 
             let again = scene.launch()
@@ -96,7 +96,7 @@ struct DownloadCrashTests {
             let observer = DownloadObserver()
             queue.add(observer)
             queue.add(DownloadScene.payment(1))
-            await until { (observer.downloads.first?.progress ?? 0) > 0.34 }
+            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             queue.pause(observer.downloads)
             await until { observer.words.last == "1 paused" }
             queue.add(DownloadScene.payment(2))

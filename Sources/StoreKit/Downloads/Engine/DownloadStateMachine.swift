@@ -101,7 +101,8 @@ struct DownloadStateMachine: Sendable {
     /// finished before the app was launched is told again, once: an app that starts all that it meets waits for that.
     mutating func start(_ ids: [TransactionID]) -> [Action] {
         var finished: [TransactionID] = []
-        for id in ids where entries[id]?.phase == .finished && courses[id]?.isEndTold == false {
+        for id in ids where entries[id]?.phase == .finished {
+            guard let course = courses[id], course.isAttached, !course.isEndTold else { continue }
             courses[id]?.isEndTold = true
             finished.append(id)
         }
