@@ -204,6 +204,7 @@ let package = Package(
         .executableTarget(
             name: "cornerstore-bench",
             dependencies: [
+                "ContentPackages",
                 "Database",
                 "Store",
                 "StoreKit",
@@ -289,11 +290,13 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "StoreServer", "TestSupport",
+                "BlobStorage", "StoreServer", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),

@@ -122,6 +122,7 @@ extension ContentLibrary {
             }
             try await database.write { try ContentUpload.remove(uploadID, $0) }
             staging.remove(uploadID)
+            try await forget(upload.digest)
         }
     }
 
@@ -232,7 +233,11 @@ extension ContentLibrary {
             for upload in expired { try ContentUpload.remove(upload.uploadID, connection) }
             return expired
         }
-        for upload in expired where !upload.isSettled { staging.remove(upload.uploadID) }
+        for upload in expired where !upload.isSettled {
+            staging.remove(upload.uploadID)
+            // A package whose number was taken is kept already.
+            try await forget(upload.digest)
+        }
     }
 
     /// A place's trouble as the store's.
