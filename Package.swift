@@ -346,7 +346,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "TestSupport", dependencies: ["Database", "StoreReceipts"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["ContentPackages", "Database", "StoreReceipts"],
+            path: "Tests/TestSupport",
             swiftSettings: strict
         ),
     ]

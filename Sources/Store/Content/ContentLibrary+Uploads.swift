@@ -1,4 +1,5 @@
 import BlobStorage
+import ContentPackages
 import Database
 import Foundation
 import StoreWire
@@ -158,7 +159,7 @@ extension ContentLibrary {
                 )
                 .max()
             }
-            let inspected: Result<ContentInspection.Package, ContentInspection.Findings>
+            let inspected: Result<CheckedPackage, ContentInspection.Findings>
             do {
                 inspected = try await ContentInspection.inspect(file.url, for: upload.product, above: above)
                 switch inspected {
@@ -184,10 +185,10 @@ extension ContentLibrary {
     }
 
     private func keep(
-        _ package: ContentInspection.Package, _ upload: ContentUpload, _ file: StagedFile, _ since: Int64, _ now: Int64
+        _ package: CheckedPackage, _ upload: ContentUpload, _ file: StagedFile, _ since: Int64, _ now: Int64
     ) async throws -> ContentUploadOutcome {
         var version = HostedVersion(
-            versionID: UUID(), product: upload.product, version: package.version, state: .readyToSubmit,
+            versionID: UUID(), product: upload.product, version: package.info.version, state: .readyToSubmit,
             length: upload.length, unpackedLength: package.unpackedLength, digest: upload.digest, createdAt: now,
             approvedAt: nil)
         // The bytes first: a version that can be seen can be downloaded.
