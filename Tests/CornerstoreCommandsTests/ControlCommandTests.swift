@@ -36,7 +36,6 @@ import Testing
             #expect(await store.run("fault").output.contains("21005"))
             for line in [
                 "fault order verifyReceipt 503", "fault order purchases 404", "fault order nothing 503",
-                "fault order finish 503 --count 0",
             ] {
                 let refused = await store.run(line)
                 #expect(refused.status == 1, "\(line)")
