@@ -64,7 +64,7 @@ struct ClockCommand: AsyncParsableCommand {
         func validate() throws {
             let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
             guard formats.contains(where: { (try? Date(date, strategy: $0)) != nil }) else {
-                throw ValidationError("“\(Style.printable(date))” is no date such as 2027-01-31T12:00:00Z.")
+                throw ValidationError("“\(Style.printable(date))” is no ISO 8601 date such as 2027-01-31T12:00:00Z.")
             }
         }
 
