@@ -8,18 +8,21 @@ public struct NoticesResponse: Codable, Sendable, Equatable {
     public var revokedProductIDs: [ProductID]
     /// Give it back as `after` next time.
     public var cursor: Int64
+    /// Whether more was lost than one answer names: ask on from ``cursor``.
+    public var hasMore: Bool
     /// What the customer chose in the store and no device has taken up.
     public var promotions: [PromotionDescription]
     /// Price increases that the customer has not answered.
     public var priceIncreases: [PriceIncreaseDescription]
 
     public init(
-        account: AccountDescription, revokedProductIDs: [ProductID], cursor: Int64, promotions: [PromotionDescription],
-        priceIncreases: [PriceIncreaseDescription]
+        account: AccountDescription, revokedProductIDs: [ProductID], cursor: Int64, hasMore: Bool,
+        promotions: [PromotionDescription], priceIncreases: [PriceIncreaseDescription]
     ) {
         self.account = account
         self.revokedProductIDs = revokedProductIDs
         self.cursor = cursor
+        self.hasMore = hasMore
         self.promotions = promotions
         self.priceIncreases = priceIncreases
     }
@@ -81,7 +84,7 @@ public struct PriceConsentRequest: Codable, Sendable, Equatable {
 }
 
 /// Redeems a code for a product without charge. Sent to ``StoreRoute/redemptions``; answered with the transaction, which
-/// stands in the list of unfinished ones. The same account repeating it gets the same transaction.
+/// stands in the list of unfinished ones. The same account repeating it gets the same transaction until it is finished.
 public struct RedemptionRequest: Codable, Sendable, Equatable {
     public var bundleID: BundleID
     /// At most ``StoreLimits/redemptionCode`` characters; capitals, blanks and hyphens do not matter.

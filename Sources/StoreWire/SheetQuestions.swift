@@ -29,10 +29,24 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
         self.email = email
     }
 
-    /// Whether it is small enough to be shown.
-    public var isBounded: Bool {
-        title.utf8.count <= 1000 && lines.count <= 20 && lines.allSatisfy { $0.utf8.count <= 2000 }
-            && (email?.utf8.count ?? 0) <= 254
+    /// The question as it is shown: a title of at most 1000 bytes and 20 lines of at most 2000, what is cut ending in an ellipsis.
+    public var shortened: SheetQuestion {
+        SheetQuestion(
+            kind: kind, title: Self.cut(title, 1000), lines: lines.prefix(20).map { Self.cut($0, 2000) }, email: email)
+    }
+
+    private static func cut(_ text: String, _ limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        let ellipsis = "…"
+        var kept = String.UnicodeScalarView()
+        var count = ellipsis.utf8.count
+        // By scalars: one character can be of any length.
+        for scalar in text.unicodeScalars {
+            count += scalar.utf8.count
+            guard count <= limit else { break }
+            kept.append(scalar)
+        }
+        return String(kept) + ellipsis
     }
 }
 

@@ -65,6 +65,8 @@ import Testing
             #expect(ledger.map { $0["transactionId"] as? String } == [id])
             #expect(ledger.first?["finishedDate"] is String)
             #expect(ledger.first?["price"] as? String == "2.97")
+            let refunded = try await Program.run(["transaction", "refund", id, "--reason", "app", "--data", serve.data])
+            #expect(refunded.output == "Refunded. 2.97 USD for com.example.app.coins \(id).\n", "\(refunded.all)")
             #expect(
                 try await Program.run(["receipt", "verify", receipt, "--bundle-id", "com.example.app"] + options).status
                     == 0)

@@ -44,4 +44,37 @@ struct WebSheetJourneyTests {
             await app.stop()
         }
     }
+
+    @Test func `a notice that nobody reads holds nothing up`() async throws {
+        try await JourneyStore.with(.sqlite) { store async throws in
+            let device = try await JourneyDevice(store)
+            let rule = #"{"name":"no money","productId":"credits5"}"#
+            #expect(try await store.control("POST", "payment-rules", rule).status == 201)
+            let (pages, show) = AsyncStream.makeStream(of: URL.self)
+            var configuration = device.configuration()
+            configuration.sheet = WebPaymentSheet(control: try #require(URL(string: store.addresses.control))) {
+                show.yield($0)
+            }
+            let app = JourneyApp(device.launch(configuration))
+            app.queue.add(payment("credits5"))
+            var shown = pages.makeAsyncIterator()
+            func answer(_ reply: String) async throws {
+                let page = try #require(await shown.next())
+                #expect(try await store.send("POST", page.absoluteString + "/answer", Array(reply.utf8)).status == 204)
+            }
+            try await answer(
+                #"{"choice":"accept","email":"\#(device.email)","password":"\#(JourneyDevice.password)"}"#)
+            try await answer(#"{"choice":"accept"}"#)
+            // The card is declined; the notice's page is open, and the app hears of it all the same.
+            let notice = try #require(await shown.next())
+            #expect(await app.told(2) == ["updated purchasing credits5", "updated failed credits5"])
+            let page = try await store.send("GET", notice.absoluteString)
+            #expect(page.status == 200 && String(decoding: page.body, as: UTF8.self).contains(">OK<"))
+            // So does the next sheet come.
+            app.queue.add(payment("hats"))
+            try await answer(#"{"choice":"decline"}"#)
+            #expect(await app.told(4).last == "updated failed hats")
+            await app.stop()
+        }
+    }
 }

@@ -46,6 +46,10 @@ final class FakeStore: StoreTransport {
         var declines = false
         var page = 2
         var vendors: Set<UUID> = []
+        /// What was refunded, oldest first, told in pages; nil when the store has no notices at all.
+        var lost: [ProductID]?
+        /// Says with every page of notices that there is more.
+        var saysThereIsMore = false
         /// Makes the app receipts; a line of text when there is nothing.
         var makeReceipt: (@Sendable (AppReceiptRequest) -> Data)?
     }
@@ -195,6 +199,16 @@ final class FakeStore: StoreTransport {
             }
             if state.unfinished.removeValue(forKey: id) != nil { state.finished.append(id) }
             return StoreTransportResponse(status: 204, body: Data())
+        case .notices(_, let after, _):
+            guard let lost = state.lost else { return try refuse(404, .invalidRequest) }
+            let rest = lost.dropFirst(Int(after ?? 0)).prefix(state.page)
+            let cursor = (after ?? 0) + Int64(rest.count)
+            return try json(
+                200,
+                NoticesResponse(
+                    account: description(account, state.accounts.first { $0.value == account }?.key ?? ""),
+                    revokedProductIDs: Array(rest), cursor: cursor,
+                    hasMore: state.saysThereIsMore || cursor < lost.count, promotions: [], priceIncreases: []))
         case .restores: return try json(200, restore(decoded(RestoreRequest.self), account, &state))
         case .appReceipt:
             let asked = try decoded(AppReceiptRequest.self)
@@ -250,10 +264,13 @@ final class FakeStore: StoreTransport {
             200,
             SignInResponse(
                 token: token,
-                account: AccountDescription(
-                    accountID: account, email: request.email,
-                    storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"), canMakePayments: true))
-        )
+                account: description(account, request.email)))
+    }
+
+    private static func description(_ account: AccountID, _ email: String) -> AccountDescription {
+        AccountDescription(
+            accountID: account, email: email,
+            storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"), canMakePayments: true)
     }
 
     private static func products(_ request: ProductsRequest) -> ProductsResponse {

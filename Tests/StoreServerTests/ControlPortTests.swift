@@ -34,7 +34,10 @@ import Testing
             for origin in ["http://evil.example", "null", "http://localhost:1"] {
                 #expect(try await status(["Host: localhost:\(port)", "Origin: \(origin)"]) == "403", "\(origin)")
             }
-            #expect(try await status(["Host: localhost:\(port)", "Origin: http://localhost:\(port)"]) == "200")
+            for scheme in ["http", "https"] {
+                let origin = "Origin: \(scheme)://localhost:\(port)"
+                #expect(try await status(["Host: localhost:\(port)", origin]) == "200", "\(scheme)")
+            }
             let line = "POST /control/v1/sandbox/faults"
             let body = #"{"operation":"finish","status":503,"count":1}"#
             for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
@@ -57,6 +60,49 @@ import Testing
             let reply = try await server.send(
                 "GET", server.addresses.control + "/control/v1/apps", token: "s3cret-token")
             #expect(reply.status == 200)
+        }
+    }
+
+    @Test func aSheetsPageNeedsNoToken() async throws {
+        let configure: @Sendable (inout StoreServerConfiguration) -> Void = { $0.adminToken = "s3cret-token" }
+        try await withServer(configure) { server async throws in
+            let json = [("Content-Type", "application/json")]
+            let question = SheetQuestion(kind: .confirm, title: String(repeating: "Hats ", count: 1000), lines: [])
+            let body = [UInt8](try JSONEncoder().encode(question))
+            func send(
+                _ method: String, _ path: String, token: String? = nil, origin: String? = nil, _ body: [UInt8]? = nil
+            ) async throws -> RunningServer.Reply {
+                try await server.send(
+                    method, server.addresses.control + path, token: token,
+                    headers: json + (origin.map { [("Origin", $0)] } ?? []), body: body)
+            }
+            #expect(try await send("POST", "/control/v1/sheets", body).status == 401)
+            let posted = try await send("POST", "/control/v1/sheets", token: "s3cret-token", body)
+            let sheet = try posted.decoded(SheetPosted.self)
+            let answer = "/control/v1/sheets/\(sheet.id)/answer"
+            #expect(try await send("GET", answer).status == 401)
+            // The browser's two.
+            let page = try await send("GET", sheet.path)
+            #expect(page.status == 200 && page.text.contains("Hats Hats") && page.text.contains("…</h1>"))
+            let host = server.addresses.control.dropFirst("http://".count)
+            let accept = Array(#"{"choice":"accept"}"#.utf8)
+            #expect(
+                try await send("POST", sheet.path + "/answer", origin: "https://evil.example", accept).status == 403)
+            #expect(try await send("POST", sheet.path + "/answer", origin: "https://\(host)", accept).status == 204)
+            for (method, path) in [
+                ("GET", "/sheets"), ("GET", "/sheets/\(sheet.id)/answer"), ("POST", sheet.path), ("DELETE", sheet.path),
+                ("GET", "/sheets/../control/v1/apps"), ("GET", "/sheets/%2e%2e"), ("POST", sheet.path + "/answer/x"),
+                ("GET", "/health"),
+            ] {
+                let status = try await send(method, path, method == "POST" ? accept : nil).status
+                // The guard does not take an unknown id for a reason to ask for the token.
+                #expect(status == (path == "/sheets/%2e%2e" ? 404 : 401), "\(method) \(path)")
+            }
+            #expect(try await send("GET", sheet.path).status == 404)
+            for _ in 0..<2 {
+                let reply = try await send("GET", answer + "?wait=5", token: "s3cret-token").decoded(SheetReply.self)
+                #expect(reply.choice == .accept)
+            }
         }
     }
 

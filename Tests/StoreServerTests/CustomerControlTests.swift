@@ -20,9 +20,13 @@ import Testing
             let unknown = try await server.control(
                 "POST", "\(Self.prefix)/transactions/2000000000000001/refund", "{}")
             #expect(unknown.status == 404 && unknown.code == "unknown_transaction")
-            let refunded = try await server.control("POST", path, #"{"reason":"app"}"#)
-            let row = try refunded.decoded(ControlAPI.Transaction.self)
-            #expect(refunded.status == 200 && row.revocationReason == "app" && row.revocationDate != nil)
+            let second = try await server.device(.purchases, token: session.token, body: server.purchase("hats"))
+            let delivered = try #require(try second.decoded(PurchaseResponse.self).transaction).transactionID
+            let answer = try await server.control("POST", path, #"{"reason":"app"}"#)
+            let refunded = try answer.decoded(ControlAPI.Refunded.self)
+            #expect(answer.status == 200 && refunded.amount == "2.99" && refunded.currency == "USD")
+            #expect(refunded.transactions.map(\.transactionId) == [id.description, delivered.description])
+            #expect(refunded.transactions.allSatisfy { $0.revocationReason == "app" && $0.revocationDate != nil })
             let again = try await server.control("POST", path, "{}")
             #expect(again.status == 409 && again.code == "wrong_state")
             let notices = try await server.device(
@@ -102,6 +106,10 @@ import Testing
                 ).status == 404)
 
             let increases = "\(Self.prefix)/price-increases"
+            let early = try await server.control("POST", increases, body("club.monthly", account + #","price":"8.5""#))
+            #expect(early.status == 409 && early.code == "wrong_state" && early.text.contains("not subscribed"))
+            let club = server.purchase("club.monthly")
+            #expect(try await server.device(.purchases, token: session.token, body: club).status == 200)
             let made = try await server.control("POST", increases, body("club.monthly", account + #","price":"8.5""#))
             let increase = try made.decoded(ControlAPI.PriceIncrease.self)
             #expect(made.status == 201 && increase.newPrice == "8.5" && increase.currency == "USD")

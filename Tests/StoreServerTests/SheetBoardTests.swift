@@ -14,14 +14,19 @@ import Testing
         func advance(by time: Duration) { instant.withLock { $0 += time } }
     }
 
-    @Test func anAnswerIsGivenOnceAndForgotten() async throws {
-        let board = SheetBoard(now: { .now })
+    private static func text(_ outcome: SheetBoard.Outcome) -> String {
+        switch outcome {
+        case .answered(let reply): "\(reply.choice)"
+        case .waiting: "waiting"
+        case .gone: "gone"
+        }
+    }
+
+    @Test func anAnswerCanBeAskedForAgainForAWhile() async throws {
+        let hand = Hand()
+        let board = SheetBoard(now: { hand.now })
         let id = try #require(board.post(Self.question))
         #expect(id.utf8.count == 32 && board.question(id) == Self.question)
-        guard case .waiting = await board.outcome(id, waiting: .zero) else {
-            Issue.record("another outcome")
-            return
-        }
         async let outcome = board.outcome(id, waiting: .seconds(50))
         #expect(board.answer(id, SheetReply(choice: .accept, password: "secret")))
         #expect(!board.answer(id, SheetReply(choice: .decline)))
@@ -30,14 +35,61 @@ import Testing
             return
         }
         #expect(reply.choice == .accept && reply.password == "secret" && !"\(reply)".contains("secret"))
-        guard case .gone = await board.outcome(id, waiting: .seconds(50)) else {
-            Issue.record("another outcome")
-            return
+        #expect(board.question(id) == nil)
+        // The device did not get it.
+        hand.advance(by: SheetBoard.answerLifetime - .seconds(1))
+        #expect(Self.text(await board.outcome(id, waiting: .seconds(50))) == "accept")
+        #expect(Self.text(await board.outcome(id, waiting: .zero)) == "accept")
+        hand.advance(by: .seconds(1))
+        #expect(Self.text(await board.outcome(id, waiting: .seconds(50))) == "gone")
+        #expect(Self.text(await board.outcome("nothing", waiting: .seconds(50))) == "gone")
+    }
+
+    @Test func whoDoesNotWaitIsAnsweredAtOnce() async throws {
+        let board = SheetBoard(now: { .now })
+        let id = try #require(board.post(Self.question))
+        for time: Duration in [.zero, .seconds(-1), .nanoseconds(1), .milliseconds(1)] {
+            for _ in 0..<200 { #expect(Self.text(await board.outcome(id, waiting: time)) == "waiting") }
         }
-        guard case .gone = await board.outcome("nothing", waiting: .seconds(50)) else {
-            Issue.record("another outcome")
-            return
+    }
+
+    @Test func theLongestWaitingGivesWay() async throws {
+        let board = SheetBoard(now: { .now })
+        let id = try #require(board.post(Self.question))
+        let outcomes = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<6 { group.addTask { Self.text(await board.outcome(id, waiting: .seconds(50))) } }
+            var outcomes = [await group.next(), await group.next()]
+            #expect(board.answer(id, SheetReply(choice: .later)))
+            for await outcome in group { outcomes.append(outcome) }
+            return outcomes
         }
+        #expect(outcomes == ["waiting", "waiting", "later", "later", "later", "later"])
+    }
+
+    @Test func aWaitEndsWithItsTask() async throws {
+        let board = SheetBoard(now: { .now })
+        let id = try #require(board.post(Self.question))
+        let task = Task { Self.text(await board.outcome(id, waiting: .seconds(50))) }
+        task.cancel()
+        #expect(await task.value == "waiting")
+    }
+
+    @Test func noticesAndToldAnswersGiveWay() async throws {
+        let hand = Hand()
+        let board = SheetBoard(now: { hand.now })
+        let told = try #require(board.post(Self.question))
+        let answered = try #require(board.post(Self.question))
+        let notice = try #require(board.post(SheetQuestion(kind: .notice, title: "Store", lines: [])))
+        for _ in 3..<SheetBoard.most { _ = try #require(board.post(Self.question)) }
+        #expect(board.answer(told, SheetReply(choice: .accept)) && board.answer(answered, SheetReply(choice: .accept)))
+        #expect(Self.text(await board.outcome(told, waiting: .zero)) == "accept")
+        for gone in [told, notice] {
+            #expect(board.post(Self.question) != nil)
+            #expect(Self.text(await board.outcome(gone, waiting: .zero)) == "gone")
+        }
+        // What nobody has fetched is kept.
+        #expect(board.post(Self.question) == nil)
+        #expect(Self.text(await board.outcome(answered, waiting: .zero)) == "accept")
     }
 
     @Test func sheetsAreFewAndEnd() async throws {
@@ -57,7 +109,11 @@ import Testing
         let html = SheetPage.html(question, id: "0", nonce: "n")
         #expect(!html.contains("<script>alert") && !html.contains("<img") && html.contains("a &amp; b "))
         #expect(html.contains("&quot;&#39;"))
-        #expect(!SheetQuestion(kind: .notice, title: "", lines: Array(repeating: "", count: 21)).isBounded)
-        #expect(!SheetQuestion(kind: .notice, title: "", lines: [String(repeating: "x", count: 2001)]).isBounded)
+        let long = SheetQuestion(
+            kind: .notice, title: String(repeating: "🐒", count: 1000),
+            lines: Array(repeating: String(repeating: "x", count: 2001), count: 21))
+        let shown = long.shortened
+        #expect(shown.title.utf8.count == 999 && shown.title.hasSuffix("🐒…") && shown.lines.count == 20)
+        #expect(shown.lines[0].utf8.count == 2000 && question.shortened == question)
     }
 }

@@ -120,7 +120,70 @@ import Testing
             await declined.open()
             #expect(try await approval == .wrongState)
             #expect(try await test.ledger().isEmpty)
-            #expect(processor.voids == ["R-\(request.idempotencyKey)"])
+            #expect(processor.held.isEmpty && processor.authorizations.count == 1)
+        }
+    }
+}
+
+/// What a purchase that waited costs in the end.
+@Suite struct AgreedPriceTests {
+    struct Agreed: Sendable, CustomTestStringConvertible {
+        var product: ProductID
+        var quantity = 1
+        /// In milliunits, when it was asked for.
+        var amount: Int64
+        /// In the catalog's text, and what takes its place.
+        var was: String
+        var becomes: String
+        var offer: Transaction.Offer?
+        var testDescription: String { "\(product) \(becomes)" }
+    }
+
+    static let agreed: [Agreed] = [
+        Agreed(
+            product: "credits5", quantity: 3, amount: 2970, was: "displayPrice: 0.99\n", becomes: "displayPrice: 1.99\n"
+        ),
+        Agreed(
+            product: "credits5", quantity: 3, amount: 2970, was: "displayPrice: 0.99\n", becomes: "displayPrice: 0.49\n"
+        ),
+        Agreed(product: "hats", amount: 2990, was: "displayPrice: 2.99\n", becomes: "displayPrice: 29.99\n"),
+        Agreed(
+            product: "club.weekly", amount: 1490, was: "displayPrice: 1.49,", becomes: "displayPrice: 1.79,",
+            offer: .introductory),
+        Agreed(
+            product: "club.weekly", amount: 1490, was: "displayPrice: 1.99\n", becomes: "displayPrice: 9.99\n",
+            offer: .introductory),
+        Agreed(
+            product: "club.monthly", amount: 0, was: "paymentMode: free, subscriptionPeriod: P1W",
+            becomes: "paymentMode: payUpFront, displayPrice: 3.99, subscriptionPeriod: P1W", offer: .trial),
+    ]
+
+    @Test(arguments: Backend.available, agreed)
+    func itIsWhatTheCustomerAgreedTo(_ backend: Backend, _ agreed: Agreed) async throws {
+        for isInterrupted in [false, true] {
+            let processor = ScriptedProcessor()
+            try await backend.withStore(processor: processor) { test async throws in
+                var account = try await test.account(asksToBuy: !isInterrupted)
+                if isInterrupted {
+                    account = try await test.store.accounts.change(
+                        account.accountID, AccountChange(interruptsPurchases: true))
+                }
+                let request = test.request(agreed.product, quantity: agreed.quantity)
+                let waiting = try await test.store.purchase(request, by: account)
+                #expect(waiting.transaction == nil && waiting.failure?.code == (isInterrupted ? .interrupted : nil))
+                test.store.catalog.replace(
+                    with: try TestStore.catalog { text in
+                        #expect(text.contains(agreed.was))
+                        return text.replacing(agreed.was, with: agreed.becomes)
+                    })
+                let key = request.idempotencyKey
+                let sold = isInterrupted ? try await test.store.resolve(key) : try await test.store.approve(key)
+                #expect(sold.state == .purchased)
+                let row = try #require(try await test.ledger().last)
+                #expect(row.price == Money(milliunits: agreed.amount, currency: "USD"))
+                #expect(row.quantity == agreed.quantity && row.offer == agreed.offer)
+                #expect(processor.held == (agreed.amount > 0 ? [key: agreed.amount] : [:]))
+            }
         }
     }
 }

@@ -46,6 +46,23 @@ import Testing
         try await backend.withStore { test async throws in
             let account = try await test.account(storefront: "DEU")
             let club: ProductID = "club.monthly"
+            func order() async throws -> WireError.Code? {
+                try await refusal {
+                    try await test.store.increasePrice(of: club, in: TestStore.bundleID, to: 9990, for: account)
+                }
+            }
+            // Neither somebody who is not subscribed is asked, nor who is subscribed to another product, nor who was.
+            #expect(try await order() == .wrongState)
+            try await test.buy("club.weekly", by: account)
+            #expect(try await order() == .wrongState)
+            let lapsed = try await test.buy(club, by: account)
+            test.clock.milliseconds = try #require(lapsed.expiresDate)
+            #expect(try await order() == .wrongState)
+            let refunded = try await test.buy(club, by: account)
+            _ = try await test.store.refund(refunded.transactionID, reason: .other)
+            #expect(try await order() == .wrongState)
+            #expect(try await test.count("price_increases") == 0)
+            try await test.buy(club, by: account)
             let made = try await test.store.increasePrice(of: club, in: TestStore.bundleID, to: 9990, for: account)
             #expect(made.newPrice.currency == "EUR" && made.oldPrice.milliunits < 9990)
             func open() async throws -> [PriceIncreaseDescription] {
@@ -121,6 +138,31 @@ import Testing
             #expect(
                 try await refusal { try await test.store.addCode(for: "no", in: TestStore.bundleID) }
                     == .productNotAvailable)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aCodeIsDeliveredAgainUntilItsTransactionIsOver(
+        _ backend: Backend
+    ) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            for isFinished in [true, false] {
+                test.store.catalog.replace(with: try TestStore.catalog())
+                let code = try await test.store.addCode(for: "hats", in: TestStore.bundleID).code
+                let request = RedemptionRequest(bundleID: TestStore.bundleID, code: code)
+                let given = try await test.store.redeem(request, by: account)
+                // The answer was lost, and the product went from the catalog.
+                test.store.catalog.replace(
+                    with: try TestStore.catalog { $0.replacing("productID: hats", with: "productID: caps") })
+                #expect(try await test.store.redeem(request, by: account) == given)
+                if isFinished {
+                    try await test.store.finish(given.transactionID, of: account)
+                } else {
+                    _ = try await test.store.refund(given.transactionID, reason: .other)
+                }
+                #expect(try await refusal { try await test.store.redeem(request, by: account) } == .codeUsed)
+            }
+            #expect(try await test.ledger().count == 2)
         }
     }
 

@@ -11,34 +11,34 @@ import Testing
 private struct OfferSigner {
     let key = P256.Signing.PrivateKey()
 
-    var catalog: Catalog {
-        get throws {
-            let text = """
-                cornerstore-catalog: 1
-                apps:
-                  - bundleID: com.example.monkeys
-                    products: [{ productID: hats, type: NonConsumable, displayPrice: 2.99 }]
-                    subscriptionGroups:
-                      - id: "21000001"
-                        name: Club
-                        subscriptions:
-                          - productID: club.monthly
-                            groupNumber: 1
-                            recurringSubscriptionPeriod: P1M
-                            displayPrice: 5.99
-                            introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
-                            adHocOffers:
-                              - { offerID: half, paymentMode: payAsYouGo, displayPrice: 2.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }
-                              - { offerID: block, paymentMode: payUpFront, displayPrice: 9.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }
-                              - { offerID: gift, paymentMode: free, subscriptionPeriod: P1W, numberOfPeriods: 2 }
-                              - { offerID: dear, paymentMode: payAsYouGo, displayPrice: 99.99, subscriptionPeriod: P1M }
-                    xcode:
-                      subscriptionOffersKeyPair:
-                        id: K1
-                        privateKey: \(key.derRepresentation.base64EncodedString())
-                """
-            return try Catalog(apps: try CornerstoreCatalogFile.read(Array(text.utf8), file: "offers.yaml").apps)
-        }
+    var catalog: Catalog { get throws { try catalog(price: "5.99") } }
+
+    func catalog(price: String) throws -> Catalog {
+        let text = """
+            cornerstore-catalog: 1
+            apps:
+              - bundleID: com.example.monkeys
+                products: [{ productID: hats, type: NonConsumable, displayPrice: 2.99 }]
+                subscriptionGroups:
+                  - id: "21000001"
+                    name: Club
+                    subscriptions:
+                      - productID: club.monthly
+                        groupNumber: 1
+                        recurringSubscriptionPeriod: P1M
+                        displayPrice: \(price)
+                        introductoryOffers: [{ paymentMode: free, subscriptionPeriod: P1W }]
+                        adHocOffers:
+                          - { offerID: half, paymentMode: payAsYouGo, displayPrice: 2.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }
+                          - { offerID: block, paymentMode: payUpFront, displayPrice: 9.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }
+                          - { offerID: gift, paymentMode: free, subscriptionPeriod: P1W, numberOfPeriods: 2 }
+                          - { offerID: dear, paymentMode: payAsYouGo, displayPrice: 99.99, subscriptionPeriod: P1M }
+                xcode:
+                  subscriptionOffersKeyPair:
+                    id: K1
+                    privateKey: \(key.derRepresentation.base64EncodedString())
+            """
+        return try Catalog(apps: try CornerstoreCatalogFile.read(Array(text.utf8), file: "offers.yaml").apps)
     }
 
     func offer(
@@ -207,6 +207,31 @@ private struct OfferSigner {
             // The parent takes two days; the signature was good when it was used.
             test.clock.milliseconds += 2 * 86_400_000
             #expect(try await test.store.approve(key).state == .purchased)
+            let row = try #require(try await test.ledger().last)
+            #expect(row.promotionalOfferID == "half" && row.price.milliunits == 2990)
+            #expect(try await test.count("offer_nonces") == 1)
+        }
+    }
+
+    @Test(arguments: Backend.available) func anInterruptedPurchaseTakesItsOffersNonce(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let made = try await lapsed(test)
+            let account = try await test.store.accounts.change(
+                made.accountID, AccountChange(interruptsPurchases: true))
+            let key = UUID()
+            let offer = try signer.offer("half", at: test.clock.milliseconds)
+            let interrupted = try await test.store.purchase(request(test, offer, key: key), by: account)
+            #expect(interrupted.failure?.code == .interrupted)
+            #expect(try await test.store.purchase(request(test, offer, key: key), by: account) == interrupted)
+            // The same signature for another purchase, interrupted or not.
+            let again = try await test.store.purchase(request(test, offer), by: account)
+            #expect(again.failure?.code == .invalidOfferSignature)
+            let other = try await lapsed(test, "other@example.com")
+            let others = try await test.store.purchase(request(test, offer), by: other)
+            #expect(others.failure?.code == .invalidOfferSignature)
+            // The price was halved again, or is above the product's: what was agreed to is sold.
+            test.store.catalog.replace(with: try signer.catalog(price: "1.99"))
+            #expect(try await test.store.resolve(key).state == .purchased)
             let row = try #require(try await test.ledger().last)
             #expect(row.promotionalOfferID == "half" && row.price.milliunits == 2990)
             #expect(try await test.count("offer_nonces") == 1)

@@ -18,8 +18,11 @@ import Testing
             let second = try await test.buy("hats", by: account)
             #expect(try await notices(test, account, after: nil).revokedProductIDs.isEmpty)
             test.clock.milliseconds += 5000
-            let refunded = try await test.store.refund(first.transactionID, reason: .app)
+            let given = try await test.store.refund(second.transactionID, reason: .app)
+            let refunded = try #require(given.transactions.first)
             #expect(refunded.revokedAt == TestClock.start + 5000 && refunded.revocationReason == 1)
+            #expect(given.transactions.map(\.transactionID) == [second.transactionID, first.transactionID])
+            #expect(given.amount == Money(milliunits: 2990, currency: "USD"))
             // The second delivery was of the same purchase.
             #expect(try await test.ledger().map(\.revokedAt) == [TestClock.start + 5000, TestClock.start + 5000])
             for id in [first.transactionID, second.transactionID] {
@@ -52,6 +55,30 @@ import Testing
             let last = try await notices(test, account, after: told.cursor)
             #expect(last.revokedProductIDs == ["hats"] && last.cursor == 2)
             #expect(try await test.count("ownerships") == 0)
+        }
+    }
+
+    @Test(arguments: Backend.available) func manyAreToldInPages(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let count = Revocations.page + 2
+            try await test.database.write { connection in
+                for number in 1...count {
+                    try connection.execute(
+                        """
+                        INSERT INTO revocations (account_id, bundle_id, number, product_id, transaction_id)
+                        VALUES ($1, $2, $3, $4, $3)
+                        """, [account.accountID.rawValue, TestStore.bundleID.rawValue, number, "hat\(number)"])
+                }
+            }
+            let first = try await notices(test, account, after: nil)
+            #expect(first.hasMore && first.revokedProductIDs.count == Revocations.page)
+            #expect(first.cursor == Int64(Revocations.page))
+            let second = try await notices(test, account, after: first.cursor)
+            #expect(!second.hasMore && second.revokedProductIDs.count == 2 && second.cursor == Int64(count))
+            // Exactly a page is all of it.
+            let last = try await notices(test, account, after: 2)
+            #expect(!last.hasMore && last.revokedProductIDs.count == Revocations.page)
         }
     }
 

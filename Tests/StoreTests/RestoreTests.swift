@@ -232,6 +232,45 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
+    func whatWasFinishedIsForgottenInTime(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            for product: ProductID in ["hats", "news", "gym.monthly"] { try await own(product, test, account) }
+            let other = UUID()
+            let waiting = try await test.store.restore(request(device: other), for: account).transactions
+            var receipts: [[UInt8]] = []
+            for _ in 0..<100 {
+                let restored = try await test.store.restore(request(), for: account).transactions
+                #expect(restored.count == 3)
+                for id in restored.map(\.transactionID) {
+                    // While it is not finished, its receipt is to be had.
+                    if receipts.isEmpty {
+                        receipts.append(
+                            try await test.store.transactionReceipt(id, TestStore.receiptRequest, for: account))
+                    }
+                    try await test.store.finish(id, of: account)
+                }
+            }
+            #expect(try await test.count("restored_transactions") == 6)
+            // Another device's stand as they are, and a receipt whose id was forgotten verifies as the original's.
+            #expect(try await test.store.restore(request(device: other), for: account).transactions == waiting)
+            for id in waiting.map(\.transactionID) {
+                #expect(
+                    try await !test.store.transactionReceipt(id, TestStore.receiptRequest, for: account).isEmpty)
+            }
+            #expect(try await test.verify(try #require(receipts.first)).status == 0)
+            // So many devices are remembered and no more; those that restored last.
+            for _ in 0..<RestoredTransactions.devices + 5 {
+                _ = try await test.store.restore(request(device: UUID()), for: account)
+            }
+            #expect(try await test.count("restored_transactions") == RestoredTransactions.devices * 3)
+            #expect(
+                try await refusal { try await test.store.finish(waiting[0].transactionID, of: account) }
+                    == .unknownTransaction)
+        }
+    }
+
+    @Test(arguments: Backend.available)
     func idsGoOnAboveThoseOfRestoresAfterARestart(_ backend: Backend) async throws {
         try await backend.withTestDatabases { database, apps async throws in
             let clock = TestClock()

@@ -32,27 +32,65 @@ enum TestAuthority {
     static var value: CertificateAuthority { get async throws { try await making.value } }
 }
 
-/// A processor that answers as the test says and remembers what it was asked.
+/// A processor that answers as the test says, remembers what it was asked, and keeps what is authorized as the protocol wants it.
 final class ScriptedProcessor: PaymentProcessor {
     struct Unreachable: Error {}
 
-    private let asked = Mutex<[PaymentAuthorization]>([])
-    private let voided = Mutex<[String]>([])
+    private struct Book {
+        var asked: [PaymentAuthorization] = []
+        var held: [UUID: Int64] = [:]
+        var voided: [UUID] = []
+        var refunds: [PaymentRefund] = []
+        var refundsToFail = 0
+    }
+
+    private let book = Mutex(Book())
     private let answer: @Sendable (PaymentAuthorization) async throws -> PaymentDecision
 
     init(_ answer: @escaping @Sendable (PaymentAuthorization) async throws -> PaymentDecision) { self.answer = answer }
 
     convenience init() { self.init { .approved(reference: "R-\($0.idempotencyKey)") } }
 
-    var authorizations: [PaymentAuthorization] { asked.withLock { $0 } }
-    var voids: [String] { voided.withLock { $0 } }
+    var authorizations: [PaymentAuthorization] { book.withLock { $0.asked } }
+    /// The keys that were voided, each as often as it was.
+    var voids: [UUID] { book.withLock { $0.voided } }
+    /// What is authorized under each key, in milliunits.
+    var held: [UUID: Int64] { book.withLock { $0.held } }
+    /// What was refunded, each transaction once.
+    var refunds: [PaymentRefund] { book.withLock { $0.refunds } }
 
     func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
-        asked.withLock { $0.append(payment) }
-        return try await answer(payment)
+        let isVoid = book.withLock { book in
+            book.asked.append(payment)
+            return book.voided.contains(payment.idempotencyKey)
+        }
+        if isVoid { return .declined(message: "This key was voided.") }
+        let decision = try await answer(payment)
+        if case .approved = decision { book.withLock { $0.held[payment.idempotencyKey] = payment.amount.milliunits } }
+        return decision
     }
 
-    func void(reference: String) async { voided.withLock { $0.append(reference) } }
+    func void(_ idempotencyKey: UUID) async {
+        book.withLock { book in
+            book.held[idempotencyKey] = nil
+            book.voided.append(idempotencyKey)
+        }
+    }
+
+    /// Cannot be told of the next refunds.
+    func failRefunds(_ count: Int) { book.withLock { $0.refundsToFail = count } }
+
+    func refund(_ refund: PaymentRefund) async throws {
+        try book.withLock { book in
+            guard book.refundsToFail == 0 else {
+                book.refundsToFail -= 1
+                throw Unreachable()
+            }
+            if !book.refunds.contains(where: { $0.transactionID == refund.transactionID }) {
+                book.refunds.append(refund)
+            }
+        }
+    }
 }
 
 /// A store over a database of its own, with a small catalog and a clock that stands still.
@@ -63,8 +101,9 @@ struct TestStore {
     let clock: TestClock
     let database: Database
 
-    static func catalog() throws -> Catalog {
-        try Catalog(apps: try CornerstoreCatalogFile.read(Array(catalogText.utf8), file: "test.yaml").apps)
+    /// - Parameter edit: changes the file's text.
+    static func catalog(_ edit: (String) -> String = { $0 }) throws -> Catalog {
+        try Catalog(apps: try CornerstoreCatalogFile.read(Array(edit(catalogText).utf8), file: "test.yaml").apps)
     }
 
     /// Opens a store over a database that has its tables; a second time is a restart.

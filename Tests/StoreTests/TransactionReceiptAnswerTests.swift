@@ -13,14 +13,42 @@ import Testing
         try await test.store.transactionReceipt(transactionID, TestStore.receiptRequest, for: account)
     }
 
+    @Test(arguments: Backend.available)
+    func noNewReceiptIsMadeForWhatIsUsedUpOrGivenBack(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let credits = try await test.buy("credits5", by: account).transactionID
+            let season = try await test.buy("season", by: account).transactionID
+            let hats = try await test.buy("hats", by: account).transactionID
+            for id in [credits, season, hats] {
+                #expect(try await refusal { try await receipt(test, id, account) } == nil)
+                try await test.store.finish(id, of: account)
+            }
+            #expect(try await refusal { try await receipt(test, credits, account) } == .wrongState)
+            #expect(try await refusal { try await receipt(test, season, account) } == nil)
+            let restored = try await test.store.restore(
+                RestoreRequest(
+                    idempotencyKey: UUID(), bundleID: TestStore.bundleID, deviceID: TestStore.device,
+                    applicationUsername: nil, after: nil), for: account
+            ).transactions.map(\.transactionID)
+            #expect(restored.count == 1)
+            for id in restored + [hats] { #expect(try await refusal { try await receipt(test, id, account) } == nil) }
+            _ = try await test.store.refund(hats, reason: .app)
+            for id in restored + [hats] {
+                #expect(try await refusal { try await receipt(test, id, account) } == .wrongState)
+            }
+        }
+    }
+
     @Test(arguments: Backend.available, StoreEnvironment.allCases)
     func aPurchaseIsAnsweredFlat(_ backend: Backend, _ environment: StoreEnvironment) async throws {
         try await backend.withStore(environment) { test async throws in
             let account = try await test.account()
             let credits = try await test.buy("credits5", by: account, quantity: 2)
+            let bytes = try await receipt(test, credits.transactionID, account)
             // Also once finished: the receipt is of the transaction, not of the queue.
             try await test.store.finish(credits.transactionID, of: account)
-            let answer = try await test.verify(try await receipt(test, credits.transactionID, account))
+            let answer = try await test.verify(bytes)
             #expect(answer.status == 0 && Set(answer.object.keys) == ["status", "receipt"])
             #expect(answer.receipt.values.allSatisfy { $0 is String })
             let id = credits.transactionID.description

@@ -17,7 +17,8 @@ struct TransactionCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Refund a transaction: receipts show it cancelled, and the device is told.",
             discussion: """
-                What was owned can be bought again. The app hears of it at its next launch.
+                What was owned can be bought again, and every delivery of it is given back. The app hears of it at its next
+                launch.
 
                   cornerstore transaction refund 2000000000000123
                   cornerstore transaction refund 2000000000000123 --reason app
@@ -31,11 +32,14 @@ struct TransactionCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let refunded: ControlAPI.Transaction = try await control.client().send(
+            let refunded: ControlAPI.Refunded = try await control.client().send(
                 "POST", ControlClient.path(environment.environment, "transactions", id, "refund"),
                 ControlAPI.Refund(reason: reason.rawValue))
             try Console.current.report(refunded, json: output.json) { style in
-                style.good("Refunded.") + " \(refunded.price) \(refunded.currency) for \(refunded.productId)."
+                let products = refunded.transactions.prefix(1).map(\.productId)
+                let ids = refunded.transactions.map(\.transactionId)
+                return style.good("Refunded.")
+                    + " \(refunded.amount) \(refunded.currency) for \((products + ids).joined(separator: " "))."
             }
         }
     }

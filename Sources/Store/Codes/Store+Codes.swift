@@ -50,18 +50,22 @@ extension Store {
     }
 
     /// Redeems a code: a transaction without charge, which the account's devices find among their unfinished ones. The
-    /// same account repeating it gets the same transaction.
+    /// same account repeating it gets the same transaction until that is finished or revoked, so that a lost answer can be asked for
+    /// again; after that the code is used.
     /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`; ``DatabaseError``.
     public func redeem(_ request: RedemptionRequest, by account: Account) async throws -> TransactionDescription {
         guard let code = Self.normalized(request.code) else { throw Self.unknownCode }
         guard let app = catalog.value.app(request.bundleID) else { throw Self.unknownCode }
+        let known = try await database.read { try RedemptionCode.find(code, $0) }
+        guard let known, known.bundleID == request.bundleID else { throw Self.unknownCode }
+        // What was redeemed stays so, even when the product went from the catalog or the account may not buy any more.
+        guard known.accountID == nil else {
+            return try await database.read { try Self.delivered(code, to: account, $0) }
+        }
         guard account.paymentsAllowed else {
             throw StoreError(.paymentNotAllowed, "This account may not make payments.")
         }
         let storefront = try storefront(of: account)
-        let known = try await database.read { try RedemptionCode.find(code, $0) }
-        guard let known, known.bundleID == request.bundleID else { throw Self.unknownCode }
-        // What was redeemed stays so even when the product went from the catalog.
         guard let product = app.product(known.productID) else {
             throw StoreError(.productNotAvailable, "The product of this code is not available any more.")
         }
@@ -102,9 +106,17 @@ extension Store {
             try insert(transaction, sale, connection)
             return transaction.description
         }
+        return try delivered(code, to: account, connection)
+    }
+
+    /// What a used code gave, to the account that has it and has neither finished nor lost it.
+    private static func delivered(
+        _ code: String, to account: Account, _ connection: Connection
+    ) throws -> TransactionDescription {
         let used = try RedemptionCode.find(code, connection)
         guard used?.accountID == account.accountID, let id = used?.transactionID,
-            let first = try Transactions.find(id, of: account.accountID, connection)
+            let first = try Transactions.find(id, of: account.accountID, connection), first.finishedAt == nil,
+            first.revokedAt == nil
         else { throw StoreError(.codeUsed, "This code was redeemed before.") }
         return first.description
     }

@@ -23,7 +23,7 @@ extension Store {
         let open = increases.filter { $0.bundleID == bundleID && $0.answer == nil }
         return NoticesResponse(
             account: try description(of: account), revokedProductIDs: lost.productIDs, cursor: lost.last,
-            promotions: promotions,
+            hasMore: lost.hasMore, promotions: promotions,
             priceIncreases: try open.compactMap { try description(of: $0, account, languages) })
     }
 

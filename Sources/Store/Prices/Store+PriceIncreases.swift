@@ -25,7 +25,7 @@ extension Store {
     /// earlier one of the same product, answered or not.
     /// - Parameter price: the new price in milliunits of the currency in which the account pays.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `invalid_request` when the product is not a
-    ///   subscription that renews, or the price is no increase; ``DatabaseError``.
+    ///   subscription that renews, or the price is no increase; `wrong_state` when the account is not subscribed to it now; ``DatabaseError``.
     public func increasePrice(
         of productID: ProductID, in bundleID: BundleID, to price: Int64, for account: Account
     ) async throws -> PriceIncrease {
@@ -42,6 +42,13 @@ extension Store {
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
             newPrice: Money(milliunits: price, currency: old.currency), askedAt: clock.milliseconds)
         try await database.write { connection in
+            guard try Transactions.hold(productID, account.accountID, bundleID, now: increase.askedAt, connection)
+            else {
+                throw StoreError(
+                    .wrongState,
+                    "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is for who is."
+                )
+            }
             try connection.execute(
                 """
                 INSERT INTO price_increases

@@ -28,6 +28,12 @@ struct Purchase: Sendable, Equatable {
     /// The quantity as it is kept: one that cannot be is refused, and its refusal kept under the nearest that can.
     static func keptQuantity(_ asked: Int) -> Int { min(max(asked, 1), StoreLimits.quantity) }
 
+    /// Whether it waits for somebody's word: approval, or the customer who was interrupted.
+    var waits: Bool { state == .deferred || failure?.code == .interrupted }
+
+    /// Whether what the processor authorized under its key is in use, or may come to be.
+    var usesPayment: Bool { state == .purchased ? paymentReference != Store.freeReference : waits }
+
     /// Whether a repeated key asks for the same thing.
     func isSame(as request: PurchaseRequest, of account: AccountID) -> Bool {
         accountID == account && bundleID == request.bundleID && productID == request.productID

@@ -27,7 +27,8 @@ public struct DeclineRule: Sendable, Equatable, Codable {
     }
 }
 
-/// A processor that moves no money: it approves, or declines by rule. The rules are kept in the store's database.
+/// A processor that moves no money: it approves, or declines by rule. The rules are kept in the store's database. It keeps no authorizations, so that
+/// voiding and refunding have nothing to do: the ledger's answer to a key stands, and a key that was answered as failed is voided by whoever asks next.
 public final class SandboxPaymentProcessor: PaymentProcessor {
     private let database: Database
     private let rules: Mutex<[DeclineRule]>
@@ -73,7 +74,9 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     /// The processor's name for an authorization.
     static func reference(_ idempotencyKey: UUID) -> String { "sandbox-" + idempotencyKey.text }
 
-    public func void(reference: String) async {}
+    public func void(_ idempotencyKey: UUID) async {}
+
+    public func refund(_ refund: PaymentRefund) async throws {}
 
     /// All rules by name.
     public var declineRules: [DeclineRule] { rules.withLock { $0.sorted { $0.ruleID < $1.ruleID } } }

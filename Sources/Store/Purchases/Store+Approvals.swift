@@ -80,15 +80,16 @@ extension Store {
         }
     }
 
-    /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. The device finds the
-    /// transaction among its unfinished ones.
+    /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. It costs what it cost when it was
+    /// asked for, whatever the catalog says now, and nothing when the product came to be owned. The device finds the transaction among its
+    /// unfinished ones.
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         try await complete(idempotencyKey, .forApproval)
     }
 
     /// Completes an interrupted purchase, as when the customer has settled what was in its way: it is paid for and
-    /// delivered as if it were made now. The device finds the transaction among its unfinished ones.
+    /// delivered as if it were made now, at the price that the sheet showed then. The device finds the transaction among its unfinished ones.
     /// - Throws: ``StoreError`` `wrong_state` when it was not interrupted or is settled; ``DatabaseError``.
     public func resolve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         try await complete(idempotencyKey, .forSettlement)
@@ -110,7 +111,12 @@ extension Store {
             throw StoreError(.internalError, "An approved purchase asked for approval.")
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
-        case .sell(let sale):
+        case .sell(var sale):
+            // The amount that the customer agreed to; for what is owned nothing is paid.
+            if sale.owned == nil {
+                sale.amount = purchase.amount
+                if sale.introduction != nil { sale.introduction = sale.amount.milliunits == 0 ? .trial : .introductory }
+            }
             switch try await authorize(sale.amount, request, account) {
             case .declined(let message):
                 return try await settle(
@@ -133,6 +139,7 @@ extension Store {
                 """, [idempotencyKey.uuidString, failure.code.rawValue, failure.message])
         }
         guard changed == 1 else { throw waiting.error }
+        await processor.void(idempotencyKey)
         return PurchaseResponse(state: .failed, transaction: nil, failure: failure)
     }
 
@@ -156,14 +163,15 @@ extension Store {
                 try Self.insert(transaction, sale, connection)
             }
         } catch is OwnedMeanwhile {
-            await processor.void(reference: reference)
+            // What was authorized stays so: the purchase still waits, and its end says whether it is used.
             throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again.")
         } catch let error as StoreError where error == waiting.error {
             // Declined meanwhile, so that nothing is paid; or approved by somebody else, who was given the same authorization and uses it.
             let settled = try await database.read { try Purchase.find(purchase.idempotencyKey, $0) }
-            if settled?.paymentReference != reference { await processor.void(reference: reference) }
+            if settled?.usesPayment == false { await processor.void(purchase.idempotencyKey) }
             throw waiting.error
         }
+        if reference == Self.freeReference { await processor.void(purchase.idempotencyKey) }
         return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
     }
 }

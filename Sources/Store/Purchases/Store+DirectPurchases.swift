@@ -38,7 +38,7 @@ extension Store {
             try Self.record(
                 prepared.purchase, prepared.transaction, prepared.sale, prepared.request, prepared.account, connection)
         } completion: { result in
-            completion(try? result.get())
+            completion(try? result.get().response)
         }
     }
 }

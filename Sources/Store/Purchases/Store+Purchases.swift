@@ -9,6 +9,12 @@ extension Store {
     ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
+        let answer = try await answer(request, by: account)
+        if !answer.usesPayment { await processor.void(request.idempotencyKey) }
+        return answer.response
+    }
+
+    private func answer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseAnswer {
         let app = catalog.value.app(request.bundleID)
         // Any other sale finds the first answer when it is recorded. A processor is not asked again about what was settled, and an app that
         // went from the catalog does not take its customers' answers along.
@@ -19,7 +25,7 @@ extension Store {
         // Only a purchase of the same thing by the same account at the same moment makes it look again.
         for _ in 0..<4 {
             let offer = try await self.offer(request, app: app, account: account, isApproved: false)
-            if let response = try await carryOut(offer, request, by: account) { return response }
+            if let answer = try await carryOut(offer, request, by: account) { return answer }
         }
         throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
     }
@@ -28,7 +34,7 @@ extension Store {
     var asksFreely: Bool { usesSandboxProcessor && payments.approvesEverything }
 
     /// What was answered to this key before; nil when it is new.
-    private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse? {
+    private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseAnswer? {
         try await database.read { connection in
             try Purchase.find(request.idempotencyKey, connection) == nil
                 ? nil : Self.firstAnswer(request, account, connection)
@@ -98,7 +104,8 @@ extension Store {
             case .failure(let failure): return refuse(failure)
             }
         }
-        let terms = try terms(request, app: app, account: account, promoted: promoted)
+        // What somebody approves was compared with the product's price when it was asked for, and is sold at the price of that day.
+        let terms = try terms(request, app: app, account: account, promoted: isApproved ? nil : promoted)
         guard case .sell(var sale) = terms else { return terms }
         if sale.product.kind.isOwnedOnce {
             let productID = sale.product.productID
@@ -200,16 +207,12 @@ extension Store {
     /// Records the outcome, after the processor was asked for what is to be paid. Nil when somebody was faster and it must be looked at again.
     private func carryOut(
         _ offer: PurchaseOffer, _ request: PurchaseRequest, by account: Account
-    ) async throws -> PurchaseResponse? {
+    ) async throws -> PurchaseAnswer? {
         switch offer {
         case .refuse(let failure, let amount):
             return try await record(request, by: account, .failed, failure: failure, amount: amount)
         case .askSomebody(let amount):
-            do {
-                return try await record(request, by: account, .deferred, failure: nil, amount: amount)
-            } catch is OwnedMeanwhile {
-                return nil
-            }
+            return try await record(request, by: account, .deferred, failure: nil, amount: amount)
         case .sell(let sale):
             let decision = try await authorize(sale.amount, request, account)
             guard case .approved(let reference) = decision else {
@@ -221,41 +224,30 @@ extension Store {
         }
     }
 
-    /// Stands for the processor's where nothing is to be paid.
-    static let freeReference = "free"
-
-    func authorize(_ amount: Money, _ request: PurchaseRequest, _ account: Account) async throws -> PaymentDecision {
-        // Nothing to pay needs nobody's consent.
-        guard amount.milliunits > 0 else { return .approved(reference: Self.freeReference) }
-        do {
-            return try await processor.authorize(
-                PaymentAuthorization(
-                    idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
-                    productID: request.productID, amount: amount))
-        } catch {
-            throw StoreError(.unavailable, "The payment processor cannot be reached. Try again.")
-        }
-    }
-
     private func record(
         _ request: PurchaseRequest, by account: Account, _ state: Purchase.State, failure: WireError?, amount: Money
-    ) async throws -> PurchaseResponse {
+    ) async throws -> PurchaseAnswer? {
         let purchase = Purchase(
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
             amount: amount,
             paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID)
-        return try await database.write { connection in
-            guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
-            if state == .deferred { try request.useNonce(connection) }
-            return PurchaseResponse(state: state == .deferred ? .deferred : .failed, transaction: nil, failure: failure)
+        do {
+            return try await database.write { connection in
+                guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
+                // What waits may be sold yet.
+                if purchase.waits { try request.useNonce(connection) }
+                return PurchaseAnswer(purchase, transaction: nil)
+            }
+        } catch is OwnedMeanwhile {
+            return nil
         }
     }
 
     private func sell(
         _ sale: Sale, _ request: PurchaseRequest, by account: Account, reference: String
-    ) async throws -> PurchaseResponse? {
+    ) async throws -> PurchaseAnswer? {
         let transaction = self.transaction(sale, request, account)
         let purchase = Self.purchase(transaction, request, reference: reference)
         do {
@@ -263,7 +255,7 @@ extension Store {
                 try Self.record(purchase, transaction, sale, request, account, connection)
             }
         } catch is OwnedMeanwhile {
-            await processor.void(reference: reference)
+            // What was authorized stays so under the key, until the next look says whether it is used.
             return nil
         }
     }
@@ -281,11 +273,11 @@ extension Store {
     static func record(
         _ purchase: Purchase, _ transaction: Transaction, _ sale: Sale, _ request: PurchaseRequest, _ account: Account,
         _ connection: Connection
-    ) throws -> PurchaseResponse {
+    ) throws -> PurchaseAnswer {
         guard try purchase.insert(connection) else { return try firstAnswer(request, account, connection) }
         try request.useNonce(connection)
         try insert(transaction, sale, connection)
-        return PurchaseResponse(state: .purchased, transaction: transaction.description, failure: nil)
+        return PurchaseAnswer(purchase, transaction: transaction)
     }
 
     /// The transaction that a sale makes, with a new id.
@@ -319,27 +311,6 @@ extension Store {
             guard try Ownership(transaction).insert(connection) else { throw OwnedMeanwhile() }
         }
         try transaction.insert(connection)
-    }
-
-    /// What was answered to this key before.
-    static func firstAnswer(
-        _ request: PurchaseRequest, _ account: Account, _ connection: Connection
-    ) throws -> PurchaseResponse {
-        guard let first = try Purchase.find(request.idempotencyKey, connection),
-            first.isSame(as: request, of: account.accountID)
-        else {
-            throw StoreError(
-                .idempotencyKeyReused, "The idempotency key was used for another purchase. Make a new one.")
-        }
-        switch first.state {
-        case .deferred: return PurchaseResponse(state: .deferred, transaction: nil, failure: nil)
-        case .failed: return PurchaseResponse(state: .failed, transaction: nil, failure: first.failure)
-        case .purchased:
-            let transaction = try first.transactionID.flatMap {
-                try Transactions.find($0, of: account.accountID, connection)
-            }
-            return PurchaseResponse(state: .purchased, transaction: transaction?.description, failure: nil)
-        }
     }
 
     func storefront(of account: Account) throws -> Storefront {

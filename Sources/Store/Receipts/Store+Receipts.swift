@@ -18,7 +18,8 @@ extension Store {
 
     /// The iOS 6 receipt of one of the account's transactions, bought or restored.
     /// - Returns: the property list's bytes.
-    /// - Throws: ``StoreError`` `unknown_transaction`, `unknown_app` or `invalid_request`; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction`, `unknown_app`, `invalid_request`, or `wrong_state` for a transaction that was refunded and a
+    ///   consumable that was finished, which no new receipt is to vouch for; ``DatabaseError``.
     public func transactionReceipt(
         _ transactionID: TransactionID, _ request: TransactionReceiptRequest, for account: Account
     ) async throws -> [UInt8] {
@@ -29,6 +30,12 @@ extension Store {
         }
         guard let found, found.accountID == account.accountID, found.bundleID == app.bundleID else {
             throw StoreError(.unknownTransaction, "This account has no such transaction in this app.")
+        }
+        guard found.revokedAt == nil else {
+            throw StoreError(.wrongState, "The transaction was refunded. The app receipt shows its cancellation.")
+        }
+        guard found.kind != .consumable || found.finishedAt == nil else {
+            throw StoreError(.wrongState, "The consumable was finished, and no new receipt is made for it.")
         }
         return try issuer.transactionReceipt(
             found, app: app, bundleVersion: request.bundleVersion, vendorIdentifier: request.vendorIdentifier)

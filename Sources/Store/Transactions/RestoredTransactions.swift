@@ -73,6 +73,36 @@ enum RestoredTransactions {
             ])
     }
 
+    /// How many devices of an account are remembered, those that restored last.
+    static let devices = 32
+
+    /// Forgets what does not matter any more once a page was delivered anew: what the device finished of it in earlier restores, and all of the
+    /// account's devices that have not restored for the longest. So each device has one row for each source, or two while it delivers one again.
+    ///
+    /// A highest id is never forgotten, since a page's new ids are above.
+    static func forget(
+        _ request: RestoreRequest, of accountID: AccountID, sources: ClosedRange<TransactionID>,
+        _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            DELETE FROM restored_transactions
+            WHERE account_id = $1 AND device_id = $2 AND restore_key <> $3 AND finished_at IS NOT NULL
+                AND source_transaction_id BETWEEN $4 AND $5
+            """,
+            [
+                accountID.rawValue, request.deviceID.uuidString, request.idempotencyKey.uuidString,
+                sources.lowerBound.rawValue, sources.upperBound.rawValue,
+            ])
+        // With a limit, without which SQLite knows no offset.
+        try connection.execute(
+            """
+            DELETE FROM restored_transactions WHERE account_id = $1 AND device_id IN (
+                SELECT device_id FROM restored_transactions WHERE account_id = $1
+                GROUP BY device_id ORDER BY max(transaction_id) DESC LIMIT 1000000 OFFSET $2)
+            """, [accountID.rawValue, devices])
+    }
+
     /// The restored transaction of an id, as its source with another id and date.
     static func find(_ transactionID: TransactionID, _ connection: Connection) throws -> Transaction? {
         guard

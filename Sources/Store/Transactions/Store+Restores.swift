@@ -34,13 +34,18 @@ extension Store {
         }
         let restored = try await database.write { connection in
             var known = try RestoredTransactions.deliveries(request, of: accountID, sources: first...last, connection)
-            return try sources.map { source in
+            let count = known.count
+            let descriptions = try sources.map { source in
                 if let delivery = known[source.transactionID] { return source.restored(delivery).description }
                 let delivery = RestoredTransactions.Delivery(transactionID: ids.next(), restoredAt: now)
                 try RestoredTransactions.insert(delivery, of: source, request, connection)
                 known[source.transactionID] = delivery
                 return source.restored(delivery).description
             }
+            if known.count > count {
+                try RestoredTransactions.forget(request, of: accountID, sources: first...last, connection)
+            }
+            return descriptions
         }
         return RestoreResponse(transactions: restored, next: found.count > sources.count ? last : nil)
     }

@@ -185,7 +185,12 @@ extension Store {
         if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) {
             return refusal
         }
-        let found = try await database.read { try Transactions.find(id, $0) ?? RestoredTransactions.find(id, $0) }
+        // A restored transaction's id is forgotten in time, and its original stays.
+        let originalID = TransactionID(receipt.originalTransactionID)
+        let found = try await database.read { connection in
+            try Transactions.find(id, connection) ?? RestoredTransactions.find(id, connection)
+                ?? originalID.flatMap { try Transactions.find($0, connection) }
+        }
         guard let original = found, original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
         else { return failure(.accountNotFound) }
         let subscription = isSubscription ? try await self.subscription(of: original, receipt, app: app) : nil

@@ -55,17 +55,30 @@ final class StoreNotices: Sendable {
     private func passOn() async {
         guard let account = session.tokens.current?.account.accountID else { return }
         let cursor = cursors.cursor(of: account)
-        let notices: NoticesResponse
-        do {
-            notices = try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
-                try await session.client.notices(
-                    session.bundleID, after: cursor, languages: session.languages, token: token)
-            }
-        } catch { return }
+        guard var notices = await page(of: account, after: cursor) else { return }
+        // What was lost is told at once and not page by page, so that the cursor is kept after all of it.
+        for _ in 1..<Self.pages where notices.hasMore {
+            guard var next = await page(of: account, after: notices.cursor) else { return }
+            // A store that names the same page again has no more to say.
+            next.hasMore = next.hasMore && next.cursor > notices.cursor
+            let told = Set(notices.revokedProductIDs)
+            next.revokedProductIDs = notices.revokedProductIDs + next.revokedProductIDs.filter { !told.contains($0) }
+            notices = next
+        }
         session.learn(notices.account)
         await revoke(notices, of: account, after: cursor)
         for promotion in notices.promotions { await offer(promotion, to: account) }
         await askAboutPrices(notices.priceIncreases, of: account)
+    }
+
+    /// Pages of one check; what is more comes with the next.
+    static let pages = 20
+
+    private func page(of account: AccountID, after cursor: Int64?) async -> NoticesResponse? {
+        try? await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
+            try await session.client.notices(
+                session.bundleID, after: cursor, languages: session.languages, token: token)
+        }
     }
 
     /// The receipt is fresh before the app is told, and the cursor is kept after: a crash in between tells again.

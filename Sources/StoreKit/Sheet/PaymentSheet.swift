@@ -6,8 +6,8 @@ public protocol PaymentSheet: Sendable {
     func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer
     /// Asks for an account; nil cancels the purchase. A wrong password asks again, a few times.
     func signIn(_ prompt: SignInPrompt) async -> StoreCredentials?
-    /// Tells the customer that something went wrong, and returns when it was read. A sheet without this method says
-    /// nothing.
+    /// Tells the customer that something went wrong. The next sheet and the failed transaction wait until it returns, so a notice that nobody may
+    /// read for long is shown and left. A sheet without this method says nothing.
     func tell(_ notice: PaymentSheetNotice) async
     /// Asks for a code to redeem; nil cancels. A sheet without this method cancels.
     func redeemCode(_ prompt: RedemptionPrompt) async -> String?

@@ -45,8 +45,9 @@ public struct WebPaymentSheet: PaymentSheet {
         return StoreCredentials(email: email, password: password)
     }
 
+    /// Shows a page with the notice and returns at once: nothing waits for somebody to read it.
     public func tell(_ notice: PaymentSheetNotice) async {
-        _ = await ask(SheetQuestion(kind: .notice, title: "Store", lines: [notice.text]))
+        _ = await post(SheetQuestion(kind: .notice, title: "Store", lines: [notice.text]), within: .seconds(10))
     }
 
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
@@ -66,28 +67,53 @@ public struct WebPaymentSheet: PaymentSheet {
         }
     }
 
-    /// Puts the question up and waits for the answer; nil when nobody gave one, or the control port is gone.
+    /// Puts the question up and waits for the answer; nil when nobody gave one, or the control port is gone. An answer that was lost on its way is
+    /// asked for again.
     private func ask(_ question: SheetQuestion) async -> SheetReply? {
-        guard let body = try? JSONEncoder().encode(question),
-            let posted = try? await send("POST", "/control/v1/sheets", body), posted.status == 201,
-            let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
-            let page = URL(string: control + sheet.path)
-        else { return nil }
-        show(page)
+        guard let sheet = await post(question, within: .seconds(60)) else { return nil }
+        let clock = ContinuousClock()
+        var failures = 0
         while !Task.isCancelled {
-            guard let answer = try? await send("GET", "/control/v1/sheets/\(sheet.id)/answer?wait=25", nil) else {
-                return nil
-            }
-            switch answer.status {
-            case 200: return try? JSONDecoder().decode(SheetReply.self, from: answer.body)
-            case 204: continue
+            let start = clock.now
+            let answer = try? await send(
+                "GET", "/control/v1/sheets/\(sheet.id)/answer?wait=25", nil, within: .seconds(40))
+            switch answer?.status {
+            case 200?:
+                if let body = answer?.body, let reply = try? JSONDecoder().decode(SheetReply.self, from: body) {
+                    return reply
+                }
+                failures += 1
+            case 204?: failures = 0
+            case nil, (500...599)?: failures += 1
             default: return nil
             }
+            guard failures < Self.attempts else { return nil }
+            // Longer after each failure; and a port that says at once that there is no answer yet is not asked without end.
+            let pause =
+                failures > 0
+                ? Duration.milliseconds(100 << failures) : max(.seconds(1) - (clock.now - start), .zero)
+            try? await Task.sleep(for: pause)
         }
         return nil
     }
 
-    private func send(_ method: String, _ path: String, _ body: Data?) async throws -> (status: Int, body: Data) {
+    /// How often in a row the control port may fail, some six seconds altogether.
+    private static let attempts = 6
+
+    /// Puts the question up and shows its page; nil when the control port does not take it.
+    private func post(_ question: SheetQuestion, within time: TimeAmount) async -> SheetPosted? {
+        guard let body = try? JSONEncoder().encode(question.shortened),
+            let posted = try? await send("POST", "/control/v1/sheets", body, within: time), posted.status == 201,
+            let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
+            let page = URL(string: control + sheet.path)
+        else { return nil }
+        show(page)
+        return sheet
+    }
+
+    private func send(
+        _ method: String, _ path: String, _ body: Data?, within time: TimeAmount
+    ) async throws -> (status: Int, body: Data) {
         var request = HTTPClientRequest(url: control + path)
         request.method = .init(rawValue: method)
         if let adminToken { request.headers.add(name: "Authorization", value: "Bearer \(adminToken)") }
@@ -95,7 +121,7 @@ public struct WebPaymentSheet: PaymentSheet {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(data: body))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let response = try await HTTPClient.shared.execute(request, timeout: time)
         return (Int(response.status.code), Data(buffer: try await response.body.collect(upTo: 1 << 16)))
     }
 }

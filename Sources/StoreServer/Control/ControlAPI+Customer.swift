@@ -2,12 +2,21 @@ import Foundation
 
 /// What the operator orders for customers: refunds, promoted purchases, price increases, codes.
 extension ControlAPI {
-    /// A refund: `POST /control/v1/{environment}/transactions/{id}/refund`, answered with the transaction.
+    /// A refund: `POST /control/v1/{environment}/transactions/{id}/refund`, answered with ``Refunded``.
     public struct Refund: Codable, Sendable {
         /// `app` for an issue with the app, `other` (also when nothing is said).
         public var reason: String?
 
         public init(reason: String? = nil) { self.reason = reason }
+    }
+
+    /// What a refund gave back.
+    public struct Refunded: Codable, Sendable, Equatable {
+        /// What was paid, as a decimal.
+        public var amount: String
+        public var currency: String
+        /// The transaction that was asked for, then every other delivery of the same purchase.
+        public var transactions: [Transaction]
     }
 
     /// A promoted purchase: `POST /control/v1/{environment}/promoted`.

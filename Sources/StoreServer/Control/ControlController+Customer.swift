@@ -31,7 +31,7 @@ extension ControlController {
         guard let reason = RevocationReason.allCases.first(where: { $0.name == name }) else {
             throw StoreError(.invalidRequest, "“reason” is “app” or “other”.")
         }
-        return try .json(ControlAPI.Transaction(try await store.refund(id, reason: reason)))
+        return try .json(ControlAPI.Refunded(try await store.refund(id, reason: reason)))
     }
 
     @Sendable private func promote(
@@ -97,6 +97,14 @@ extension RevocationReason {
         case .other: "other"
         case .app: "app"
         }
+    }
+}
+
+extension ControlAPI.Refunded {
+    init(_ refunded: RefundedPurchase) {
+        self.init(
+            amount: refunded.amount.decimal, currency: refunded.amount.currency,
+            transactions: refunded.transactions.map(ControlAPI.Transaction.init))
     }
 }
 

@@ -5,7 +5,8 @@ import Hummingbird
 
 /// Keeps web pages and strangers off the control port: the request must name a loopback host (a page that resolves its own name to 127.0.0.1 does
 /// not), a page's requests must come from this origin, bodies must be announced as JSON (which a page may not send to another origin unasked), and
-/// where there is an admin token it must be shown.
+/// where there is an admin token it must be shown. A payment sheet's page and its answer need none: a browser has no token to show, and the
+/// sheet's unguessable id stands for it.
 struct ControlGuardMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
@@ -17,7 +18,7 @@ struct ControlGuardMiddleware: RouterMiddleware {
         if let adminToken {
             // Digests of equal length compare in constant time.
             let shown = SHA256.hash(data: Array((request.bearerToken ?? "").utf8))
-            guard shown == SHA256.hash(data: Array(adminToken.utf8)) else {
+            guard shown == SHA256.hash(data: Array(adminToken.utf8)) || Self.isSheet(request) else {
                 throw HTTPProblem(
                     .unauthorized, code: "not_signed_in", message: "The control port needs the admin token.")
             }
@@ -29,8 +30,9 @@ struct ControlGuardMiddleware: RouterMiddleware {
             }
         }
         // A page of another origin may send some requests unasked, but not without saying where it is from.
-        if let origin = request.headers[.origin],
-            origin.lowercased() != "http://\((request.head.authority ?? "").lowercased())"
+        let authority = (request.head.authority ?? "").lowercased()
+        if let origin = request.headers[.origin]?.lowercased(),
+            !["http://\(authority)", "https://\(authority)"].contains(origin)
         {
             throw HTTPProblem(
                 .forbidden, code: "forbidden", message: "The control port does not answer other origins' pages.")
@@ -42,5 +44,15 @@ struct ControlGuardMiddleware: RouterMiddleware {
             }
         }
         return try await next(request, context)
+    }
+
+    /// Whether a browser asks for a payment sheet's page, or sends its answer.
+    private static func isSheet(_ request: Request) -> Bool {
+        let path = request.uri.path.split(separator: "/", omittingEmptySubsequences: true)
+        return switch request.method {
+        case .get: path.count == 2 && path[0] == "sheets"
+        case .post: path.count == 3 && path[0] == "sheets" && path[2] == "answer"
+        default: false
+        }
     }
 }

@@ -8,17 +8,32 @@ final class SheetBoard: Sendable {
     static let most = 64
     /// How long one waits.
     static let lifetime = Duration.seconds(600)
+    /// How long an answer that was given can be asked for again, by a device that it did not reach.
+    static let answerLifetime = Duration.seconds(60)
+    /// Requests that may wait for one answer; the longest waiting gives way to another.
+    private static let mostWaiters = 4
 
     private struct Entry {
         var question: SheetQuestion
+        /// In which order they came.
+        var number: Int
         var end: ContinuousClock.Instant
         var reply: SheetReply?
+        var wasGiven = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+
+        /// Whether nobody would miss it much: what was answered and told, and what is only to be read.
+        var canGiveWay: Bool { wasGiven || question.kind == .notice }
     }
 
     private struct State {
         var entries: [String: Entry] = [:]
-        var nextWaiter = 0
+        var nextNumber = 0
+
+        mutating func number() -> Int {
+            nextNumber += 1
+            return nextNumber
+        }
     }
 
     private let state = Mutex(State())
@@ -26,7 +41,7 @@ final class SheetBoard: Sendable {
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
 
-    /// Puts a question up; nil when too many wait.
+    /// Puts a question up; nil when too many wait. The oldest notice or answered sheet gives way.
     func post(_ question: SheetQuestion) -> String? {
         var generator = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in
@@ -35,11 +50,19 @@ final class SheetBoard: Sendable {
         }.joined()
         let now = now()
         let (isPosted, gone) = state.withLock { state in
-            let old = state.entries.filter { $0.value.end <= now }
-            for key in old.keys { state.entries[key] = nil }
+            var gone = state.entries.filter { $0.value.end <= now }
+            if state.entries.count - gone.count >= Self.most,
+                let oldest = state.entries.filter({ $0.value.canGiveWay && gone[$0.key] == nil })
+                    .min(by: { $0.value.number < $1.value.number })
+            {
+                gone[oldest.key] = oldest.value
+            }
+            for key in gone.keys { state.entries[key] = nil }
             let hasRoom = state.entries.count < Self.most
-            if hasRoom { state.entries[id] = Entry(question: question, end: now + Self.lifetime) }
-            return (hasRoom, old.values.flatMap(\.waiters.values))
+            if hasRoom {
+                state.entries[id] = Entry(question: question, number: state.number(), end: now + Self.lifetime)
+            }
+            return (hasRoom, gone.values.flatMap(\.waiters.values))
         }
         for waiter in gone { waiter.resume() }
         return isPosted ? id : nil
@@ -76,49 +99,52 @@ final class SheetBoard: Sendable {
         case gone
     }
 
-    /// The answer, which is given once and then forgotten; waits for it for a while.
+    /// The answer; waits for it for a while, and with no time at all does not wait. It can be asked for again for ``answerLifetime``.
     func outcome(_ id: String, waiting time: Duration) async -> Outcome {
-        if case .waiting = take(id) {
-            let number = state.withLock { state in
-                state.nextWaiter += 1
-                return state.nextWaiter
-            }
-            let limit = Task {
-                try? await Task.sleep(for: time)
-                self.release(id, number)
-            }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let mustWait = state.withLock { state in
-                        guard var entry = state.entries[id], entry.reply == nil, !Task.isCancelled,
-                            entry.waiters.count < 4
-                        else { return false }
-                        entry.waiters[number] = continuation
-                        state.entries[id] = entry
-                        return true
-                    }
-                    if !mustWait { continuation.resume() }
-                }
-            } onCancel: {
-                self.release(id, number)
-            }
-            limit.cancel()
-        } else {
-            return take(id, forgets: true)
+        guard time > .zero, case .waiting = give(id) else { return give(id) }
+        let number = state.withLock { $0.number() }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.answered(id, number) }
+            group.addTask { try? await Task.sleep(for: time) }
+            // Whichever is first ends the other.
+            await group.next()
+            group.cancelAll()
         }
-        return take(id, forgets: true)
+        return give(id)
     }
 
-    private func release(_ id: String, _ number: Int) {
-        state.withLock { $0.entries[id]?.waiters.removeValue(forKey: number) }?.resume()
+    /// Waits until there is an answer, the question is gone, or the task is cancelled.
+    private func answered(_ id: String, _ number: Int) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let released: CheckedContinuation<Void, Never>? = state.withLock { state in
+                    guard var entry = state.entries[id], entry.reply == nil, !Task.isCancelled else {
+                        return continuation
+                    }
+                    var longest: CheckedContinuation<Void, Never>?
+                    if entry.waiters.count >= Self.mostWaiters, let first = entry.waiters.keys.min() {
+                        longest = entry.waiters.removeValue(forKey: first)
+                    }
+                    entry.waiters[number] = continuation
+                    state.entries[id] = entry
+                    return longest
+                }
+                released?.resume()
+            }
+        } onCancel: {
+            state.withLock { $0.entries[id]?.waiters.removeValue(forKey: number) }?.resume()
+        }
     }
 
-    private func take(_ id: String, forgets: Bool = false) -> Outcome {
+    private func give(_ id: String) -> Outcome {
         let now = now()
         return state.withLock { state in
             guard let entry = state.entries[id], entry.end > now else { return .gone }
             guard let reply = entry.reply else { return .waiting }
-            if forgets { state.entries[id] = nil }
+            if !entry.wasGiven {
+                state.entries[id]?.wasGiven = true
+                state.entries[id]?.end = min(entry.end, now + Self.answerLifetime)
+            }
             return .answered(reply)
         }
     }

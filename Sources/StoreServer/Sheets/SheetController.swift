@@ -5,7 +5,8 @@ import NIOCore
 import StoreWire
 
 /// Payment sheets as web pages: a device posts its question, a person answers on the page, and the device fetches the
-/// answer. Behind the same guard as all of the control port.
+/// answer. Behind the same guard as all of the control port, but that the page and its answer need no admin token: who knows the unguessable
+/// address may answer.
 struct SheetController: Sendable {
     let board: SheetBoard
     /// The longest that a device's request may wait.
@@ -15,10 +16,10 @@ struct SheetController: Sendable {
         let sheets = "\(ControlAPI.prefix)/sheets"
         router.post("\(sheets)") { request, _ in
             let question = try await request.decodeJSON(SheetQuestion.self, upTo: 64 << 10)
-            guard question.isBounded else {
-                throw HTTPProblem(.badRequest, code: "invalid_request", message: "The question is too long to show.")
+            guard (question.email?.utf8.count ?? 0) <= 254 else {
+                throw HTTPProblem(.badRequest, code: "invalid_request", message: "“email” has at most 254 bytes.")
             }
-            guard let id = board.post(question) else {
+            guard let id = board.post(question.shortened) else {
                 throw HTTPProblem(
                     .serviceUnavailable, code: "unavailable", message: "\(SheetBoard.most) sheets wait already.")
             }

@@ -1,0 +1,122 @@
+import Foundation
+import Hummingbird
+import StoreWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import StoreKit
+
+/// A control port that answers as the test says.
+private final class ScriptedControl: Sendable {
+    struct Dropped: Error {}
+
+    enum Step: Sendable {
+        /// The connection ends before the answer does.
+        case lost
+        case status(Int)
+        case reply(SheetReply)
+    }
+
+    struct State {
+        var steps: [Step]
+        var posted: [SheetQuestion] = []
+        var asked = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ steps: [Step] = []) { state = Mutex(State(steps: steps)) }
+
+    var posted: [SheetQuestion] { state.withLock { $0.posted } }
+    var asked: Int { state.withLock { $0.asked } }
+
+    func serve(_ body: @escaping @Sendable (URL) async throws -> Void) async throws {
+        let router = Router()
+        router.post("/control/v1/sheets") { request, _ in
+            let bytes = try await request.body.collect(upTo: 64 << 10)
+            let question = try JSONDecoder().decode(SheetQuestion.self, from: Data(buffer: bytes))
+            self.state.withLock { $0.posted.append(question) }
+            return try Self.json(201, SheetPosted(id: "7", path: "/sheets/7"))
+        }
+        router.get("/control/v1/sheets/7/answer") { _, _ in
+            let step = self.state.withLock { state in
+                state.asked += 1
+                return state.steps.isEmpty ? Step.status(404) : state.steps.removeFirst()
+            }
+            switch step {
+            case .lost: return Response(status: .ok, body: ResponseBody(contentLength: 10) { _ in throw Dropped() })
+            case .status(let status): return Response(status: .init(code: status))
+            case .reply(let reply): return try Self.json(200, reply)
+            }
+        }
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            var iterator = ports.makeAsyncIterator()
+            let number = try #require(await iterator.next())
+            try await body(try #require(URL(string: "http://127.0.0.1:\(number)")))
+            group.cancelAll()
+        }
+    }
+
+    private static func json(_ status: Int, _ value: some Encodable) throws -> Response {
+        Response(
+            status: .init(code: status), body: .init(byteBuffer: ByteBuffer(data: try JSONEncoder().encode(value))))
+    }
+}
+
+@Suite("The web page's payment sheet", .timeLimit(.minutes(2)))
+struct WebPaymentSheetTests {
+    private static let request = PaymentSheetRequest(
+        productIdentifier: "hats", productName: "Hats", unitPrice: 2.99, quantity: 1,
+        priceLocale: Locale(identifier: "en_US@currency=USD"), account: "a@example.com")
+
+    @Test func `an answer that was lost on its way is asked for again`() async throws {
+        let control = ScriptedControl([.lost, .status(503), .reply(SheetReply(choice: .accept))])
+        try await control.serve { url in
+            let sheet = WebPaymentSheet(control: url) { _ in }
+            #expect(await sheet.confirm(Self.request) == .buy)
+        }
+        #expect(control.asked == 3 && control.posted.count == 1)
+    }
+
+    @Test func `a sheet that is over, or a port that goes on failing, is a cancel`() async throws {
+        let over = ScriptedControl([.status(204), .status(404)])
+        try await over.serve { url in
+            #expect(await WebPaymentSheet(control: url) { _ in }.confirm(Self.request) == .cancel)
+        }
+        #expect(over.asked == 2)
+        let failing = ScriptedControl(Array(repeating: .status(500), count: 20))
+        try await failing.serve { url in
+            #expect(await WebPaymentSheet(control: url) { _ in }.confirm(Self.request) == .cancel)
+        }
+        #expect(failing.asked == 6)
+    }
+
+    @Test func `a notice is shown and left`() async throws {
+        let control = ScriptedControl()
+        try await control.serve { url in
+            let shown = Mutex<[URL]>([])
+            let sheet = WebPaymentSheet(control: url) { page in shown.withLock { $0.append(page) } }
+            await sheet.tell(PaymentSheetNotice(text: "No."))
+            #expect(shown.withLock { $0.map(\.path) } == ["/sheets/7"])
+        }
+        #expect(control.posted.map(\.kind) == [.notice] && control.asked == 0)
+    }
+
+    @Test func `what is too long to show is cut`() async throws {
+        let control = ScriptedControl([.reply(SheetReply(choice: .accept))])
+        var request = Self.request
+        request.productName = String(repeating: "Hüte", count: 100_000)
+        let long = request
+        try await control.serve { url in
+            #expect(await WebPaymentSheet(control: url) { _ in }.confirm(long) == .buy)
+        }
+        let title = try #require(control.posted.first?.title)
+        #expect(title.utf8.count <= 1000 && title.hasPrefix("HüteHüte") && title.hasSuffix("…"))
+    }
+}
