@@ -229,7 +229,7 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "kill-test-app",
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict

@@ -21,13 +21,13 @@ public final class MonkeyCreditsApp {
     private var isPrompting = false
     private var hasFailed = false
 
-    private init(options: MonkeyCreditsOptions, vault: PurchaseVault) {
+    private init(options: MonkeyCreditsOptions, vault: PurchaseVault, player: Player) {
         self.options = options
         self.vault = vault
         let (inputs, send) = AsyncStream.makeStream(of: Input.self)
         self.inputs = inputs
         self.send = send
-        store = MonkeyStore(queue: .default(), vault: vault) { send.yield(.store($0)) }
+        store = MonkeyStore(queue: .default(), vault: vault, player: player) { send.yield(.store($0)) }
         if options.crashesAfterPurchased {
             store.beforeGrant = {
                 print("(crashes here, before the credits are granted)")
@@ -57,12 +57,13 @@ public final class MonkeyCreditsApp {
             let vault = try await PurchaseVault(
                 VaultConfiguration(storeKit: .current, grants: CreditPack.grants, now: { Date() }))
             for incident in vault.report.incidents { complain(incident.description) }
-            return await MonkeyCreditsApp(options: options, vault: vault).run()
+            let player = try Player(folder: configuration.deviceFolder.appendingPathComponent("monkey-credits"))
+            return await MonkeyCreditsApp(options: options, vault: vault, player: player).run()
         } catch let misuse as MonkeyCreditsOptions.Misuse {
             complain(misuse.text)
             return 2
         } catch {
-            complain("\(error)")
+            complain(error.localizedDescription)
             return 1
         }
     }
@@ -104,7 +105,10 @@ public final class MonkeyCreditsApp {
     private func handle(_ event: MonkeyStore.Event) -> Next {
         switch event {
         case .pricesChanged:
+            // They come again when the player turns out to shop in another country.
+            let isFirst = !hasPrices
             hasPrices = true
+            guard isFirst || !options.exitsWhenIdle else { break }
             if let purchase = options.purchase { return buy(purchase.pack, quantity: purchase.quantity) }
             if options.exitsWhenIdle { showBalance() } else { show() }
         case .credited(let credits):
@@ -115,6 +119,10 @@ public final class MonkeyCreditsApp {
             print(text)
         case .purchaseCancelled:
             hasFailed = true
+        case .promoted(let pack):
+            print("You chose \(pack.credits) credits in the store.")
+        case .continued(let country):
+            print("You shop in the store of \(country) now; the price is that store's.")
         case .purchaseDeferred:
             print("Waiting for approval. The credits come when it is given.")
         case .queueChanged:
@@ -195,7 +203,7 @@ public final class MonkeyCreditsApp {
             showBalance()
             return .goOn
         } catch {
-            print(error.code == .insufficientBalance ? "There are no credits left." : "\(error)")
+            print(error.code == .insufficientBalance ? "There are no credits left." : error.localizedDescription)
             return .end
         }
     }

@@ -3,7 +3,8 @@ import StoreKit
 
 /// The shop of the app, written as for Apple's StoreKit. StoreKit calls it on the main queue, and so does the app.
 @MainActor
-public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver
+public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver,
+    @MainActor SKPaymentQueueDelegate
 {
     /// What the player should hear of.
     public enum Event: Sendable, Equatable {
@@ -17,6 +18,10 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         case purchaseCancelled
         /// Waits for somebody's approval.
         case purchaseDeferred
+        /// The player chose this in the store itself, and the game buys it.
+        case promoted(CreditPack)
+        /// A purchase goes on in another country's store.
+        case continued(country: String)
         /// Something in the queue came or went.
         case queueChanged
     }
@@ -31,40 +36,53 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     public private(set) var prices = Prices.loading
     private let queue: SKPaymentQueue
     private let vault: PurchaseVault
+    private let player: Player
     private let onEvent: (Event) -> Void
-    private var request: SKProductsRequest?
+    private var priceRequest: SKProductsRequest?
     /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
     private var ordersNotSeen = 0
+    /// What the player chose in the store, until a purchase that is under way has ended.
+    private var promoted: [SKProduct] = []
+    private var receiptRequest: SKReceiptRefreshRequest?
+    /// Transactions that wait for a fresh receipt, and all for which one was asked.
+    private var unproven: [SKPaymentTransaction] = []
+    private var refreshedFor: Set<String> = []
     /// Transactions whose credits could not be saved. They stay in the queue and come again at the next launch.
     private var leftForLater: Set<String> = []
 
     /// Called before a purchased transaction is granted; the demonstration of a crash uses it.
     public var beforeGrant: (() -> Void)?
+    /// How requests are made. Tests make theirs for a device of their own.
+    public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
+    public var makeReceiptRequest: () -> SKReceiptRefreshRequest = { SKReceiptRefreshRequest() }
 
-    public init(queue: SKPaymentQueue, vault: PurchaseVault, onEvent: @escaping (Event) -> Void) {
+    public init(
+        queue: SKPaymentQueue, vault: PurchaseVault, player: Player, onEvent: @escaping (Event) -> Void
+    ) {
         self.queue = queue
         self.vault = vault
+        self.player = player
         self.onEvent = onEvent
     }
 
-    /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away.
-    public func open(productsRequest: SKProductsRequest? = nil) {
+    /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away. The delegate
+    /// is there first, because the queue may have to ask it about one of them.
+    public func open() {
+        queue.delegate = self
         queue.add(self)
-        let request =
-            productsRequest ?? SKProductsRequest(productIdentifiers: Set(CreditPack.all.map(\.productIdentifier)))
-        request.delegate = self
-        self.request = request
-        request.start()
+        loadPrices()
     }
 
     public func close() {
-        request?.cancel()
+        priceRequest?.cancel()
+        receiptRequest?.cancel()
         queue.remove(self)
+        queue.delegate = nil
     }
 
     /// Whether something is under way. What waits for approval may wait for days.
     public var isBusy: Bool {
-        ordersNotSeen > 0
+        ordersNotSeen > 0 || !promoted.isEmpty
             || queue.transactions.contains {
                 $0.transactionState != .deferred && !leftForLater.contains($0.transactionIdentifier ?? "")
             }
@@ -72,15 +90,25 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 
     // MARK: Prices
 
+    private func loadPrices() {
+        priceRequest?.cancel()
+        let request = makePriceRequest(Set(CreditPack.all.map(\.productIdentifier)))
+        request.delegate = self
+        // StoreKit does not keep a request, so the app has to.
+        priceRequest = request
+        request.start()
+    }
+
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         prices = .loaded(response.products)
     }
 
     public func requestDidFinish(_ request: SKRequest) {
-        onEvent(.pricesChanged)
+        if request === receiptRequest { recordUnproven() } else { onEvent(.pricesChanged) }
     }
 
     public func request(_ request: SKRequest, didFailWithError error: any Error) {
+        if request === receiptRequest { return recordUnproven() }
         prices = .networkDown
         onEvent(.pricesChanged)
     }
@@ -107,9 +135,12 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 
     // MARK: Buying
 
+    /// Buys for the player. The store learns the player's name in the game, which means nothing to it, and writes it into
+    /// the receipt: whose purchase it was can be told later, and many accounts that buy for one player stand out.
     public func buy(_ product: SKProduct, quantity: Int) {
         let payment = SKMutablePayment(product: product)
         payment.quantity = quantity
+        payment.applicationUsername = player.identifier.uuidString
         ordersNotSeen += 1
         queue.add(payment)
     }
@@ -120,6 +151,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
             case .purchasing:
                 ordersNotSeen = max(0, ordersNotSeen - 1)
             case .purchased, .restored:
+                beforeGrant?()
                 grant(transaction)
             case .failed:
                 if let error = transaction.error as? SKError, error.code == .paymentCancelled {
@@ -132,26 +164,90 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
                 onEvent(.purchaseDeferred)
             }
         }
+        buyPromoted()
         onEvent(.queueChanged)
     }
 
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+        buyPromoted()
         onEvent(.queueChanged)
     }
 
     /// First the credits, in the vault and on the disk; then the finish. The other way round, a crash in between would
     /// lose what was paid for. The vault counts each transaction once, however often it comes.
     private func grant(_ transaction: SKPaymentTransaction) {
-        beforeGrant?()
         Task {
-            do {
+            do throws(VaultError) {
                 if case .credited(let credits, _) = try await vault.record(transaction) { onEvent(.credited(credits)) }
                 queue.finishTransaction(transaction)
             } catch {
+                if [.noEvidence, .evidenceRefused].contains(error.code), waitsForReceipt(transaction) { return }
                 // Not finished: it comes again, and so do the credits.
                 leftForLater.insert(transaction.transactionIdentifier ?? "")
                 onEvent(.purchaseFailed("The credits could not be saved: \(error.localizedDescription)"))
             }
         }
     }
+
+    // MARK: The receipt
+
+    /// Asks the store for a fresh receipt when the one on this device is gone, damaged or another device's, as after a
+    /// backup, and proves nothing. There is no button to restore credits: what is used up cannot be restored.
+    ///
+    /// - Returns: false when that was tried for the transaction before.
+    private func waitsForReceipt(_ transaction: SKPaymentTransaction) -> Bool {
+        guard refreshedFor.insert(transaction.transactionIdentifier ?? "").inserted else { return false }
+        unproven.append(transaction)
+        guard receiptRequest == nil else { return true }
+        let request = makeReceiptRequest()
+        request.delegate = self
+        receiptRequest = request
+        request.start()
+        return true
+    }
+
+    /// The receipt is fresh, or could not be had, which trying again tells.
+    private func recordUnproven() {
+        receiptRequest = nil
+        let transactions = unproven
+        unproven = []
+        transactions.forEach(grant)
+    }
+
+    // MARK: Promoted purchases
+
+    /// The player tapped one of the packs in the store, outside the game, and was brought here. True would let the queue
+    /// add the payment as it is; the game says false and adds its own, which names the player, once nothing else is being
+    /// bought.
+    public func paymentQueue(
+        _ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct
+    ) -> Bool {
+        guard let pack = CreditPack.named(product.productIdentifier) else { return false }
+        promoted.append(product)
+        onEvent(.promoted(pack))
+        buyPromoted()
+        return false
+    }
+
+    private func buyPromoted() {
+        guard ordersNotSeen == 0, !queue.transactions.contains(where: { $0.transactionState == .purchasing }),
+            !promoted.isEmpty
+        else { return }
+        buy(promoted.removeFirst(), quantity: 1)
+    }
+
+    // MARK: Another country's store
+
+    /// The account turned out to shop in another country than when the payment was added, as after signing in. The payment
+    /// sheet shows that store's price before anybody pays, so the game goes on. (False would fail the transaction.)
+    public func paymentQueue(
+        _ paymentQueue: SKPaymentQueue, shouldContinue transaction: SKPaymentTransaction,
+        in newStorefront: SKStorefront
+    ) -> Bool {
+        onEvent(.continued(country: newStorefront.countryCode))
+        return true
+    }
+
+    /// The buttons show prices that are no longer asked.
+    public func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue) { loadPrices() }
 }

@@ -56,7 +56,7 @@ public final class PhotoFiltersApp {
             complain(misuse.text)
             return 2
         } catch {
-            complain("\(error)")
+            complain(error.localizedDescription)
             return 1
         }
     }
@@ -71,7 +71,7 @@ public final class PhotoFiltersApp {
                 lines.append("By the receipt, \(PhotoFilter.named(identifier)?.rawValue ?? identifier) is yours again.")
             }
         } catch {
-            lines.append("There is no receipt to go by; --restore asks the store. (\(error))")
+            lines.append("There is no receipt to go by; --restore asks the store. (\(error.localizedDescription))")
         }
         return lines
     }
@@ -121,6 +121,7 @@ public final class PhotoFiltersApp {
             default: show()
             }
         case .unlocked(let filter): print("The filter \(filter.rawValue) is yours.")
+        case .revoked(let filter): print("The filter \(filter.rawValue) was refunded, and is not yours any more.")
         case .restored: print("Everything bought before is here.")
         case .failed(let text):
             hasFailed = true
@@ -185,6 +186,11 @@ public final class PhotoFiltersApp {
     }
 
     private func buy(_ filter: PhotoFilter) -> Next {
+        // The store would deliver it again for free, after asking; there is nothing to gain from that on this device.
+        guard !vault.isUnlocked(filter.productIdentifier) else {
+            print("The filter \(filter.rawValue) is yours already; nothing was bought.")
+            return .goOn
+        }
         guard SKPaymentQueue.canMakePayments(), let product = store.product(of: filter) else {
             print(SKPaymentQueue.canMakePayments() ? store.label(of: filter) : "AppStore disabled")
             return .end(1)
@@ -207,7 +213,7 @@ public final class PhotoFiltersApp {
             print("\(output): \(picture.width) x \(picture.height), in \(filter.rawValue)")
             return true
         } catch {
-            print("\(error)")
+            print(error.localizedDescription)
             return false
         }
     }

@@ -10,6 +10,8 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         case pricesChanged
         /// A filter can be used now.
         case unlocked(PhotoFilter)
+        /// A filter was refunded, and cannot be used any more.
+        case revoked(PhotoFilter)
         /// A purchase or the restoring failed.
         case failed(String)
         /// The customer said no, which needs no words.
@@ -33,6 +35,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
     /// Between asking for a restore and its last transaction's being in the vault.
     private var isRestoring = false
     private var hasRestored = false
+    private var isReadingReceipt = false
     /// Transactions on their way into the vault.
     private var recordings = 0
     /// Transactions that could not be recorded. They stay in the queue and come again at the next launch.
@@ -62,7 +65,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
 
     /// Whether something is under way. What waits for approval may wait for days.
     public var isBusy: Bool {
-        ordersNotSeen > 0 || isRestoring
+        ordersNotSeen > 0 || isRestoring || isReadingReceipt
             || queue.transactions.contains {
                 $0.transactionState != .deferred && !leftForLater.contains($0.transactionIdentifier ?? "")
             }
@@ -139,11 +142,47 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         tellWhenRestored()
     }
 
-    /// The queue has told of all that it restored; the vault may still be writing it down.
+    /// The queue has told of all that it restored; the vault may still be writing it down. What was refunded is not
+    /// among it: only the receipt, which is fresh now, says that it is gone.
     private func tellWhenRestored() {
         guard hasRestored, recordings == 0 else { return }
-        (hasRestored, isRestoring) = (false, false)
-        onEvent(.restored)
+        hasRestored = false
+        Task {
+            await readReceipt()
+            isRestoring = false
+            onEvent(.restored)
+        }
+    }
+
+    /// The customer was given the money back, and so gives the filters back. StoreKit says which, but the receipt, which
+    /// is fresh when this is called, proves it: the vault takes back what that says was refunded, and nothing because
+    /// of a name alone. (A filter that was bought twice and refunded once stays.)
+    public func paymentQueue(
+        _ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String]
+    ) {
+        isReadingReceipt = true
+        Task {
+            await readReceipt()
+            isReadingReceipt = false
+            onEvent(.queueChanged)
+        }
+    }
+
+    /// Brings the vault to where the receipt on this device is.
+    private func readReceipt() async {
+        do {
+            for change in try await vault.recordReceipt() {
+                switch change {
+                case .unlocked(let identifier):
+                    if let filter = PhotoFilter.named(identifier) { onEvent(.unlocked(filter)) }
+                case .revoked(let identifier):
+                    if let filter = PhotoFilter.named(identifier) { onEvent(.revoked(filter)) }
+                case .credited, .alreadyRecorded: break
+                }
+            }
+        } catch {
+            onEvent(.failed("The receipt could not be read: \(error.localizedDescription)"))
+        }
     }
 
     public func paymentQueue(
@@ -172,7 +211,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
             } catch {
                 // Not finished: it comes again.
                 leftForLater.insert(transaction.transactionIdentifier ?? "")
-                onEvent(.failed("The purchase could not be saved: \(error)"))
+                onEvent(.failed("The purchase could not be saved: \(error.localizedDescription)"))
             }
             recordings -= 1
             tellWhenRestored()

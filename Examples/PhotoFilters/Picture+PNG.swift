@@ -2,8 +2,9 @@ import CZlib
 import Foundation
 
 /// Why a file is no picture that this program reads.
-public struct PictureError: Error, Equatable, CustomStringConvertible {
+public struct PictureError: LocalizedError, Equatable, CustomStringConvertible {
     public var description: String
+    public var errorDescription: String? { description }
 
     init(_ description: String) { self.description = description }
 }

@@ -1,5 +1,7 @@
+import Foundation
+
 /// Why the vault did not do what was asked. No key, receipt or token is ever in one.
-public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct VaultError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of failure.
     public enum Code: String, Sendable {
         /// The configuration names no bundle identifier, no root certificate, or one that cannot be read.
@@ -43,4 +45,6 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// ``detail``.
     public var description: String { detail }
+    /// ``detail``, which is what `localizedDescription` gives.
+    public var errorDescription: String? { detail }
 }

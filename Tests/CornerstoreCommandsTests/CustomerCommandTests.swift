@@ -55,6 +55,14 @@ import Testing
             #expect(await store.run("device payments on").output.hasPrefix("Buying is allowed on "))
             #expect(DeviceRestrictions(deviceFolder: URL(fileURLWithPath: folder)).allowsPayments)
             let other = store.directory.path("phone")
+            // What is no device does not become one.
+            let missing = await store.run("device payments off --device", other)
+            #expect(missing.status == 1 && missing.errors.contains("There is no device in \(other)"))
+            #expect(!FileManager.default.fileExists(atPath: other))
+            try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+            #expect(await store.run("device payments off --device", other).status == 1)
+            try Data("5F1D2C3B-0A99-4E88-9D77-665544332211\n".utf8).write(
+                to: URL(fileURLWithPath: other).appendingPathComponent("device-id"))
             #expect(await store.run("device payments off --device", other).status == 0)
             #expect(!DeviceRestrictions(deviceFolder: URL(fileURLWithPath: other)).allowsPayments)
             #expect(await store.run("device payments maybe").status == 2)

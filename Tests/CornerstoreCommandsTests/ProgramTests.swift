@@ -94,8 +94,6 @@ import Testing
             let pro = try await run("buy com.example.app.pro")
             _ = try await run("buy com.example.app.coins")
             let second = "--device \(directory.path("second"))"
-            #expect(list("transactions", try await run("queue \(second)")).isEmpty)
-
             var report = try await run("restore --keep \(second)")
             let kept = try #require(list("restored", report).first)
             #expect(list("restored", report).count == 1)

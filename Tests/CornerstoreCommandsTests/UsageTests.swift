@@ -14,7 +14,8 @@ import Testing
         "clock --control nonsense", "serve", "serve =com.example",
         "serve a.storekit b.storekit --bundle-id com.example",
         "serve a.storekit --node 64", "serve a.storekit --sandbox-port 65536", "serve a.storekit --log-level loud",
-        "serve a.storekit --database mysql://x",
+        "serve a.storekit --database mysql://x", "fault order finish 503 --count 0",
+        "payment-rule add a --count 0", "payment-rule add a --minimum -5",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -22,6 +23,21 @@ import Testing
         #expect(result.output.isEmpty)
         #expect(!result.errors.isEmpty)
         #expect(!result.errors.contains("CommandError"))
+    }
+
+    /// Not “missing value”, which says nothing to who gave one.
+    @Test(arguments: [
+        "buy a --quantity -1", "fault order finish 503 --count -1", "payment-rule add a --count -1",
+        "transaction list --limit -1", "serve a.storekit --sandbox-port -1", "serve a.storekit --node -1",
+    ])
+    func aNegativeValueIsAWrongValue(_ line: String) async throws {
+        let words = line.split(separator: " ").map(String.init)
+        let option = words[words.count - 2]
+        let result = await Capture.run(words)
+        #expect(result.status == 2)
+        let first = try #require(result.errors.split(separator: "\n").first)
+        #expect(first.contains(option) && !first.contains("issing"), "\(first)")
+        #expect(first.contains("from") || first.contains(" to "), "\(first)")
     }
 
     @Test(arguments: [

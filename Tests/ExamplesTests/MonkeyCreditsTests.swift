@@ -8,6 +8,13 @@ import Testing
 @Suite("Monkey Credits", .timeLimit(.minutes(2)))
 @MainActor
 struct MonkeyCreditsTests {
+    private let player = Player(identifier: UUID())
+
+    /// Whether a receipt carries the player's identifier.
+    private func names(_ player: Player, in receipt: Data) -> Bool {
+        String(decoding: receipt, as: UTF8.self).lowercased().contains(player.identifier.uuidString.lowercased())
+    }
+
     private func vault(_ configuration: StoreKitConfiguration) async throws -> PurchaseVault {
         try await PurchaseVault(VaultConfiguration(storeKit: configuration, grants: CreditPack.grants) { Date() })
     }
@@ -19,10 +26,11 @@ struct MonkeyCreditsTests {
     ) async -> [MonkeyStore.Event] {
         let engine = store.launch(configuration)
         let (events, event) = AsyncStream.makeStream(of: MonkeyStore.Event.self)
-        let shop = MonkeyStore(queue: SKPaymentQueue(engine: engine), vault: vault) { event.yield($0) }
-        shop.open(
-            productsRequest: SKProductsRequest(
-                productIdentifiers: Set(CreditPack.all.map(\.productIdentifier)), engine: engine))
+        let queue = SKPaymentQueue(engine: engine)
+        let shop = MonkeyStore(queue: queue, vault: vault, player: player) { event.yield($0) }
+        shop.makePriceRequest = { SKProductsRequest(productIdentifiers: $0, engine: engine) }
+        shop.makeReceiptRequest = { SKReceiptRefreshRequest(receiptProperties: nil, engine: engine) }
+        shop.open()
         var seen: [MonkeyStore.Event] = []
         for await event in events where event != .queueChanged {
             seen.append(event)
@@ -110,6 +118,86 @@ struct MonkeyCreditsTests {
                 buttons = [true, false].map { shop.button(for: CreditPack.all[0], canMakePayments: $0) }
             }
             #expect(buttons == ["Network down?", "AppStore disabled"])
+        }
+    }
+
+    @Test func `the store learns who plays, and it is the same player at every launch`() async throws {
+        try await SampleStore.with { store in
+            let device = store.device("device", app: "com.example.monkeys")
+            let vault = try await vault(device)
+            let file = try #require(device.receiptURL)
+            var receipt = Data()
+            _ = await shop(store, device, vault, until: 2) { shop in
+                // A consumable stands in the receipt until it is finished.
+                shop.beforeGrant = { receipt = (try? Data(contentsOf: file)) ?? Data() }
+                buy(0)(shop)
+            }
+            #expect(names(player, in: receipt) && !names(Player(identifier: UUID()), in: receipt))
+            let folder = store.folder.appendingPathComponent("player")
+            let made = try Player(folder: folder)
+            #expect(try Player(folder: folder) == made)
+            try Data("nobody".utf8).write(to: folder.appendingPathComponent("player"))
+            #expect(try Player(folder: folder) != made)
+        }
+    }
+
+    @Test func `what was chosen in the store is bought for the player, after what is under way`() async throws {
+        try await SampleStore.with { store in
+            let device = store.device("device", app: "com.example.monkeys")
+            let vault = try await vault(device)
+            #expect(await shop(store, device, vault, until: 2, buy(0)) == [.pricesChanged, .credited(5)])
+            try await store.control(
+                "promoted",
+                #"{"bundleId":"com.example.monkeys","productId":"com.example.monkeys.credits10","account":"ape@example.com"}"#
+            )
+            let file = try #require(device.receiptURL)
+            var receipt = Data()
+            let events = await shop(store, device, vault, until: 3) { shop in
+                shop.beforeGrant = { receipt = (try? Data(contentsOf: file)) ?? Data() }
+            }
+            #expect(Set(events.map(String.init(describing:))).count == 3)
+            #expect(events.contains(.promoted(CreditPack.all[1])) && events.last == .credited(10))
+            #expect(vault.balance(CreditPack.currency) == 15)
+            #expect(names(player, in: receipt))
+        }
+    }
+
+    @Test func `credits that no receipt proves wait for a fresh one`() async throws {
+        try await SampleStore.with { store in
+            let device = store.device("device", app: "com.example.monkeys")
+            let vault = try await vault(device)
+            let receipt = try #require(device.receiptURL)
+            var removed = 0
+            let events = await shop(store, device, vault, until: 2) { shop in
+                shop.beforeGrant = {
+                    // What another device's backup would leave here.
+                    removed += 1
+                    try? Data("another device's".utf8).write(to: receipt)
+                }
+                buy(0)(shop)
+            }
+            #expect(events == [.pricesChanged, .credited(5)] && removed == 1)
+            #expect(vault.balance(CreditPack.currency) == 5)
+        }
+    }
+
+    @Test func `a player who signs in elsewhere is told, and sees that store's prices`() async throws {
+        try await SampleStore.with { store in
+            try await store.control(
+                "accounts",
+                #"{"email":"affe@example.com","password":"\#(SampleStore.password)","storefront":"DEU"}"#)
+            var device = store.device("device", app: "com.example.monkeys")
+            device.sheet = AutomaticPaymentSheet(
+                answer: .buy,
+                credentials: StoreCredentials(email: "affe@example.com", password: SampleStore.password))
+            let vault = try await vault(device)
+            var isBought = false
+            let events = await shop(store, device, vault, until: 4) { shop in
+                if !isBought { buy(0)(shop) }
+                isBought = true
+            }
+            #expect(events.filter { $0 == .pricesChanged }.count == 2)
+            #expect(events.contains(.continued(country: "DEU")) && events.contains(.credited(5)))
         }
     }
 

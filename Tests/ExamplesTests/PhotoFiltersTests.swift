@@ -80,6 +80,40 @@ struct PhotoFiltersTests {
         }
     }
 
+    @Test func `a refunded filter is given back, at a launch and after a restore`() async throws {
+        try await SampleStore.with { store in
+            let first = store.device("first", app: "com.example.photofilters")
+            var vault = try await vault(first)
+            _ = await shop(store, first, vault, buy(.sepia), until: .unlocked(.sepia))
+            let second = store.device("second", app: "com.example.photofilters")
+            let other = try await self.vault(second)
+            _ = await shop(store, second, other, { $0.restore() }, until: .restored)
+            try await store.refundAll()
+
+            // The store tells at the next launch, and the filter stays away.
+            let told = await shop(store, first, vault, { _ in }, until: .revoked(.sepia))
+            #expect(told.filter { $0 == .revoked(.sepia) }.count == 1 && vault.unlockedProducts == [])
+            vault.close()
+            vault = try await self.vault(first)
+            #expect(vault.report.isClean && vault.unlockedProducts == [])
+
+            // On a device that has a fresh receipt and was told nothing, the end of a restore looks into it.
+            let engine = store.launch(second)
+            #expect(await engine.refreshReceipt(nil) == nil)
+            let (events, event) = AsyncStream.makeStream(of: PhotoStore.Event.self)
+            let queue = SKPaymentQueue(engine: engine)
+            let shop = PhotoStore(queue: queue, vault: other) { event.yield($0) }
+            shop.paymentQueueRestoreCompletedTransactionsFinished(queue)
+            var seen: [PhotoStore.Event] = []
+            for await event in events {
+                seen.append(event)
+                if event == .restored { break }
+            }
+            #expect(seen == [.revoked(.sepia), .restored] && other.unlockedProducts == [])
+            await engine.stop()
+        }
+    }
+
     @Test func `without a receipt the repair says what to do, and restoring an empty account ends`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.photofilters")

@@ -16,6 +16,20 @@ struct SampleProgram: Sendable {
         Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent(name)
     }
 
+    private func environment(isReachable: Bool) -> [String: String] {
+        [
+            "CORNERSTORE_STORE": isReachable ? store.addresses.sandbox : "http://127.0.0.1:1",
+            "CORNERSTORE_ROOTS": store.folder.appendingPathComponent("data/roots/receipt-root.der").path,
+            "CORNERSTORE_DEVICE": store.folder.appendingPathComponent(device).path,
+        ]
+    }
+
+    /// Starts it at a terminal, with nothing to answer for the person there.
+    func atTerminal() throws -> PseudoTerminal {
+        let executable: URL = try #require(Self.url(name))
+        return try PseudoTerminal(executable, environment(isReachable: true))
+    }
+
     struct Result: Sendable {
         var status: Int32
         var output: String
@@ -29,13 +43,10 @@ struct SampleProgram: Sendable {
         let executable: URL = try #require(Self.url(name))
         process.executableURL = executable
         process.arguments = arguments
-        process.environment = [
-            "CORNERSTORE_STORE": isReachable ? store.addresses.sandbox : "http://127.0.0.1:1",
-            "CORNERSTORE_ROOTS": store.folder.appendingPathComponent("data/roots/receipt-root.der").path,
-            "CORNERSTORE_DEVICE": store.folder.appendingPathComponent(device).path,
+        process.environment = environment(isReachable: isReachable).merging([
             "CORNERSTORE_SHEET": "approve", "CORNERSTORE_ACCOUNT": "ape@example.com",
             "CORNERSTORE_PASSWORD_FILE": password.path,
-        ]
+        ]) { $1 }
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
@@ -85,6 +96,8 @@ struct SampleProgramTests {
             #expect(!FileManager.default.fileExists(atPath: picture.path))
             let bought = try await photos.run("--buy", "mono")
             #expect(bought.output == "The filter mono is yours.\n" && bought.status == 0)
+            let again = try await photos.run("--buy", "mono")
+            #expect(again.output == "The filter mono is yours already; nothing was bought.\n" && again.status == 0)
             #expect(try await photos.run("--list").output == "sepia  not bought\nmono  yours\n")
             #expect(try await photos.run("--apply", "mono", "--out", picture.path).status == 0)
             let mono = PhotoFilter.mono.apply(to: .sample())
@@ -102,6 +115,14 @@ struct SampleProgramTests {
             let down = try await photos.run("--buy", "sepia", isReachable: false)
             #expect(down.output == "Network down?\n" && down.status == 1)
             #expect(try await photos.run("--what").status == 2)
+
+            try await store.refundAll()
+            let told = try await photos.run("--restore")
+            #expect(
+                told.status == 0 && told.output.contains("The filter mono was refunded, and is not yours any more."))
+            #expect(try await photos.run("--list").output == "sepia  not bought\nmono  not bought\n")
+            let lost = try await photos.run("--apply", "mono", "--in", "/nonexistent.png", "--out", picture.path)
+            #expect(lost.status == 1 && !lost.output.contains("NSError") && !lost.output.contains("Domain="))
         }
     }
 }

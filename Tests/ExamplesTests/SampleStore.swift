@@ -70,7 +70,7 @@ struct SampleStore: Sendable {
             request.method = .POST
             request.body = .bytes(Array(body.utf8))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
         guard response.status.code / 100 == 2 else { throw NotReady() }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
     }
@@ -79,6 +79,12 @@ struct SampleStore: Sendable {
     func finished() async throws -> [Bool] {
         let ledger = try JSONDecoder().decode([ControlAPI.Transaction].self, from: await control("transactions"))
         return ledger.reversed().map { $0.finishedDate != nil }
+    }
+
+    /// Gives the money back for all that was bought.
+    func refundAll() async throws {
+        let ledger = try JSONDecoder().decode([ControlAPI.Transaction].self, from: await control("transactions"))
+        for transaction in ledger { try await control("transactions/\(transaction.transactionId)/refund", "{}") }
     }
 
     /// A device of the account, with one app; callbacks come on the main queue, as in the samples.

@@ -18,7 +18,8 @@ public enum KillTestApp {
     }
 
     /// - Parameter arguments: ``Order/argument``s.
-    /// - Returns: the exit code: 0 when the queue is empty, 2 for arguments or a log that cannot be used.
+    /// - Returns: the exit code: 0 when the queue is empty, 2 for arguments or a log that cannot be used, 4 when it was called
+    ///   on another queue than the main one.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         let orders = arguments.compactMap(Order.init(argument:))
         let point = environment[Variable.kill].flatMap(KillPoint.init(text:))
@@ -36,6 +37,8 @@ public enum KillTestApp {
         }
         do { try StoreKitConfiguration.use(configuration) } catch { return 2 }
 
+        // The app chose no callback queue: it is called on the main one, which an async `main` drains.
+        DispatchQueue.main.setSpecific(key: KillTestObserver.isMain, value: true)
         let queue = SKPaymentQueue.default()
         let observer = KillTestObserver(known: known, log: log, killer: killer)
         observer.note(.launched)
@@ -78,6 +81,8 @@ public enum KillTestApp {
 /// The app's observer.
 // @unchecked: `known` and `end` are Mutexes, and all else is constant.
 final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked Sendable {
+    static let isMain = DispatchSpecificKey<Bool>()
+
     private let log: AppLog.Writer
     private let killer: Killer
     /// The transactions whose goods were given, in this launch or an earlier one.
@@ -105,6 +110,7 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
     func restoreEnded() async { for await _ in ends { return } }
 
     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
+        guard DispatchQueue.getSpecific(key: Self.isMain) == true else { exit(4) }
         for transaction in transactions {
             let order = transaction.payment.applicationUsername ?? "none"
             switch transaction.transactionState {

@@ -55,6 +55,35 @@ struct CustomerTests {
         await engine.stop()
     }
 
+    @Test func `another storefront is told on the callback queue, to notifications as to observers`() async throws {
+        let device = try TestDevice()
+        let isCallbackQueue = DispatchSpecificKey<Bool>()
+        let configuration = device.configuration()
+        configuration.callbackQueue.setSpecific(key: isCallbackQueue, value: true)
+        let engine = device.launch(configuration)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = ObserverRecorder()
+        queue.add(observer)
+        queue.add(payment())
+        await observer.wait(count: 2)
+        let session = try #require(engine.session)
+        var account = try #require(session.tokens.current).account
+        account.storefront = StorefrontDescription(countryCode: "DEU", identifier: "143443")
+        // The tests of other devices may post too, on queues of their own.
+        let heard = LockedList<NSNotification.Name>()
+        let names: [NSNotification.Name] = [.SKStorefrontIdentifierDidChange, .SKStorefrontCountryCodeDidChange]
+        let tokens = names.map { name in
+            NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in
+                if DispatchQueue.getSpecific(key: isCallbackQueue) == true { heard.append(name) }
+            }
+        }
+        defer { tokens.forEach(NotificationCenter.default.removeObserver) }
+        session.learn(account)
+        await withCheckedContinuation { done in configuration.callbackQueue.async { done.resume() } }
+        #expect(heard.all == names)
+        await engine.stop()
+    }
+
     @Test func `three wrong passwords end as Apple's servers say it, in the app's language`() async throws {
         let device = try TestDevice()
         let asked = LockedList<SignInPrompt>()

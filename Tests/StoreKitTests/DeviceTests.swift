@@ -163,6 +163,48 @@ struct StoreKitConfigurationTests {
         #expect(configuration.languages == ["pt_PT", "en"])
     }
 
+    @Test(arguments: [
+        ("CORNERSTORE_ENVIRONMENT", "prod", "sandbox or production"),
+        ("CORNERSTORE_SHEET", "aprove", "terminal, web, approve or decline"),
+        ("CORNERSTORE_PAYMENTS", "no", "on or off"),
+        ("CORNERSTORE_STORE", "127.0.0.1:8401", "http://127.0.0.1:8401"),
+        ("CORNERSTORE_STORE", "http://", "http://127.0.0.1:8401"),
+        ("CORNERSTORE_CONTROL", "here", "http://127.0.0.1:8400"),
+    ])
+    func `a misspelt variable is said, and no store is guessed`(name: String, value: String, taken: String) async throws
+    {
+        try Data(#"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2"}"#.utf8).write(
+            to: device.folder.appendingPathComponent("addresses.json"))
+        var variables = [
+            "CORNERSTORE_DATA": device.folder.path, "CORNERSTORE_BUNDLE_ID": "a.b",
+            "CORNERSTORE_DEVICE": device.folder.path,
+        ]
+        #expect(StoreKitConfiguration(environment: variables, executable: nil).store != nil)
+        variables[name] = value
+        let said = LockedList<String>()
+        let configuration = StoreKitConfiguration(environment: variables, executable: nil) { said.append($0) }
+        #expect(configuration.store == nil)
+        let line = try #require(said.all.first)
+        #expect(said.all.count == 1)
+        #expect(line.contains(name) && line.contains("“\(value)”") && line.contains(taken))
+        let engine = device.launch(configuration)
+        let failure = await engine.products(["credits5"])
+        guard case .failure(let error) = failure else {
+            Issue.record("\(failure)")
+            return
+        }
+        #expect(error.localizedDescription == "Cannot connect to iTunes Store")
+        await engine.stop()
+    }
+
+    @Test func `a web sheet without a control port cancels, and says why`() async throws {
+        let said = LockedList<String>()
+        let variables = ["CORNERSTORE_STORE": "http://127.0.0.1:1", "CORNERSTORE_SHEET": "web"]
+        let configuration = StoreKitConfiguration(environment: variables, executable: nil) { said.append($0) }
+        #expect(configuration.store != nil && configuration.sheet is AutomaticPaymentSheet)
+        #expect(said.all.count == 1 && said.all.first?.contains("CORNERSTORE_CONTROL") == true)
+    }
+
     @Test func `a data directory's addresses and roots are found, and a bad one is no crash`() throws {
         let file = device.folder.appendingPathComponent("addresses.json")
         try Data(#"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2"}"#.utf8).write(to: file)

@@ -8,7 +8,7 @@ import Testing
 /// Serves a ``FakeStore`` over HTTP on a free port.
 func withServer(_ store: FakeStore, _ body: @escaping @Sendable (URL) async throws -> Void) async throws {
     let router = Router()
-    let routes: [StoreRoute] = [.signIn, .products, .purchases, .appReceipt]
+    let routes: [StoreRoute] = [.signIn, .products, .purchases, .appReceipt, .restores]
     for route in routes {
         router.on(RouterPath(route.template), method: .init(route.method.rawValue) ?? .get) { request, _ in
             try await respond(store, route, request)

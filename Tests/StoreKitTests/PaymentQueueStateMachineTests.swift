@@ -181,6 +181,33 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.isEmpty)
     }
 
+    @Test(arguments: ["list", "restore", "code"])
+    func `a redeemed transaction that was finished meanwhile is not delivered again`(underWay: String) {
+        var machine = machine(at: .finishing)
+        switch underWay {
+        case "restore": _ = machine.restore(username: nil, key: restoreKey)
+        case "code": _ = machine.expectTransactions()
+        default: _ = machine.listAgain()
+        }
+        _ = machine.finished(key)
+        #expect(machine.entries.isEmpty)
+        #expect(machine.received([transaction(7, key: nil)], account: "me") { TestDevice.key(98) } == [])
+        #expect(machine.entries.isEmpty)
+        // Another of the same answer is delivered, once.
+        let others = [transaction(8, key: nil), transaction(8, key: nil)]
+        #expect(names(machine.received(others, account: "me") { TestDevice.key(97) }) == ["collect 1"])
+        #expect(machine.entries.count == 1)
+    }
+
+    @Test func `what was finished is not remembered longer than the answers in which it may stand`() {
+        var machine = machine(at: .finishing)
+        _ = machine.expectTransactions()
+        _ = machine.finished(key)
+        #expect(machine.isKnown(TransactionID(rawValue: 7)))
+        _ = machine.received([], account: "me") { TestDevice.key(98) }
+        #expect(!machine.isKnown(TransactionID(rawValue: 7)))
+    }
+
     @Test func `a listed transaction completes its payment, whatever became of the answer`() {
         for phase in [PaymentQueueEntry.Phase.sending, .deferred] {
             var machine = machine(at: phase)

@@ -24,7 +24,7 @@ struct BuyCommand: AsyncParsableCommand {
     var product: String
     @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
     var app: String?
-    @Option(help: "How many, 1 to 10.")
+    @Option(parsing: .unconditional, help: "How many, 1 to 10.")
     var quantity = 1
     @Option(help: ArgumentHelp("Who buys.", valueName: "email"))
     var account: String?
@@ -52,15 +52,17 @@ struct BuyCommand: AsyncParsableCommand {
         let addresses = try control.data.addresses()
         let seller = try await Seller.find(product, app: app, control.client())
         let data = control.data.directory
+        // Before somebody pays.
+        let receiptOut = receiptOut.map { URL(fileURLWithPath: $0).standardizedFileURL }
+        if let receiptOut { try OutputFile.check(receiptOut) }
+        let named = try device.map(DevicePlace.usable)
         let (email, password) = try customer()
-        let folder =
-            device.map { URL(fileURLWithPath: $0, isDirectory: true) }
-            ?? Self.deviceFolder(of: email, in: data)
+        let folder = named ?? Self.deviceFolder(of: email, in: data)
         let purchase = ShellPurchase(
             store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
             bundleVersion: appVersion, productID: product, quantity: quantity, email: email, password: password,
             device: folder.standardizedFileURL, root: data.appendingPathComponent("roots/receipt-root.der"),
-            receiptOut: receiptOut.map { URL(fileURLWithPath: $0) })
+            receiptOut: receiptOut)
         let report = try await Progress.during("Buying \(product)", saysSoInLogs: true) { try await purchase.perform() }
         try Console.current.report(report, json: output.json) { report.text($0) }
     }

@@ -10,7 +10,8 @@ struct DeviceCommand: AsyncParsableCommand {
         abstract: "Allow or forbid buying on a device, as parental controls do.",
         discussion: """
             canMakePayments() is false where it is forbidden, and payments fail with paymentNotAllowed; prices can be read. Running apps obey \
-            from their next purchase on. The device is that of “cornerstore buy” unless --device names another.
+            from their next purchase on. The device is that of “cornerstore buy” unless --device names another, which an app made when it first \
+            ran.
 
               cornerstore device payments off
               cornerstore device payments on --account anna@example.com
@@ -48,7 +49,7 @@ struct DeviceCommand: AsyncParsableCommand {
         }
 
         private func folder() throws -> URL {
-            if let device { return URL(fileURLWithPath: device, isDirectory: true) }
+            if let device { return try DevicePlace.existing(device) }
             guard let email = account ?? SandboxTester.read(from: data.directory)?.email else {
                 throw CommandError(.failed, "There is no tester in \(data.directory.path); name --account or --device.")
             }

@@ -65,9 +65,15 @@ struct FaultCommand: AsyncParsableCommand {
         var operation: String
         @Argument(help: "How they fail.", completion: .list(OrderedError.names))
         var failure: Failure
-        @Option(help: "How many requests fail.")
+        @Option(parsing: .unconditional, help: "How many requests fail, 1 to 1000000.")
         var count = 1
         @OptionGroup var options: Options
+
+        func validate() throws {
+            guard (1...1_000_000).contains(count) else {
+                throw ValidationError("--count is a number from 1 to 1000000.")
+            }
+        }
 
         func run() async throws {
             let fault = ControlAPI.Fault(

@@ -54,15 +54,21 @@ struct PaymentRuleCommand: AsyncParsableCommand {
         var account: String?
         @Option(help: ArgumentHelp("Only payments for this product.", valueName: "product-id"))
         var product: String?
-        @Option(help: ArgumentHelp("Only payments of this much or more, in their own currency.", valueName: "amount"))
+        @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp("Only payments of this much or more, in their own currency.", valueName: "amount"))
         var minimum: String?
-        @Option(help: "How often it declines; always when not said.")
+        @Option(parsing: .unconditional, help: "How often it declines, 1 or more; always when not said.")
         var count: Int?
         @OptionGroup var options: Options
 
+        func validate() throws {
+            guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is a number from 1 on.") }
+        }
+
         func run() async throws {
             let milliunits = try minimum.map { text in
-                guard let money = Money(decimal: text, currency: "USD") else {
+                guard let money = Money(decimal: text, currency: "USD"), money.milliunits >= 0 else {
                     throw CommandError(.usage, "--minimum is an amount such as 9.99, not “\(text)”.")
                 }
                 return money.milliunits

@@ -59,7 +59,7 @@ struct TransactionCommand: AsyncParsableCommand {
         var account: String?
         @Option(help: ArgumentHelp("Only older than this one, for the next page.", valueName: "transaction-id"))
         var before: String?
-        @Option(help: "How many at most.")
+        @Option(parsing: .unconditional, help: "How many at most, 1 to 1000.")
         var limit = 20
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions

@@ -27,7 +27,12 @@ struct QueueCommand: AsyncParsableCommand {
 
     func run() async throws {
         _ = try options.control.data.addresses()
-        let device = try await options.shellDevice(of: try options.email())
+        let device = try await options.shellDevice(of: try options.email(), mustExist: true)
+        guard DevicePlace.isDevice(device.folder) else {
+            // Nobody has used it: there is no queue to look into, and looking is no reason to make one.
+            let nothing = QueueReport(transactions: [], finished: [])
+            return try Console.current.report(nothing, json: output.json) { nothing.text($0) }
+        }
         // Nobody is there to answer: a payment that waits for the sheet goes on waiting.
         let sheet = ProgrammedPaymentSheet(
             confirm: { _ in

@@ -37,7 +37,7 @@ struct RestoreCommand: AsyncParsableCommand {
         // A store that does not run is said before a password is asked for.
         _ = try options.control.data.addresses()
         let (email, password) = try customer()
-        let device = try await options.shellDevice(of: email)
+        let device = try await options.shellDevice(of: email, mustExist: false)
         let signIn = SignIn(StoreCredentials(email: email, password: password))
         let sheet = ProgrammedPaymentSheet(confirm: { _ in .cancel }, signIn: { signIn.answer($0) })
         let (username, keep) = (username, keep)

@@ -18,13 +18,16 @@ struct DeviceOptions: ParsableArguments {
     @OptionGroup var control: ControlOptions
 
     /// The device, for an app that `sheet` signs in on.
-    /// - Throws: ``CommandError`` when no store runs, it has no such app, or nobody is named where somebody must be.
-    func shellDevice(of email: String) async throws -> ShellDevice {
+    ///
+    /// - Parameter mustExist: false for a command that may make the device that `--device` names.
+    /// - Throws: ``CommandError`` when no store runs, it has no such app, there is no such device, or nobody is named
+    ///   where somebody must be.
+    func shellDevice(of email: String, mustExist: Bool) async throws -> ShellDevice {
         let addresses = try control.data.addresses()
         let data = control.data.directory
         let folder =
-            device.map { URL(fileURLWithPath: $0, isDirectory: true) }
-            ?? data.appendingPathComponent("devices/\(BuyCommand.folderName(email))")
+            try device.map(mustExist ? DevicePlace.existing : DevicePlace.usable)
+            ?? BuyCommand.deviceFolder(of: email, in: data)
         return ShellDevice(
             store: addresses.store(environment.environment), environment: environment.environment,
             bundleID: try await bundleID(), bundleVersion: appVersion, folder: folder.standardizedFileURL,

@@ -42,13 +42,20 @@ struct ServeCommand: AsyncParsableCommand {
     var schemaPrefix: String?
     @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
     var host: String?
-    @Option(help: ArgumentHelp("Port of the operator's side (8400); 0 takes any free one.", valueName: "port"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Port of the operator's side (8400); 0 takes any free one.", valueName: "port"))
     var controlPort: Int?
-    @Option(help: ArgumentHelp("Port of the sandbox (8401); 0 takes any free one.", valueName: "port"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Port of the sandbox (8401); 0 takes any free one.", valueName: "port"))
     var sandboxPort: Int?
-    @Option(help: ArgumentHelp("Port of production (8402); 0 takes any free one.", valueName: "port"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Port of production (8402); 0 takes any free one.", valueName: "port"))
     var productionPort: Int?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "This process's number in transaction ids (0), 0 to 63, where several serve one database.",
             valueName: "number"))

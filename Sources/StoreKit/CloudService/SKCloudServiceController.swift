@@ -150,11 +150,11 @@ extension NSNotification.Name {
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let SKCloudServiceCapabilitiesDidChange = NSNotification.Name(
         "SKCloudServiceCapabilitiesDidChangeNotification")
-    /// The account shops in another country's store. Posted on no particular queue, when the store says so.
+    /// The account shops in another country's store. Posted on the callback queue, when the store says so.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let SKStorefrontCountryCodeDidChange = NSNotification.Name(
         "SKStorefrontCountryCodeDidChangeNotification")
-    /// The account shops in another storefront. Posted on no particular queue, when the store says so.
+    /// The account shops in another storefront. Posted on the callback queue, when the store says so.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let SKStorefrontIdentifierDidChange = NSNotification.Name(
         "SKStorefrontIdentifierDidChangeNotification")

@@ -15,27 +15,42 @@ extension StoreKitConfiguration {
     /// | `CORNERSTORE_SHEET` | `terminal` (if not set), `web`, `approve` or `decline` |
     /// | `CORNERSTORE_CONTROL` | the control port of `web`; else that of `CORNERSTORE_DATA` |
     /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | who signs in, for scripts |
-    /// | `CORNERSTORE_PAYMENTS` | `off` restricts the device |
+    /// | `CORNERSTORE_ADMIN_TOKEN` | the control port's token, for `web`, when it wants one |
+    /// | `CORNERSTORE_PAYMENTS` | `on` (if not set), or `off`: restricts the device |
     /// | `CORNERSTORE_PURCHASE_INTENT` | a link to a promoted product that opened the app |
     /// | `CORNERSTORE_LOG` | `1` writes diagnostics to standard error |
     ///
-    /// Nothing here throws or traps: what cannot be read is left out, and said to ``diagnostics``.
+    /// Nothing here throws or traps. A variable that is set to something else than it takes is never replaced by a guess:
+    /// it is said on standard error with what is taken, and the configuration has no store, so that every request fails
+    /// with "Cannot connect". What else cannot be read is left out, and said to ``diagnostics``.
     public init(environment variables: [String: String], executable: URL?) {
-        @Sendable func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
-        let diagnostics: @Sendable (String) -> Void = { line in
-            guard value("CORNERSTORE_LOG") == "1" else { return }
+        self.init(environment: variables, executable: executable) { line in
             try? FileHandle.standardError.write(contentsOf: Data("StoreKit: \(line)\n".utf8))
         }
+    }
+
+    /// The same; lines for standard error go to `say`.
+    init(environment variables: [String: String], executable: URL?, say: @escaping @Sendable (String) -> Void) {
+        @Sendable func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+        let diagnostics: @Sendable (String) -> Void = { line in
+            if value("CORNERSTORE_LOG") == "1" { say(line) }
+        }
+        let problems = EnvironmentProblems(variables)
+        problems.lines.forEach(say)
         let environment = value("CORNERSTORE_ENVIRONMENT").flatMap(StoreEnvironment.init(name:)) ?? .sandbox
         let data = value("CORNERSTORE_DATA").map { URL(fileURLWithPath: $0, isDirectory: true) }
         let info = Self.infoPlist(beside: executable)
 
         let named = value("CORNERSTORE_STORE").flatMap(URL.init(string:))
+        var store = named
+        if problems.lines.isEmpty, store == nil, let data {
+            store = Self.address(of: environment, in: data, diagnostics: diagnostics)
+        }
         self.init(
-            store: named ?? data.flatMap { Self.address(of: environment, in: $0, diagnostics: diagnostics) },
+            store: problems.lines.isEmpty ? store : nil,
             bundleIdentifier: value("CORNERSTORE_BUNDLE_ID") ?? info["CFBundleIdentifier"] as? String,
             deviceFolder: Self.deviceFolder(variables),
-            sheet: Self.sheet(variables, data: data))
+            sheet: Self.sheet(variables, data: data, say: say))
         self.environment = environment
         self.diagnostics = diagnostics
         bundleVersion = value("CORNERSTORE_BUNDLE_VERSION") ?? info["CFBundleVersion"] as? String ?? "1"
@@ -122,7 +137,7 @@ extension StoreKitConfiguration {
         return languages.filter { $0 != "C" && $0 != "POSIX" }.prefix(8) + ["en"]
     }
 
-    private static func sheet(_ variables: [String: String], data: URL?) -> any PaymentSheet {
+    private static func sheet(_ variables: [String: String], data: URL?, say: (String) -> Void) -> any PaymentSheet {
         var credentials: StoreCredentials?
         if let email = variables["CORNERSTORE_ACCOUNT"], let path = variables["CORNERSTORE_PASSWORD_FILE"],
             let bytes = BoundedFile.read(URL(fileURLWithPath: path), limit: 4096)
@@ -133,8 +148,15 @@ extension StoreKitConfiguration {
         return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
         case "approve": AutomaticPaymentSheet(answer: .buy, credentials: credentials)
         case "decline": AutomaticPaymentSheet(answer: .cancel, credentials: credentials)
-        case "web": webSheet(variables, data) ?? TerminalPaymentSheet(credentials: credentials)
+        case "web": webSheet(variables, data) ?? unreachableWebSheet(say)
         default: TerminalPaymentSheet(credentials: credentials)
         }
+    }
+    /// No purchase is made on a page that nobody can open: every one is cancelled.
+    private static func unreachableWebSheet(_ say: (String) -> Void) -> any PaymentSheet {
+        say(
+            "CORNERSTORE_SHEET is web, and no control port is known, so that every purchase is cancelled; set "
+                + "CORNERSTORE_DATA to a running store's data directory, or CORNERSTORE_CONTROL to its control port")
+        return AutomaticPaymentSheet(answer: .cancel, credentials: nil)
     }
 }

@@ -99,7 +99,7 @@ public struct StoreKitConfiguration: Sendable {
 }
 
 /// Why a configuration was not taken.
-public struct StoreKitConfigurationError: Error, Equatable, CustomStringConvertible {
+public struct StoreKitConfigurationError: LocalizedError, Equatable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// StoreKit was configured or used already.
         case alreadyInUse
@@ -108,4 +108,5 @@ public struct StoreKitConfigurationError: Error, Equatable, CustomStringConverti
     public var code: Code
     public var detail: String
     public var description: String { detail }
+    public var errorDescription: String? { detail }
 }

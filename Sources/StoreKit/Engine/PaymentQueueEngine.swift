@@ -63,10 +63,13 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.add(payment, key: key, storefront: storefront) }
     }
 
-    /// A transaction that no payment of this device made.
-    func receive(_ transaction: TransactionDescription, of account: AccountID) {
+    /// The store is asked for a transaction that no payment of this device made; ``receive(_:of:)`` follows.
+    func expectTransaction() { happened { $0.expectTransactions() } }
+
+    /// A transaction that no payment of this device made; nil when there was none.
+    func receive(_ transaction: TransactionDescription?, of account: AccountID) {
         let newKey = parts.newKey
-        happened { $0.received([transaction], account: account, fresh: newKey) }
+        happened { $0.received(transaction.map { [$0] } ?? [], account: account, fresh: newKey) }
     }
 
     /// Asks the store for its list again.

@@ -3,14 +3,23 @@ import StoreWire
 
 /// What reaches the queue from the store past its own questions.
 extension PaymentQueueStateMachine {
-    /// The customer got transactions without a payment of the queue's, as for a code.
+    /// The store is asked for transactions without a payment of the queue's, as for a code: ``received(_:account:fresh:)``
+    /// follows. The store's list may bring them first, and the app finish them, before the answer is here.
+    mutating func expectTransactions() -> [Action] {
+        expected += 1
+        return []
+    }
+
+    /// The customer got transactions without a payment of the queue's, or none. What the queue has, or left it since they
+    /// were asked for, does not come again.
     mutating func received(
         _ transactions: [TransactionDescription], account: AccountID, fresh: () -> UUID
     ) -> [Action] {
-        var known = Set(entries.values.compactMap { $0.transaction?.transactionID })
-        for transaction in transactions where known.insert(transaction.transactionID).inserted {
+        for transaction in transactions where !isKnown(transaction.transactionID) {
             take(transaction, account: account, fresh: fresh)
         }
+        expected = max(0, expected - 1)
+        forgetFinished()
         return nextCollection()
     }
 

@@ -31,8 +31,11 @@ struct PaymentQueueStateMachine: Sendable {
     private var finishingOrder = QueueOrder()
     /// The transactions of all entries.
     private var transactionIDs: Set<TransactionID> = []
-    /// What was finished while the store's list or a page of a restore was under way: it may still stand there.
+    /// What was finished while an answer of the store was under way in which it may still stand: its list, a page of a
+    /// restore, or what a code gave.
     private var finishedMeanwhile: Set<TransactionID> = []
+    /// How many answers are under way that bring transactions without a payment.
+    var expected = 0
     /// The restore that runs, and those that wait for it.
     var restore: Restore?
     var restoresToCome: [Restore] = []
@@ -222,7 +225,7 @@ struct PaymentQueueStateMachine: Sendable {
             guard finishing.remove(key) != nil, let entry = entries[key] else { continue }
             remove(key)
             attempts[.entry(key)] = nil
-            if isListing || restore != nil, let id = entry.transaction?.transactionID { finishedMeanwhile.insert(id) }
+            if mayComeAgain, let id = entry.transaction?.transactionID { finishedMeanwhile.insert(id) }
             gone.append(key)
         }
         return gone.isEmpty ? [] : [.forget(gone), .remove(gone)] + nextFinishes()
@@ -360,8 +363,11 @@ struct PaymentQueueStateMachine: Sendable {
 
     /// Nothing is under way any more that what was finished meanwhile could stand in.
     mutating func forgetFinished() {
-        if !isListing, restore == nil { finishedMeanwhile = [] }
+        if !mayComeAgain { finishedMeanwhile = [] }
     }
+
+    /// Whether an answer is under way in which a finished transaction may stand.
+    private var mayComeAgain: Bool { isListing || restore != nil || expected > 0 }
 
     /// One sheet at a time, in the queue's order.
     private mutating func nextConfirmation() -> [Action] {

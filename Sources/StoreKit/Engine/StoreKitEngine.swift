@@ -122,7 +122,7 @@ final class StoreKitEngine: Sendable {
             client: StoreClient(transport: place.transport),
             tokens: AccountTokens(file: try folder.accountFile(of: place.store)),
             deviceID: folder.deviceID, bundleID: place.bundleID, languages: configuration.languages,
-            sheet: configuration.sheet)
+            sheet: configuration.sheet, callbackQueue: configuration.callbackQueue)
     }
 
     private static func journalAndStore(

@@ -10,6 +10,8 @@ final class StoreSession: Sendable {
     let bundleID: BundleID
     let languages: [String]
     let sheet: any PaymentSheet
+    /// Where notifications are posted, as the app's observers are called.
+    private let callbackQueue: DispatchQueue
     private let sheetTurns = Turns()
     private let lastStorefront = Mutex<StorefrontDescription?>(nil)
     /// The addresses of the accounts for which the customer asked something, to name one when it has to sign in again.
@@ -20,7 +22,7 @@ final class StoreSession: Sendable {
 
     init(
         client: StoreClient, tokens: AccountTokens, deviceID: UUID, bundleID: BundleID, languages: [String],
-        sheet: any PaymentSheet
+        sheet: any PaymentSheet, callbackQueue: DispatchQueue
     ) {
         self.client = client
         self.tokens = tokens
@@ -28,6 +30,7 @@ final class StoreSession: Sendable {
         self.bundleID = bundleID
         self.languages = languages
         self.sheet = sheet
+        self.callbackQueue = callbackQueue
     }
 
     /// The storefront as the store last said it.
@@ -53,8 +56,10 @@ final class StoreSession: Sendable {
     private func moved(from before: StorefrontDescription?, to now: StorefrontDescription) {
         lastStorefront.withLock { $0 = now }
         guard let before, before != now else { return }
-        NotificationCenter.default.post(name: .SKStorefrontIdentifierDidChange, object: nil)
-        NotificationCenter.default.post(name: .SKStorefrontCountryCodeDidChange, object: nil)
+        callbackQueue.async {
+            NotificationCenter.default.post(name: .SKStorefrontIdentifierDidChange, object: nil)
+            NotificationCenter.default.post(name: .SKStorefrontCountryCodeDidChange, object: nil)
+        }
         whenStorefrontChanges.withLock { $0 }()
     }
 

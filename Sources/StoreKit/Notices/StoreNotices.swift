@@ -185,6 +185,7 @@ final class StoreNotices: Sendable {
         for _ in 0..<Self.codeAttempts {
             let asked = prompt
             guard let code = await session.onSheet({ await $0.redeemCode(asked) }) else { return }
+            payments?.expectTransaction()
             do {
                 let request = RedemptionRequest(bundleID: session.bundleID, code: code)
                 let transaction = try await session.asAccount(account, mayAsk: true) { token throws(StoreFailure) in
@@ -193,6 +194,7 @@ final class StoreNotices: Sendable {
                 payments?.receive(transaction, of: account)
                 return
             } catch {
+                payments?.receive(nil, of: account)
                 let failure = PaymentFailure(error)
                 guard case .refused = error else { return await session.tell(failure) }
                 prompt.problem = failure.text(in: session.languages)

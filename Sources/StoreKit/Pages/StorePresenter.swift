@@ -62,7 +62,7 @@ public struct TerminalStorePresenter: StorePresenter {
             return .done
         }
         TerminalPaymentSheet.say(page.isForSale ? "[b]uy or [d]one? " : "[d]one? ")
-        let line = await TerminalPaymentSheet.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces).lowercased()
+        let line = await TerminalPaymentSheet.readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
         return page.isForSale && (line == "b" || line == "buy") ? .buy : .done
     }
 
@@ -70,7 +70,7 @@ public struct TerminalStorePresenter: StorePresenter {
         guard TerminalPaymentSheet.hasTerminal else { return }
         let name = TerminalPaymentSheet.printable(bundleIdentifier)
         TerminalPaymentSheet.say("\nEnjoying \(name)? Rate it with 1 to 5 stars (empty to say nothing): ")
-        _ = await TerminalPaymentSheet.readLine(hidden: false)
+        _ = await TerminalPaymentSheet.readLine()
     }
 
     static func text(of page: StoreProductPage) -> String {

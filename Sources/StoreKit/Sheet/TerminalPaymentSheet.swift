@@ -17,7 +17,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
             return .cancel
         }
         Self.say(Self.text(of: request))
-        let line = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces).lowercased()
+        let line = await Self.readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
         return ["b", "buy", "g", "get", "y", "yes"].contains(line ?? "") ? .buy : .cancel
     }
 
@@ -33,13 +33,12 @@ public struct TerminalPaymentSheet: PaymentSheet {
         var email = prompt.email ?? ""
         if prompt.email == nil {
             Self.say("E-mail (empty to cancel): ")
-            email = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces) ?? ""
+            email = await Self.readLine()?.trimmingCharacters(in: .whitespaces) ?? ""
         } else {
             Self.say("Account: \(Self.printable(email))\n")
         }
         guard !email.isEmpty else { return nil }
-        Self.say("Password: ")
-        guard let password = await Self.readLine(hidden: true), !password.isEmpty else { return nil }
+        guard let password = await Self.readHiddenLine("Password: "), !password.isEmpty else { return nil }
         return StoreCredentials(email: email, password: password)
     }
 
@@ -50,7 +49,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
         guard Self.hasTerminal else { return nil }
         Self.say((prompt.problem.map { "\n  \(Self.printable($0))" } ?? "") + "\nCode (empty to cancel): ")
-        let line = await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces) ?? ""
+        let line = await Self.readLine()?.trimmingCharacters(in: .whitespaces) ?? ""
         return line.isEmpty ? nil : line
     }
 
@@ -59,7 +58,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
         let name = Self.printable(request.productName)
         Self.say("\n  \(name) will cost \(request.formattedNewPrice) instead of \(request.formattedOldPrice).\n")
         Self.say("[a]gree, [d]ecline (it ends with its period) or [l]ater? ")
-        return switch await Self.readLine(hidden: false)?.trimmingCharacters(in: .whitespaces).lowercased() {
+        return switch await Self.readLine()?.trimmingCharacters(in: .whitespaces).lowercased() {
         case "a", "agree": .accept
         case "d", "decline": .decline
         default: .later
@@ -95,25 +94,34 @@ public struct TerminalPaymentSheet: PaymentSheet {
 
     static func say(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
-    static func readLine(hidden: Bool) async -> String? {
-        await withCheckedContinuation { continuation in
-            let thread = Thread { continuation.resume(returning: hidden ? hiddenLine() : Swift.readLine()) }
-            thread.name = "payment sheet"
-            thread.start()
+    static func readLine() async -> String? { await onThread { Swift.readLine() } }
+
+    /// Asks for a line that is not shown while it is typed.
+    static func readHiddenLine(_ prompt: String) async -> String? {
+        await onThread {
+            var saved = termios()
+            let isTerminal = tcgetattr(STDIN_FILENO, &saved) == 0
+            if isTerminal {
+                var silent = saved
+                silent.c_lflag &= ~tcflag_t(ECHO)
+                // Before the question: what is typed at once on seeing it is neither shown nor thrown away.
+                tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+            }
+            say(prompt)
+            let line = Swift.readLine()
+            if isTerminal {
+                tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
+                say("\n")
+            }
+            return line
         }
     }
 
-    /// A line that is not shown while it is typed.
-    private static func hiddenLine() -> String? {
-        var saved = termios()
-        guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return Swift.readLine() }
-        var silent = saved
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
-            say("\n")
+    private static func onThread(_ read: @escaping @Sendable () -> String?) async -> String? {
+        await withCheckedContinuation { continuation in
+            let thread = Thread { continuation.resume(returning: read()) }
+            thread.name = "payment sheet"
+            thread.start()
         }
-        return Swift.readLine()
     }
 }

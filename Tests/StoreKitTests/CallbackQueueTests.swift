@@ -1,0 +1,80 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import StoreKit
+
+/// Where an app is called that says nothing about it: on the main queue, all of it.
+@Suite("The default callback queue", .timeLimit(.minutes(1)))
+struct CallbackQueueTests {
+    private static let isMain: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    /// Notes each call with whether it came on the main queue.
+    private final class App: NSObject, SKPaymentTransactionObserver, SKProductsRequestDelegate, Sendable {
+        let calls: AsyncStream<String>
+        private let call: AsyncStream<String>.Continuation
+
+        override init() {
+            (calls, call) = AsyncStream.makeStream(of: String.self)
+            super.init()
+        }
+
+        private func note(_ name: String) {
+            call.yield(name + (DispatchQueue.getSpecific(key: isMain) == true ? "" : " on another queue"))
+        }
+
+        func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
+            note("updated")
+            for transaction in transactions where transaction.transactionState == .purchased {
+                queue.finishTransaction(transaction)
+            }
+        }
+        func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+            note("removed")
+        }
+        func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { note("restored") }
+        func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
+            note("restore failed")
+        }
+        func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) { note("products") }
+        func requestDidFinish(_ request: SKRequest) { note("finished") }
+        func request(_ request: SKRequest, didFailWithError error: any Error) { note("failed") }
+    }
+
+    @Test func `every call of an app that chose none comes on the main queue`() async throws {
+        let device = try TestDevice()
+        var configuration = device.configuration()
+        configuration.callbackQueue =
+            StoreKitConfiguration(environment: [:], executable: nil).callbackQueue
+        #expect(configuration.callbackQueue === DispatchQueue.main)
+        let engine = device.launch(configuration)
+        let app = App()
+        var calls = app.calls.makeAsyncIterator()
+        let prices = SKProductsRequest(productIdentifiers: ["credits5"], engine: engine)
+        prices.delegate = app
+        prices.start()
+        #expect(await calls.next() == "products")
+        #expect(await calls.next() == "finished")
+        let queue = SKPaymentQueue(engine: engine)
+        queue.add(app)
+        queue.add(payment())
+        for expected in ["updated", "updated", "removed"] { #expect(await calls.next() == expected) }
+        queue.restoreCompletedTransactions()
+        #expect(await calls.next() == "restored")
+        let receipt = SKReceiptRefreshRequest(receiptProperties: nil, engine: engine)
+        receipt.delegate = app
+        receipt.start()
+        #expect(await calls.next() == "finished")
+        device.store.change { $0.isDown = true }
+        let failing = SKProductsRequest(productIdentifiers: ["credits5"], engine: engine)
+        failing.delegate = app
+        failing.start()
+        #expect(await calls.next() == "failed")
+        withExtendedLifetime(app) {}
+        await engine.stop()
+    }
+}
