@@ -52,7 +52,7 @@ public struct Cornerstore: AsyncParsableCommand {
     static func run(_ arguments: [String], on console: Console) async -> Int32 {
         await Console.$current.withValue(console) {
             do {
-                var command = try parseAsRoot(arguments)
+                var command = try parseAsRoot(Span.shielded(arguments))
                 if var asynchronous = command as? any AsyncParsableCommand {
                     try await asynchronous.run()
                 } else {
