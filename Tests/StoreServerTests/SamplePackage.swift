@@ -10,6 +10,11 @@ struct SamplePackage {
     let product: String
     let bytes: [UInt8]
 
+    init(product: String, bytes: [UInt8]) {
+        self.product = product
+        self.bytes = bytes
+    }
+
     init(_ product: String, _ version: String, size: Int) throws {
         self.product = product
         bytes = try SampleContent.package(product, version, size: size)
