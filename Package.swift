@@ -225,6 +225,7 @@ let package = Package(
         .executableTarget(
             name: "cornerstore-bench",
             dependencies: [
+                "ContentPackages",
                 "Database",
                 "Store",
                 "StoreKit",
@@ -321,11 +322,13 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "StoreServer", "TestSupport",
+                "BlobStorage", "StoreServer", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
@@ -378,7 +381,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Database", "StoreReceipts",
+                "ContentPackages", "Database", "StoreReceipts",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

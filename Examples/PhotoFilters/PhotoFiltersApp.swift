@@ -208,13 +208,25 @@ public final class PhotoFiltersApp {
             return false
         }
         do {
-            let picture = try input.map { try Picture(png: Data(contentsOf: URL(fileURLWithPath: $0))) } ?? .sample()
-            try filter.apply(to: picture).png().write(to: URL(fileURLWithPath: output), options: .atomic)
+            let picture = try input.map { try Picture(png: read($0)) } ?? .sample()
+            try write(filter.apply(to: picture).png(), to: output)
             print("\(output): \(picture.width) x \(picture.height), in \(filter.rawValue)")
             return true
         } catch {
             print(error.localizedDescription)
             return false
+        }
+    }
+
+    private func read(_ path: String) throws -> Data {
+        do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            throw PictureError("\(path) cannot be read. \(error.localizedDescription)")
+        }
+    }
+
+    private func write(_ png: Data, to path: String) throws {
+        do { try png.write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+            throw PictureError("\(path) cannot be written. \(error.localizedDescription)")
         }
     }
 }

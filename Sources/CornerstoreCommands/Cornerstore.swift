@@ -32,7 +32,8 @@ public struct Cornerstore: AsyncParsableCommand {
                     PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
                     TransactionCommand.self,
                 ]),
-            CommandGroup(name: "Catalog files", subcommands: [CatalogCommand.self]),
+            CommandGroup(
+                name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),
         ])
 
     public init() {}
@@ -52,7 +53,7 @@ public struct Cornerstore: AsyncParsableCommand {
     static func run(_ arguments: [String], on console: Console) async -> Int32 {
         await Console.$current.withValue(console) {
             do {
-                var command = try parseAsRoot(arguments)
+                var command = try parseAsRoot(Span.shielded(arguments))
                 if var asynchronous = command as? any AsyncParsableCommand {
                     try await asynchronous.run()
                 } else {

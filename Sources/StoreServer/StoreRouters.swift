@@ -6,7 +6,7 @@ import StoreWire
 /// The routers of the three ports.
 public enum StoreRouters {
     /// What devices and merchants speak to: one environment's protocol port.
-    public static func protocolRouter(_ store: Store) -> Router<BasicRequestContext> {
+    public static func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         DeviceController(store: store).addRoutes(to: router)
@@ -21,7 +21,7 @@ public enum StoreRouters {
     ///   - adminToken: required of every request when there is one.
     public static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, adminToken: String?
-    ) -> Router<BasicRequestContext> {
+    ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))

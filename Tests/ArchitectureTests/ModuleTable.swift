@@ -74,7 +74,8 @@ struct ModuleTable {
         "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "ContentPackages", "Database", "Merchant", "MerchantServer", "MonkeyCredits", "Store", "StoreKit",
+                "BlobStorage", "ContentPackages", "Database", "Merchant", "MerchantServer", "MonkeyCredits", "Store",
+                "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [

@@ -11,6 +11,7 @@ enum StoreKitSymbols {
         let SKErrorDomain
         struct SKError: _BridgedStoredNSError
             static var errorDomain: String
+            var code: Code
         enum SKError.Code: Int
             case unknown = 0
             case clientInvalid = 1
@@ -164,7 +165,7 @@ enum StoreKitSymbols {
         class SKProductsRequest: SKRequest
             init()
             init(productIdentifiers: Set<String>)
-            var delegate: (any SKProductsRequestDelegate)? | absent: SKRequest.delegate takes these delegates; a weak property cannot be redeclared with a narrower type
+            var delegate: (any SKProductsRequestDelegate)?
         protocol SKProductsRequestDelegate: SKRequestDelegate
             func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse)
         class SKProductsResponse: NSObject

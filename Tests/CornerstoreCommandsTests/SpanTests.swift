@@ -12,6 +12,22 @@ import Testing
         #expect(Span(argument: text)?.milliseconds == milliseconds)
     }
 
+    /// As an argument it would be read as the flags -1 and -h, and -h is a cry for help.
+    @Test func aNegativeSpanIsNoFlag() async throws {
+        #expect(Span.shielded(["clock", "advance", "-1h", "--json"]) == ["clock", "advance", "\u{2212}1h", "--json"])
+        #expect(Span(argument: "\u{2212}1h")?.milliseconds == -3_600_000)
+        for untouched in [["clock", "-h"], ["clock", "-1", "-", "-1x", "-e", "production"], ["buy", "-1h"]] {
+            #expect(Span.shielded(untouched) == untouched)
+        }
+        try await RunningStore.with { store in
+            for line in ["clock advance -1h --json", "clock advance --json -- -1h"] {
+                let result = await store.run(line)
+                let offset = try result.output.object()["offset"] as? Int
+                #expect(result.status == 0 && (offset ?? 0) <= -3_599_000, "\(result)")
+            }
+        }
+    }
+
     @Test(arguments: [
         "", "-", "3", "d", "3d12", "3x", "--3d", "3 d", "3.5d", "９d", "9223372036854775807w", "106751991168d",
     ])

@@ -5,6 +5,7 @@ import Testing
 @Suite struct UsageTests {
     @Test(arguments: [
         "bogus", "buy", "buy a --quantity 0", "buy a --quantity 11", "buy a --environment mars", "clock set",
+        "clock set yesterday",
         "clock advance soon",
         "clock advance 3x", "fault order", "fault order purchases many", "serve a.storekit --sandbox-port many",
         "receipt verify",
@@ -32,7 +33,7 @@ import Testing
     ])
     func aNegativeValueIsAWrongValue(_ line: String) async throws {
         let words = line.split(separator: " ").map(String.init)
-        let option = words[words.count - 2]
+        let option = words[words.count - 2].dropFirst(2)
         let result = await Capture.run(words)
         #expect(result.status == 2)
         let first = try #require(result.errors.split(separator: "\n").first)

@@ -50,7 +50,7 @@ struct CallbackQueueTests {
         var configuration = device.configuration()
         configuration.callbackQueue =
             StoreKitConfiguration(environment: [:], executable: nil).callbackQueue
-        #expect(configuration.callbackQueue === DispatchQueue.main)
+        #expect(configuration.callbackQueue.label == DispatchQueue.main.label)
         let engine = device.launch(configuration)
         let app = App()
         var calls = app.calls.makeAsyncIterator()

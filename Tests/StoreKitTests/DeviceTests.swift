@@ -197,6 +197,24 @@ struct StoreKitConfigurationTests {
         await engine.stop()
     }
 
+    @Test func `a script hears why nobody was signed in`() async throws {
+        let said = LockedList<String>()
+        let password = device.folder.appendingPathComponent("password")
+        try Data("bananas\n".utf8).write(to: password)
+        var variables = ["CORNERSTORE_SHEET": "approve"]
+        func sheet() -> any PaymentSheet {
+            StoreKitConfiguration(environment: variables, executable: nil) { said.append($0) }.sheet
+        }
+        #expect(await sheet().signIn(SignInPrompt(email: nil, passwordWasWrong: false)) == nil)
+        #expect(said.all.count == 1 && said.all.last?.contains("CORNERSTORE_ACCOUNT") == true)
+        variables["CORNERSTORE_ACCOUNT"] = "monkey@example.com"
+        variables["CORNERSTORE_PASSWORD_FILE"] = password.path
+        #expect(await sheet().signIn(SignInPrompt(email: nil, passwordWasWrong: false)) != nil)
+        #expect(said.all.count == 1)
+        #expect(await sheet().signIn(SignInPrompt(email: nil, passwordWasWrong: true)) == nil)
+        #expect(said.all.count == 2 && said.all.last?.contains("bananas") == false)
+    }
+
     @Test func `a web sheet without a control port cancels, and says why`() async throws {
         let said = LockedList<String>()
         let variables = ["CORNERSTORE_STORE": "http://127.0.0.1:1", "CORNERSTORE_SHEET": "web"]

@@ -89,7 +89,7 @@ private class Response: SKProductsResponse {
 
 private class ProductsRequest: SKProductsRequest {
     override func start() {
-        (delegate as? any SKProductsRequestDelegate)?.productsRequest(self, didReceive: Response())
+        delegate?.productsRequest(self, didReceive: Response())
         delegate?.requestDidFinish(self)
     }
     override func cancel() { delegate?.request(self, didFailWithError: SKError(.unknown)) }

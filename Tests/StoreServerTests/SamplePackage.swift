@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import StoreWire
+import TestSupport
 
 @testable import StoreServer
 
@@ -9,15 +10,14 @@ struct SamplePackage {
     let product: String
     let bytes: [UInt8]
 
+    init(product: String, bytes: [UInt8]) {
+        self.product = product
+        self.bytes = bytes
+    }
+
     init(_ product: String, _ version: String, size: Int) throws {
         self.product = product
-        var bytes = Array("\(version)\n".utf8)
-        var state: UInt32 = 7
-        while bytes.count < size {
-            state = state &* 1_664_525 &+ 1_013_904_223
-            bytes.append(UInt8(truncatingIfNeeded: state >> 24))
-        }
-        self.bytes = bytes
+        bytes = try SampleContent.package(product, version, size: size)
     }
 
     var sha256: String { SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }

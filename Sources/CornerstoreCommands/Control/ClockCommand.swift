@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import StoreServer
 
 /// `cornerstore clock`: the clock by which a store lives.
@@ -11,7 +12,7 @@ struct ClockCommand: AsyncParsableCommand {
 
               cornerstore clock
               cornerstore clock advance 3d12h
-              cornerstore clock advance -- -1h
+              cornerstore clock advance -1h
               cornerstore clock set 2027-01-31T12:00:00Z --environment production
               cornerstore clock reset
             """,
@@ -60,14 +61,20 @@ struct ClockCommand: AsyncParsableCommand {
         var date: String
         @OptionGroup var options: Options
 
+        func validate() throws {
+            let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
+            guard formats.contains(where: { (try? Date(date, strategy: $0)) != nil }) else {
+                throw ValidationError("“\(Style.printable(date))” is no ISO 8601 date such as 2027-01-31T12:00:00Z.")
+            }
+        }
+
         func run() async throws { try await options.change(.init(set: date)) }
     }
 
     struct Advance: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Move the time on.",
-            discussion: "Back is a negative span after --: cornerstore clock advance -- -1h")
-        @Argument(help: "How far, in w, d, h, m, s: 3d12h.")
+            abstract: "Move the time on, or back.", discussion: "  cornerstore clock advance -1h")
+        @Argument(help: "How far, in w, d, h, m, s: 3d12h; back with a minus.")
         var span: Span
         @OptionGroup var options: Options
 

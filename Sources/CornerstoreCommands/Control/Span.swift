@@ -8,9 +8,23 @@ struct Span: ExpressibleByArgument, Equatable {
         ("ms", 1), ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
     ]
 
+    private static let minus: Character = "\u{2212}"
+
+    /// The arguments of a command with a minus sign for the hyphen of each negative span that `clock` was given: to the
+    /// parser of arguments `-1h` is two flags.
+    static func shielded(_ arguments: [String]) -> [String] {
+        guard arguments.first == "clock" else { return arguments }
+        return arguments.map { argument in
+            guard argument.hasPrefix("-"), !argument.hasPrefix("--"), Span(argument: argument) != nil else {
+                return argument
+            }
+            return String(minus) + argument.dropFirst()
+        }
+    }
+
     init?(argument: String) {
         var rest = argument.lowercased()[...]
-        let isNegative = rest.first == "-"
+        let isNegative = rest.first == "-" || rest.first == Self.minus
         if isNegative { rest = rest.dropFirst() }
         guard !rest.isEmpty else { return nil }
         var sum: Int64 = 0

@@ -28,7 +28,7 @@ struct TransactionReport: Encodable, Sendable {
 
     static func table(_ transactions: [TransactionReport], _ style: Style) -> String {
         Table(
-            heading: ["STATE", "PRODUCT", "QUANTITY", "TRANSACTION", "ORIGINAL", "DATE", "USER", "ERROR"],
+            heading: ["state", "product", "quantity", "transaction", "original", "date", "user", "error"],
             rows: transactions.map {
                 [
                     $0.state, $0.productId, String($0.quantity), $0.transactionId ?? "",

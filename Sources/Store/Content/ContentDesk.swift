@@ -32,10 +32,11 @@ public struct ContentDesk: Sendable {
         try await library.setReview(review, of: bundleID, productID)
     }
 
-    /// Turns hosting on for what the catalog says is hosted, unless somebody decided about it before.
+    /// Turns hosting on for what the catalog says is hosted, unless somebody decided about it before. Forgets old uploads, too.
     /// - Returns: why it stays off, for each product that cannot be hosted.
     /// - Throws: ``DatabaseError``.
     public func takeIn(_ catalog: Catalog) async throws -> [String] {
+        try await library.expireUploads(at: now)
         var refusals: [String] = []
         for app in catalog.apps {
             for described in app.products where described.isHosted {

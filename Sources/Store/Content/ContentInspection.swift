@@ -1,54 +1,45 @@
-import BlobStorage
 import ContentPackages
 import Foundation
+import StoreWire
 
-/// What looking at a package gave: the one place that asks `ContentPackages`.
+/// Looking at a package that was uploaded, with the same rules as on the developer's machine.
 enum ContentInspection {
-    /// What the store records of a package that is in order.
-    struct Package: Sendable {
-        var version: ContentVersion
-        var unpackedLength: Int64
-    }
-
-    /// Looks at one package after the other on a thread of its own, since each takes a processor and its share of memory.
+    /// One package after the other on a thread of its own, since each takes processors and memory.
     private static let queue = DispatchQueue(label: "cornerstore.content.check")
 
-    /// - Parameter above: the highest version that was ever approved.
-    /// - Returns: the package, or everything that is wrong with it.
-    static func inspect(
-        _ file: URL, for product: ContentProduct, above: ContentVersion?
-    ) async throws -> Result<Package, Findings> {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try look(file, product, above) }) }
-        }
-    }
-
+    /// Everything that is wrong with a package.
     struct Findings: Error {
         var all: [UploadFinding]
     }
 
-    private static func look(
-        _ file: URL, _ product: ContentProduct, _ above: ContentVersion?
-    ) throws -> Result<Package, Findings> {
-        // Until packages can be read: a file that begins with its version stands for one.
-        let handle = try FileHandle(forReadingFrom: file)
-        defer { try? handle.close() }
-        let head = String(decoding: try handle.read(upToCount: 64) ?? Data(), as: UTF8.self)
-        guard let version = ContentVersion(head.prefix { $0 != "\n" }) else {
-            return .failure(
-                Findings(all: [
-                    UploadFinding(
-                        rule: "package", path: nil, message: "The file is no package.", advice: "Build it.")
-                ]))
+    /// - Parameter above: the highest version that was ever approved.
+    /// - Returns: the package, or everything that is wrong with it.
+    /// - Throws: ``StoreError`` `unavailable` when the file cannot be read.
+    static func inspect(
+        _ file: URL, for product: ContentProduct, above: ContentVersion?
+    ) async throws -> Result<CheckedPackage, Findings> {
+        let expectation = ContentExpectation(productID: product.productID.rawValue, above: above)
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try look(file, expectation) }) }
         }
-        if let above, version <= above {
-            return .failure(
-                Findings(all: [
-                    UploadFinding(
-                        rule: "version", path: "ContentInfo.plist", message: "Version \(above) was live.",
-                        advice: "Give a higher ContentVersion.")
-                ]))
+    }
+
+    private static func look(_ file: URL, _ expectation: ContentExpectation) throws -> Result<CheckedPackage, Findings>
+    {
+        do {
+            switch try ContentCheck.check(package: file, expecting: expectation) {
+            case .passed(let package): return .success(package)
+            case .refused(let findings): return .failure(Findings(all: findings.map(UploadFinding.init)))
+            }
+        } catch let error as ContentPackageError {
+            throw StoreError(.unavailable, "The package cannot be looked at: \(error.detail)")
         }
-        return .success(Package(version: version, unpackedLength: Int64(try handle.seekToEnd())))
+    }
+}
+
+extension UploadFinding {
+    init(_ finding: ContentFinding) {
+        self.init(
+            rule: finding.rule.rawValue, path: finding.path, message: finding.message, advice: finding.advice)
     }
 }

@@ -38,7 +38,7 @@ extension ContentLibrary {
         let version = try await database.write { connection in
             try Self.take(step, with: versionID, reason: why, at: now, connection)
         }
-        if version.state == .removed { try await turns.take { await self.forget(version) } }
+        if version.state == .removed { try await forget(version.digest) }
         try await refresh()
         return version
     }
@@ -71,15 +71,16 @@ extension ContentLibrary {
         return version
     }
 
-    /// Removes the bytes of a version unless another has the same. Bytes that stay by mistake do no harm.
-    private func forget(_ version: HostedVersion) async {
-        let digest = version.digest
-        let uses = try? await database.read { connection in
-            try connection.queryOne(
-                "SELECT count(*) FROM content_versions WHERE sha256 = $1 AND state <> $2",
-                [digest.hexadecimal, ContentState.removed.rawValue])?.int(0)
+    /// Removes bytes that no version has. Bytes that stay by mistake do no harm.
+    func forget(_ digest: BlobDigest) async throws {
+        try await turns.take { [self] in
+            let uses = try? await database.read { connection in
+                try connection.queryOne(
+                    "SELECT count(*) FROM content_versions WHERE sha256 = $1 AND state <> $2",
+                    [digest.hexadecimal, ContentState.removed.rawValue])?.int(0)
+            }
+            if uses == 0 { try? await blobs.remove(digest) }
         }
-        if uses == 0 { try? await blobs.remove(digest) }
     }
 
     // MARK: Hosting and its rules

@@ -1,4 +1,5 @@
 import BlobStorage
+import ContentPackages
 import Database
 import Foundation
 import StoreWire
@@ -122,6 +123,7 @@ extension ContentLibrary {
             }
             try await database.write { try ContentUpload.remove(uploadID, $0) }
             staging.remove(uploadID)
+            try await forget(upload.digest)
         }
     }
 
@@ -157,7 +159,7 @@ extension ContentLibrary {
                 )
                 .max()
             }
-            let inspected: Result<ContentInspection.Package, ContentInspection.Findings>
+            let inspected: Result<CheckedPackage, ContentInspection.Findings>
             do {
                 inspected = try await ContentInspection.inspect(file.url, for: upload.product, above: above)
                 switch inspected {
@@ -183,10 +185,10 @@ extension ContentLibrary {
     }
 
     private func keep(
-        _ package: ContentInspection.Package, _ upload: ContentUpload, _ file: StagedFile, _ since: Int64, _ now: Int64
+        _ package: CheckedPackage, _ upload: ContentUpload, _ file: StagedFile, _ since: Int64, _ now: Int64
     ) async throws -> ContentUploadOutcome {
         var version = HostedVersion(
-            versionID: UUID(), product: upload.product, version: package.version, state: .readyToSubmit,
+            versionID: UUID(), product: upload.product, version: package.info.version, state: .readyToSubmit,
             length: upload.length, unpackedLength: package.unpackedLength, digest: upload.digest, createdAt: now,
             approvedAt: nil)
         // The bytes first: a version that can be seen can be downloaded.
@@ -232,7 +234,11 @@ extension ContentLibrary {
             for upload in expired { try ContentUpload.remove(upload.uploadID, connection) }
             return expired
         }
-        for upload in expired where !upload.isSettled { staging.remove(upload.uploadID) }
+        for upload in expired where !upload.isSettled {
+            staging.remove(upload.uploadID)
+            // A package whose number was taken is kept already.
+            try await forget(upload.digest)
+        }
     }
 
     /// A place's trouble as the store's.

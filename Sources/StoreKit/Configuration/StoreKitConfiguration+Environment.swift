@@ -137,7 +137,9 @@ extension StoreKitConfiguration {
         return languages.filter { $0 != "C" && $0 != "POSIX" }.prefix(8) + ["en"]
     }
 
-    private static func sheet(_ variables: [String: String], data: URL?, say: (String) -> Void) -> any PaymentSheet {
+    private static func sheet(
+        _ variables: [String: String], data: URL?, say: @escaping @Sendable (String) -> Void
+    ) -> any PaymentSheet {
         var credentials: StoreCredentials?
         if let email = variables["CORNERSTORE_ACCOUNT"], let path = variables["CORNERSTORE_PASSWORD_FILE"],
             let bytes = BoundedFile.read(URL(fileURLWithPath: path), limit: 4096)
@@ -146,12 +148,26 @@ extension StoreKitConfiguration {
             credentials = StoreCredentials(email: email, password: password)
         }
         return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
-        case "approve": AutomaticPaymentSheet(answer: .buy, credentials: credentials)
-        case "decline": AutomaticPaymentSheet(answer: .cancel, credentials: credentials)
+        case "approve": automaticSheet(.buy, credentials, say)
+        case "decline": automaticSheet(.cancel, credentials, say)
         case "web": webSheet(variables, data) ?? unreachableWebSheet(say)
         default: TerminalPaymentSheet(credentials: credentials)
         }
     }
+
+    /// Answers for a script, and says why nobody can sign in: a script sees no more than a cancelled purchase.
+    private static func automaticSheet(
+        _ answer: PaymentSheetAnswer, _ credentials: StoreCredentials?, _ say: @escaping @Sendable (String) -> Void
+    ) -> any PaymentSheet {
+        AutomaticPaymentSheet(answer: answer, credentials: credentials) { prompt in
+            say(
+                prompt.passwordWasWrong
+                    ? "the store does not take the password in CORNERSTORE_PASSWORD_FILE"
+                    : "there is nobody to sign in as; set CORNERSTORE_ACCOUNT, and CORNERSTORE_PASSWORD_FILE to a file that can be read"
+            )
+        }
+    }
+
     /// No purchase is made on a page that nobody can open: every one is cancelled.
     private static func unreachableWebSheet(_ say: (String) -> Void) -> any PaymentSheet {
         say(

@@ -7,19 +7,19 @@ public let SKErrorDomain = "SKErrorDomain"
 
 /// An error of StoreKit with Apple's codes.
 ///
-/// It bridges to `NSError` with domain, code and user info. On Linux an `NSError` does not cast back (`as? SKError`
-/// is nil), which is why this module hands out `SKError` values themselves.
+/// It bridges to `NSError` with domain, code and user info, and an `NSError` of ``SKErrorDomain`` casts back:
+/// `error as? SKError`, `catch SKError.paymentCancelled`.
 public struct SKError: _BridgedStoredNSError {
     public let _nsError: NSError
 
-    /// Wraps an `NSError` of ``SKErrorDomain``; another domain is a programmer's error, as with every bridged error
-    /// type.
-    public init(_nsError error: NSError) {
-        precondition(error.domain == SKErrorDomain, "SKError wraps errors of SKErrorDomain only")
-        _nsError = error
-    }
+    /// Wraps any `NSError`, as Apple's does: clients wrap whatever a restore failed with. A cast asks for the domain.
+    public init(_nsError error: NSError) { _nsError = error }
 
     public static var _nsErrorDomain: String { SKErrorDomain }
+
+    /// What went wrong; `unknown` for a number that is none of these, which a C enumeration would carry on.
+    // Foundation's own traps then.
+    public var code: Code { Code(rawValue: _nsError.code) ?? .unknown }
 
     /// Apple's error codes (SKError.h of iOS 16.5).
     public enum Code: Int, _ErrorCodeProtocol, Sendable {
@@ -71,4 +71,24 @@ public struct SKError: _BridgedStoredNSError {
     public static var ineligibleForOffer: Code { .ineligibleForOffer }
     public static var unsupportedPlatform: Code { .unsupportedPlatform }
     public static var overlayPresentedInBackgroundScene: Code { .overlayPresentedInBackgroundScene }
+}
+
+// Without Objective-C, a cast from a class to a value asks this conformance and no other; Foundation's errors have it too.
+extension SKError: _ObjectiveCBridgeable {
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout SKError?) {
+        result = source.domain == SKErrorDomain ? SKError(_nsError: source) : nil
+    }
+
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout SKError?) -> Bool {
+        _forceBridgeFromObjectiveC(source, result: &result)
+        return result != nil
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> SKError {
+        var result: SKError?
+        if let source { _forceBridgeFromObjectiveC(source, result: &result) }
+        return result ?? SKError(.unknown)
+    }
 }

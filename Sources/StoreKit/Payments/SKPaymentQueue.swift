@@ -43,7 +43,7 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     open func remove(_ observer: any SKPaymentTransactionObserver) { engine.payments.remove(observer) }
 
     /// Is asked before the queue goes on in another storefront or asks about a price; not retained.
-    open var delegate: (any SKPaymentQueueDelegate)? {
+    open weak var delegate: (any SKPaymentQueueDelegate)? {
         get { engine.payments.callbacks.delegate }
         set { engine.payments.callbacks.setDelegate(newValue, queue: self) }
     }

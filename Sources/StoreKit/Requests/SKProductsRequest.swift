@@ -27,6 +27,17 @@ open class SKProductsRequest: SKRequest {
         super.init()
     }
 
+    /// Is told of the products; not retained. Nil as well when a delegate that takes no products was assigned to the
+    /// request as an ``SKRequest``.
+    // Apple's header declares the property of the superclass anew with a narrower type, and test doubles rely on it:
+    // `delegate?.productsRequest(self, didReceive: …)`. Swift has no such override, hence a property of its own beside the
+    // inherited one, over the same storage.
+    @_nonoverride
+    open weak var delegate: (any SKProductsRequestDelegate)? {
+        get { super.delegate as? any SKProductsRequestDelegate }
+        set { super.delegate = newValue }
+    }
+
     open override func start() {
         let engine = fixedEngine ?? .shared
         let identifiers = productIdentifiers
@@ -48,18 +59,18 @@ open class SKProductsRequest: SKRequest {
             return true
         }
         guard isCurrent else { return }
+        let anyDelegate: (any SKRequestDelegate)? = delegate ?? super.delegate
         switch answer {
         case .success(let response):
-            (delegate as? any SKProductsRequestDelegate)?.productsRequest(
-                self, didReceive: SKProductsResponse(response))
-            delegate?.requestDidFinish(self)
+            delegate?.productsRequest(self, didReceive: SKProductsResponse(response))
+            anyDelegate?.requestDidFinish(self)
         case .failure(let error):
-            delegate?.request(self, didFailWithError: error)
+            anyDelegate?.request(self, didFailWithError: error)
         }
     }
 }
 
-/// Is told of products; assign it to ``SKRequest/delegate``.
+/// Is told of products; assign it to ``SKProductsRequest/delegate``.
 public protocol SKProductsRequestDelegate: SKRequestDelegate {
     /// The store's answer, right before `requestDidFinish`.
     func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse)

@@ -4,6 +4,8 @@ import Synchronization
 /// A question to the store, answered to its delegate. It stays alive while it runs.
 open class SKRequest: NSObject {
     /// Is told the answer; not retained.
+    // Disfavoured, so that a products request is read through its own property.
+    @_disfavoredOverload
     open weak var delegate: (any SKRequestDelegate)?
 
     /// The running work; its number tells a late answer of a cancelled run from the present one's.

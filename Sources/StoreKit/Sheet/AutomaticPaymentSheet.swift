@@ -4,17 +4,29 @@ import Foundation
 public struct AutomaticPaymentSheet: PaymentSheet {
     private let answer: PaymentSheetAnswer
     private let credentials: StoreCredentials?
+    private let onNoSignIn: @Sendable (SignInPrompt) -> Void
 
     /// Signs in with `credentials`, once: when they are wrong, or there are none, it cancels.
     public init(answer: PaymentSheetAnswer, credentials: StoreCredentials?) {
+        self.init(answer: answer, credentials: credentials, onNoSignIn: { _ in })
+    }
+
+    /// `onNoSignIn` is told before a sign-in is cancelled.
+    init(
+        answer: PaymentSheetAnswer, credentials: StoreCredentials?,
+        onNoSignIn: @escaping @Sendable (SignInPrompt) -> Void
+    ) {
         self.answer = answer
         self.credentials = credentials
+        self.onNoSignIn = onNoSignIn
     }
 
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer { answer }
 
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
-        prompt.passwordWasWrong ? nil : credentials
+        if let credentials, !prompt.passwordWasWrong { return credentials }
+        onNoSignIn(prompt)
+        return nil
     }
 }
 

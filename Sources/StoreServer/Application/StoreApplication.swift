@@ -196,7 +196,7 @@ public struct StoreApplication: Sendable {
     }
 
     private func server(
-        _ port: ReadyPorts.Port, _ router: Router<BasicRequestContext>, direct: DirectStoreAnswers? = nil,
+        _ port: ReadyPorts.Port, _ router: Router<StoreRequestContext>, direct: DirectStoreAnswers? = nil,
         _ ready: ReadyPorts
     ) -> some Service {
         let number =

@@ -59,17 +59,24 @@ struct ContentController: Sendable {
         }
         let bytes = try await blobs.bytes(of: digest, in: range)
         return Response(
-            status: status, headers: headers, body: Self.body(bytes, count: count, cutAfter: fault?.cutAfter))
+            status: status, headers: headers,
+            body: Self.body(bytes, count: count, cutAfter: fault?.cutAfter, context.channel))
     }
 
     /// One piece after the other, each when the connection has taken the one before.
-    private static func body(_ bytes: BlobBytes, count: Int64, cutAfter: Int64?) -> ResponseBody {
+    private static func body(
+        _ bytes: BlobBytes, count: Int64, cutAfter: Int64?, _ channel: any Channel
+    ) -> ResponseBody {
         ResponseBody(contentLength: Int(count)) { writer in
+            let watch = StallWatch()
+            let watching = Task { await watch.run(channel) }
+            defer { watching.cancel() }
             var left = cutAfter ?? count
             for try await var piece in bytes {
                 if left < piece.readableBytes, let head = piece.readSlice(length: Int(left)) { piece = head }
                 left -= Int64(piece.readableBytes)
                 try await writer.write(piece)
+                watch.progress()
                 if cutAfter != nil, left == 0 { throw OrderedCut() }
             }
             try await writer.finish(nil)
