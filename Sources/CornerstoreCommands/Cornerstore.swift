@@ -22,7 +22,7 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Buying and receipts",
                 subcommands: [
-                    BuyCommand.self, RestoreCommand.self, QueueCommand.self, DeviceCommand.self,
+                    BuyCommand.self, RestoreCommand.self, DownloadCommand.self, QueueCommand.self, DeviceCommand.self,
                     ReceiptCommand.self,
                 ]),
             CommandGroup(

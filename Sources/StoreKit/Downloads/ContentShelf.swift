@@ -90,7 +90,7 @@ public struct ContentShelf: Sendable {
     /// - Throws: ``ContentShelfError``; nothing is on the shelf then that was not before.
     @discardableResult
     public func install(contentAt content: URL) throws -> Item {
-        guard let info = ContentInfoFile(contentFolder: content) else {
+        guard let info = ContentInfo(contentFolder: content) else {
             throw ContentShelfError(
                 .noContent, "\(content.path) has no ContentInfo.plist that names a product and a version")
         }
@@ -145,7 +145,7 @@ public struct ContentShelf: Sendable {
         folder.appendingPathComponent(DeviceFolder.fileName(productIdentifier), isDirectory: true)
     }
 
-    private func item(_ info: ContentInfoFile) -> Item? {
+    private func item(_ info: ContentInfo) -> Item? {
         versions(of: info.productID).first { ContentVersion($0.version) == info.version }
     }
 

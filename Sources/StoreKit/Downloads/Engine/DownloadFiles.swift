@@ -77,7 +77,7 @@ struct DownloadFiles: Sendable {
             guard let id = TransactionID(name) else { return nil }
             let folder = contents(of: product).appendingPathComponent(name, isDirectory: true)
             guard Self.isContent(folder) else { return nil }
-            return (ContentInfoFile(contentFolder: folder)?.version, id, folder)
+            return (ContentInfo(contentFolder: folder)?.version, id, folder)
         }
         return found.max { left, right in
             switch (left.0, right.0) {
