@@ -51,7 +51,8 @@ struct DownloadJourneyTests {
             let shelf = try ContentShelf(folder: device.folder.appendingPathComponent("shelf"))
 
             // Killed when something has come.
-            try await Self.order(#"{"operation":"download","cutAfter":100000,"count":2}"#, at: store)
+            try await Self.order(#"{"operation":"download","cutAfter":100000,"count":1}"#, at: store)
+            try await Self.order(#"{"operation":"download","status":503,"count":1000}"#, at: store)
             var engine = device.launch()
             var app = ContentApp(SKPaymentQueue(engine: engine), shelf: nil)
             app.queue.add(payment("hats"))
