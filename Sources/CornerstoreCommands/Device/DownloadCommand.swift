@@ -41,7 +41,7 @@ struct DownloadCommand: AsyncParsableCommand {
             throw CommandError(.usage, "There is something at \(place.path) already; name another --out.")
         }
         let (email, password) = try customer()
-        let device = try await options.shellDevice(of: email)
+        let device = try await options.shellDevice(of: email, mustExist: false)
         let signIn = SignIn(StoreCredentials(email: email, password: password))
         let sheet = ProgrammedPaymentSheet(confirm: { _ in .cancel }, signIn: { signIn.answer($0) })
         let product = product
