@@ -43,7 +43,7 @@ struct ContentDownloadTests {
     ) async throws {
         let bytes = Self.bytes(count)
         let server = ByteServer(["file": bytes])
-        try await TemporaryDirectory.with { directory in
+        try await TemporaryDirectory.with { directory async throws in
             try await server.run { url in
                 let download = ContentDownload(
                     address: url.appendingPathComponent("file"), length: length ?? Int64(count),
@@ -55,7 +55,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `a file comes whole, and nothing is left beside it`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             let seen = Mutex<[Int64]>([])
             try await scene.download.run { count in seen.withLock { $0.append(count) } }
             #expect(scene.data == Data(Self.bytes(300_000)))
@@ -69,7 +69,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `an empty file is a file`() async throws {
-        try await with(0) { scene in
+        try await with(0) { scene async throws in
             #expect(await scene.run() == nil)
             #expect(scene.data == Data())
         }
@@ -77,7 +77,7 @@ struct ContentDownloadTests {
 
     @Test(arguments: [1, 65_536, 299_999])
     func `a cut download goes on where it was`(count: Int) async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.cut(after: count))
             #expect(await scene.run() == .unreachable)
             #expect(scene.part == count)
@@ -88,7 +88,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `cancelling keeps what came`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.silent(after: 1000))
             let task = Task { await scene.run() }
             while scene.part < 1000, !Task.isCancelled { await Task.yield() }
@@ -100,7 +100,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `a server that ignores the range starts anew`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.cut(after: 1000), .wholeAlways)
             #expect(await scene.run() == .unreachable)
             #expect(await scene.run() == nil)
@@ -109,7 +109,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `without an entity tag it starts anew`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.change { $0.entityTag = nil }
             scene.server.trouble(.cut(after: 1000))
             #expect(await scene.run() == .unreachable)
@@ -119,7 +119,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `a file that changed at the server is not mixed with the old`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.cut(after: 1000))
             #expect(await scene.run() == .unreachable)
             let other = Array(Self.bytes(300_000).reversed())
@@ -137,7 +137,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `a part that was spoilt on the disk is begun anew`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.cut(after: 100_000))
             #expect(await scene.run() == .unreachable)
             let part = scene.file.appendingPathExtension("part")
@@ -155,24 +155,24 @@ struct ContentDownloadTests {
             .saysLength(299_999), .saysLength(300_001), .unsaid(299_000), .unsaid(400_000),
         ]
         for lie in lies {
-            try await with { scene in
+            try await with { scene async throws in
                 scene.server.trouble(lie)
                 #expect(await scene.run() == .wrongLength, "\(lie)")
                 #expect(scene.names.isEmpty, "\(lie)")
             }
         }
-        try await with(sha256: String(repeating: "0", count: 64)) { scene in
+        try await with(sha256: String(repeating: "0", count: 64)) { scene async throws in
             #expect(await scene.run() == .wrongDigest)
             #expect(scene.names.isEmpty)
         }
-        try await with(length: 100) { scene in
+        try await with(length: 100) { scene async throws in
             #expect(await scene.run() == .wrongLength)
             #expect(scene.names.isEmpty)
         }
     }
 
     @Test func `another range than asked for is not written`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.cut(after: 1000), .otherRange)
             #expect(await scene.run() == .unreachable)
             #expect(await scene.run() == nil)
@@ -185,7 +185,7 @@ struct ContentDownloadTests {
         (302, .refused), (429, .unreachable), (500, .unreachable), (503, .unreachable),
     ])
     func `each status has its meaning, and what came stays`(status: Int, code: ContentDownloadError.Code) async throws {
-        try await with { scene in
+        try await with { scene async throws in
             scene.server.trouble(.cut(after: 1000), .status(status))
             #expect(await scene.run() == .unreachable)
             #expect(await scene.run() == code)
@@ -195,7 +195,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `nobody there is no end`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             let url = try #require(URL(string: "http://127.0.0.1:1/file"))
             let download = ContentDownload(
                 address: url, length: 5, sha256: scene.download.sha256, file: scene.file)
@@ -231,7 +231,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `a folder that is not there is said`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             let download = ContentDownload(
                 address: scene.download.address, length: 300_000, sha256: scene.download.sha256,
                 file: URL(fileURLWithPath: "/nowhere/at/all"))
@@ -246,7 +246,7 @@ struct ContentDownloadTests {
     }
 
     @Test func `a link in the file's place is not followed`() async throws {
-        try await with { scene in
+        try await with { scene async throws in
             let target = scene.file.deletingLastPathComponent().appendingPathComponent("precious")
             try Data("mine".utf8).write(to: target)
             try FileManager.default.createSymbolicLink(

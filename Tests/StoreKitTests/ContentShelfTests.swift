@@ -20,7 +20,7 @@ struct ContentShelfTests {
     }
 
     @Test func `versions stand beside one another, compared number by number`() async throws {
-        try await TemporaryDirectory.with { directory in
+        try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             #expect(shelf.newest(of: "a.book") == nil)
             for version in ["1.9", "1.10", "1.2"] { try shelf.install(contentAt: try content(directory, version)) }
@@ -40,7 +40,7 @@ struct ContentShelfTests {
     }
 
     @Test func `what is no content is refused, and nothing is left`() async throws {
-        try await TemporaryDirectory.with { directory in
+        try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             let before = try FileManager.default.contentsOfDirectory(atPath: shelf.folder.path)
             let empty = directory.url.appendingPathComponent("empty")
@@ -58,7 +58,7 @@ struct ContentShelfTests {
     }
 
     @Test func `a product's name that leads elsewhere is none`() async throws {
-        try await TemporaryDirectory.with { directory in
+        try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             let elsewhere = try content(directory, "1", product: "../../etc")
             #expect(throws: ContentShelfError.self) { try shelf.install(contentAt: elsewhere) }
@@ -67,7 +67,7 @@ struct ContentShelfTests {
     }
 
     @Test func `the shelf is kept out of backups`() async throws {
-        try await TemporaryDirectory.with { directory in
+        try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             let tag = try String(
                 contentsOf: shelf.folder.appendingPathComponent("CACHEDIR.TAG"), encoding: .utf8)
@@ -86,7 +86,7 @@ struct ContentShelfTests {
     }
 
     @Test func `a newer version comes through a restore while the older one stays`() async throws {
-        try await DownloadScene.run(products: 2) { scene in
+        try await DownloadScene.run(products: 2) { scene async throws in
             let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -125,7 +125,7 @@ struct ContentShelfTests {
     }
 
     @Test func `an update that cannot be had says why, and the older one stays`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)

@@ -13,7 +13,7 @@ struct DownloadCrashTests {
         var kills = 0
         for step in 1...60 {
             let wasKilled = Mutex(false)
-            try await DownloadScene.run { scene in
+            try await DownloadScene.run { scene async throws in
                 scene.server.trouble(.cut(after: 90_000))
                 let reached = Mutex(0)
                 let engine = scene.launch(mayPass: { _ in
@@ -64,7 +64,7 @@ struct DownloadCrashTests {
     }
 
     @Test func `what was active goes on by itself after a relaunch, where it stopped`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -89,7 +89,7 @@ struct DownloadCrashTests {
     }
 
     @Test func `what was paused is paused after a relaunch, and what was finished is finished`() async throws {
-        try await DownloadScene.run(products: 2) { scene in
+        try await DownloadScene.run(products: 2) { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -120,7 +120,7 @@ struct DownloadCrashTests {
     }
 
     @Test func `content that was cleared from the caches can be downloaded again`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()

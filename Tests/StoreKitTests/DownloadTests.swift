@@ -9,7 +9,7 @@ import Testing
 @Suite("Downloads", .timeLimit(.minutes(2)))
 struct DownloadTests {
     @Test func `a product says what can be downloaded`() async throws {
-        try await DownloadScene.run(length: 12_345) { scene in
+        try await DownloadScene.run(length: 12_345) { scene async throws in
             let engine = scene.launch()
             let identifiers: Set = [DownloadScene.product(1).rawValue, "com.example.monkeys.credits5"]
             let answer = try await engine.products(identifiers).get()
@@ -24,7 +24,7 @@ struct DownloadTests {
     }
 
     @Test func `bought, downloaded, unpacked, finished`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
@@ -59,7 +59,7 @@ struct DownloadTests {
     }
 
     @Test func `an app that keeps its content finds it by product, and deletes it`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver(finishesAll: true)
@@ -76,7 +76,7 @@ struct DownloadTests {
     }
 
     @Test func `progress is told about once a second, and the time that is left`() async throws {
-        try await DownloadScene.run(length: 400_000) { scene in
+        try await DownloadScene.run(length: 400_000) { scene async throws in
             scene.server.trouble(.silent(after: 100_000))
             let timer = ManualTimer()
             let clock = Mutex(0.0)
@@ -107,7 +107,7 @@ struct DownloadTests {
     }
 
     @Test func `paused, resumed, and the bytes that came are not asked for again`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -129,7 +129,7 @@ struct DownloadTests {
     }
 
     @Test func `cancelled, nothing is left, and it can be started anew`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -150,7 +150,7 @@ struct DownloadTests {
     }
 
     @Test func `a lost network is no end`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             scene.server.trouble(.cut(after: 50_000), .status(503), .cut(after: 10_000))
             scene.device.store.failNext("content", .lostRequest)
             let engine = scene.launch()
@@ -166,7 +166,7 @@ struct DownloadTests {
     }
 
     @Test func `an expired address is asked for anew`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             scene.server.trouble(.cut(after: 50_000), .status(403), .status(410))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -223,7 +223,7 @@ struct DownloadTests {
 
     @Test(arguments: lies)
     func `a lie of the store fails the download, and leaves nothing but the transaction`(lie: Lie) async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver(startsAll: false)
@@ -253,7 +253,7 @@ struct DownloadTests {
     }
 
     @Test func `a full disk fails the download with its own error, and keeps the transaction`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let isFull = Mutex(true)
             let engine = scene.launch(unpack: { package, folder, length, isCancelled in
                 if isFull.withLock({ $0 }) { return .noSpace }
@@ -279,7 +279,7 @@ struct DownloadTests {
     }
 
     @Test func `a restore of many queues their downloads and starts none, and three run at once`() async throws {
-        try await DownloadScene.run(products: 7, length: 3000) { scene in
+        try await DownloadScene.run(products: 7, length: 3000) { scene async throws in
             scene.device.store.change { state in
                 for number in 1...7 {
                     let id = TransactionID(rawValue: 100 + Int64(number))
@@ -315,7 +315,7 @@ struct DownloadTests {
     }
 
     @Test func `finishing the transaction cancels its download and removes what came`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -336,7 +336,7 @@ struct DownloadTests {
     }
 
     @Test func `downloads of nobody are left alone`() async throws {
-        try await DownloadScene.run { scene in
+        try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)
             let mine = [SKDownload()]

@@ -51,7 +51,7 @@ private struct SmallDisk {
 struct FullDiskTests {
     @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
     func `a disk that fills fails the download with its own error, and with some room made it goes on`() async throws {
-        try await DownloadScene.run(length: 400_000) { scene in
+        try await DownloadScene.run(length: 400_000) { scene async throws in
             let disk = try #require(SmallDisk(over: scene.device.folder, megabytes: 8))
             defer { disk.unmount() }
             scene.server.trouble(.silent(after: 100_000))
