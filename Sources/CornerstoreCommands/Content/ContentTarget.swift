@@ -25,7 +25,11 @@ struct ContentStepAction {
     var target: ContentTarget
     var version: String?
 
-    func run(_ body: (some Encodable)? = [:]) async throws {
+    private static let nothing: [String: String] = [:]
+
+    func run() async throws { try await run(Self.nothing) }
+
+    func run(_ body: some Encodable) async throws {
         let client = try target.control.client()
         let bundleID = try await target.bundleID(client)
         let products: [ControlAPI.HostedProduct] = try await client.get(
