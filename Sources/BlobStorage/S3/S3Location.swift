@@ -1,7 +1,7 @@
 import Foundation
 
 /// A bucket at Amazon or at another server that speaks S3, and who may use it.
-public struct S3Location: Sendable {
+public struct S3Location: Sendable, CustomStringConvertible {
     public var bucket: String
     /// What the keys begin with: empty, or a path that ends with `/`.
     public var prefix: String
@@ -53,6 +53,9 @@ public struct S3Location: Sendable {
         self.secretAccessKey = secretAccessKey
         self.sessionToken = sessionToken
     }
+
+    /// Without the keys.
+    public var description: String { "s3://\(bucket)/\(prefix) at \(endpoint)" }
 
     /// The `Host` of requests.
     var host: String { String(endpoint.drop { $0 != ":" }.dropFirst(3)) }
