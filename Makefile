@@ -19,6 +19,10 @@ help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Tests that run at once. Without a bound all begin together, and on few cores each then waits for minutes, longer than
+# what it speaks to is patient.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
+
 packages:
 	@scripts/install-packages
 

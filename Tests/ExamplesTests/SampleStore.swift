@@ -70,7 +70,7 @@ struct SampleStore: Sendable {
             request.method = .POST
             request.body = .bytes(Array(body.utf8))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
         guard response.status.code / 100 == 2 else { throw NotReady() }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
     }
