@@ -29,28 +29,28 @@ final class SecretServiceSession {
         guard try ready.fileHandleForReading.read(upToCount: 1)?.isEmpty == false else {
             throw NotStarted(what: "dbus-daemon")
         }
-        let (password, control) = (Pipe(), Pipe())
+        let password = Pipe()
         keyring.executableURL = URL(fileURLWithPath: "/usr/bin/gnome-keyring-daemon")
+        // In the foreground: Foundation takes a child for running while one of the child's own holds its sockets.
         keyring.arguments = ["--foreground", "--unlock", "--components=secrets"]
         keyring.environment = environment
         keyring.standardInput = password
-        keyring.standardOutput = control
+        keyring.standardOutput = FileHandle.nullDevice
         keyring.standardError = FileHandle.nullDevice
         try keyring.run()
         try password.fileHandleForWriting.write(contentsOf: Data("a login's password".utf8))
         try password.fileHandleForWriting.close()
-        // It prints the place of its control socket once it is there.
-        guard try control.fileHandleForReading.read(upToCount: 1)?.isEmpty == false else {
-            throw NotStarted(what: "gnome-keyring-daemon")
+        let control = run.appendingPathComponent("keyring/control").path
+        let end = ContinuousClock.now + .seconds(30)
+        while access(control, F_OK) != 0 {
+            guard ContinuousClock.now < end else { throw NotStarted(what: "gnome-keyring-daemon") }
+            sched_yield()
         }
     }
 
     /// The person logs out.
     func end() {
-        for process in [keyring, bus] where process.isRunning {
-            process.terminate()
-            process.waitUntilExit()
-        }
+        for process in [keyring, bus] where process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
     deinit { end() }
