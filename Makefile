@@ -7,7 +7,7 @@ SHELL := /bin/sh
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
 # What `make serve` serves: FILES="One.storekit Two.storekit"; ARGS goes to the program as it stands.
-FILES ?= $(wildcard Examples/*/*.storekit)
+FILES ?= $(wildcard Examples/*/*.storekit Examples/*/*.yaml)
 ARGS ?=
 # `make demo ONCE=1` ends by itself.
 ONCE ?=
@@ -29,13 +29,14 @@ packages:
 build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
-test: packages lint ## check the style and the links, then run all tests on SQLite and a PostgreSQL of their own
-	scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
+test: packages lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
+	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
 	scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product photo-filters
+	$(SWIFT) build --product book-chapters
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 

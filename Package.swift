@@ -18,6 +18,7 @@ let package = Package(
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
         .executable(name: "photo-filters", targets: ["photo-filters"]),
+        .executable(name: "book-chapters", targets: ["book-chapters"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -55,6 +56,25 @@ let package = Package(
             dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
+        .target(
+            name: "ContentDownloads",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BlobStorage",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Database",
@@ -83,6 +103,8 @@ let package = Package(
         .target(
             name: "StoreKit",
             dependencies: [
+                "ContentDownloads",
+                "ContentPackages",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -120,11 +142,22 @@ let package = Package(
             name: "photo-filters", dependencies: ["PhotoFilters"], path: "Examples/photo-filters-command",
             swiftSettings: strict
         ),
+        .target(
+            name: "BookChapters", dependencies: ["PhotoFilters", "StoreKit"], path: "Examples/BookChapters",
+            exclude: ["BookChapters.yaml", "Content"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "book-chapters", dependencies: ["BookChapters"], path: "Examples/book-chapters-command",
+            swiftSettings: strict
+        ),
 
         // The store's column.
         .target(
             name: "Store",
             dependencies: [
+                "BlobStorage",
+                "ContentPackages",
                 "Database",
                 "StoreReceipts",
                 "StoreWire",
@@ -138,6 +171,7 @@ let package = Package(
         .target(
             name: "StoreServer",
             dependencies: [
+                "BlobStorage",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
@@ -158,6 +192,8 @@ let package = Package(
         .target(
             name: "CornerstoreCommands",
             dependencies: [
+                "BlobStorage",
+                "ContentPackages",
                 "Database",
                 "MonkeyCredits",
                 "Store",
@@ -168,6 +204,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -188,6 +225,7 @@ let package = Package(
         .executableTarget(
             name: "cornerstore-bench",
             dependencies: [
+                "ContentPackages",
                 "Database",
                 "Store",
                 "StoreKit",
@@ -220,16 +258,36 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "ContentPackagesTests", dependencies: ["ContentPackages"], swiftSettings: strict),
+        .testTarget(
+            name: "ContentDownloadsTests",
+            dependencies: [
+                "ContentDownloads", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "BlobStorageTests",
+            dependencies: [
+                "BlobStorage", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["BlobStorage", "Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "kill-test-app",
+                "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "kill-test-app",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict
@@ -253,8 +311,9 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store", "StoreKit", "StoreServer", "StoreWire",
-                "TestSupport", "monkey-credits", "photo-filters",
+                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store",
+                "StoreKit",
+                "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits", "photo-filters",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -263,17 +322,21 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "StoreServer", "TestSupport",
+                "BlobStorage", "StoreServer", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -316,7 +379,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "TestSupport", dependencies: ["Database", "StoreReceipts"], path: "Tests/TestSupport",
+            name: "TestSupport",
+            dependencies: [
+                "ContentPackages", "Database", "StoreReceipts",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/TestSupport",
             swiftSettings: strict
         ),
     ]

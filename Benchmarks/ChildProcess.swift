@@ -9,8 +9,11 @@ final class ChildProcess: Sendable {
 
     var identifier: Int32 { process.processIdentifier }
 
-    /// Starts a program. It runs on the servers' cores; it ends when its standard input closes or it is told to.
-    init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:], output: Pipe? = nil) throws {
+    /// Starts a program. It runs on the servers' cores unless others are named; it ends when its standard input closes or it is told to.
+    init(
+        _ executable: URL, _ arguments: [String], environment: [String: String] = [:], output: Pipe? = nil,
+        on processors: Processors? = .forServers
+    ) throws {
         process = Process()
         input = Pipe()
         process.executableURL = executable
@@ -20,7 +23,7 @@ final class ChildProcess: Sendable {
         process.standardOutput = output ?? FileHandle.nullDevice
         process.standardError = FileHandle.standardError
         // A child inherits the cores of the thread that starts it.
-        try Processors.forServers?.claimCallingThread()
+        try processors?.claimCallingThread()
         defer { try? Processors.all.claimCallingThread() }
         // It would inherit the blocked signals, too, and threads of a pool block nearly all: it could not be told to end.
         var none = sigset_t()
@@ -78,6 +81,11 @@ final class ChildProcess: Sendable {
             return kibibytes * 1024
         }
         return (try bytes("VmRSS"), try bytes("VmHWM"))
+    }
+
+    /// Has the kernel count the highest resident memory anew from now on (proc(5), `clear_refs`).
+    func forgetHighestMemory() throws {
+        try Data("5".utf8).write(to: URL(filePath: "/proc/\(identifier)/clear_refs"))
     }
 
     /// Processor time that it has used, in seconds.

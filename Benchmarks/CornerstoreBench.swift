@@ -14,6 +14,8 @@ enum CornerstoreBench {
                 try await AppLoop.run(Array(arguments.dropFirst()))
             } else if arguments.first == AppProcess.subcommand {
                 try await AppProcess.run(Array(arguments.dropFirst()))
+            } else if arguments.first == ContentClient.subcommand {
+                try await ContentClient.run(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") {
                 print(Setting.usage)
             } else {

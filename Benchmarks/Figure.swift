@@ -81,6 +81,22 @@ extension Figure {
     static func laterStartSeconds(_ value: Double) -> Figure {
         Figure(name: "later-start-seconds", value: value, goal: .atMost(0.5))
     }
+    /// Rate of one download of hosted content over nginx's, of the same file to the same client.
+    static func contentDownloadOverNginx(_ value: Double) -> Figure {
+        Figure(name: "content-download-over-nginx", value: value, goal: .atLeast(0.7))
+    }
+    /// What the store had resident above idle at most while it served downloads.
+    static func contentServerMebibytes(_ value: Double) -> Figure {
+        Figure(name: "content-server-mib", value: value, goal: .atMost(96))
+    }
+    /// The same of the client, with one download.
+    static func contentClientMebibytes(_ value: Double) -> Figure {
+        Figure(name: "content-client-mib", value: value, goal: .atMost(96))
+    }
+    /// The slowest of 64 downloads at once over their median.
+    static func contentSlowestOverMedian(_ value: Double) -> Figure {
+        Figure(name: "content-64-slowest-over-median", value: value, goal: .atMost(1.5))
+    }
     /// The most memory that the store had resident in all of the above.
     static func residentMebibytes(_ value: Double) -> Figure {
         Figure(name: "resident-mib", value: value, goal: .atMost(150))

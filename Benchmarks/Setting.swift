@@ -6,6 +6,8 @@ struct Setting: Sendable {
     /// Load before a round that is not counted.
     var warmUp = 1.0
     var clients = 32
+    /// The size of the package of hosted content that is downloaded.
+    var contentMebibytes = 1024
     /// Only sections whose name begins so; nil for all.
     var only: String?
     /// The `.storekit` file that the store under test serves.
@@ -32,7 +34,7 @@ struct Setting: Sendable {
         while let argument = rest.first {
             rest.removeFirst()
             switch argument {
-            case "--quick": (rounds, seconds, warmUp) = (2, 0.5, 0.2)
+            case "--quick": (rounds, seconds, warmUp, contentMebibytes) = (2, 0.5, 0.2, 64)
             case "--only": only = try value(of: argument, String.self)
             case "--rounds": rounds = max(1, try value(of: argument, Int.self))
             case "--seconds": seconds = max(0.1, try value(of: argument, Double.self))
@@ -59,6 +61,6 @@ struct Section: Sendable {
 
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
-        .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .app, .restore, .queueStart,
+        .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .app, .restore, .queueStart, .content,
     ]
 }

@@ -22,7 +22,8 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Buying and receipts",
                 subcommands: [
-                    BuyCommand.self, RestoreCommand.self, QueueCommand.self, DeviceCommand.self, ReceiptCommand.self,
+                    BuyCommand.self, RestoreCommand.self, DownloadCommand.self, QueueCommand.self, DeviceCommand.self,
+                    ReceiptCommand.self,
                 ]),
             CommandGroup(
                 name: "The operator's side of a running store",
@@ -31,7 +32,8 @@ public struct Cornerstore: AsyncParsableCommand {
                     PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
                     TransactionCommand.self,
                 ]),
-            CommandGroup(name: "Catalog files", subcommands: [CatalogCommand.self]),
+            CommandGroup(
+                name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),
         ])
 
     public init() {}

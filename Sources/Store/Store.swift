@@ -16,6 +16,8 @@ public final class Store: Sendable {
     public let payments: SandboxPaymentProcessor
     /// What is on sale, shared by both stores.
     public let catalog: CurrentCatalog
+    /// What is hosted, shared by both stores; nil for a store that hosts nothing.
+    public let content: ContentLibrary?
 
     let database: Database
     let processor: any PaymentProcessor
@@ -27,8 +29,8 @@ public final class Store: Sendable {
 
     private init(
         environment: StoreEnvironment, database: Database, accounts: Accounts, clock: StoreClock, apps: AppRegistry,
-        catalog: CurrentCatalog, payments: SandboxPaymentProcessor, processor: any PaymentProcessor,
-        ids: TransactionIDs,
+        catalog: CurrentCatalog, content: ContentLibrary?, payments: SandboxPaymentProcessor,
+        processor: any PaymentProcessor, ids: TransactionIDs,
         issuer: ReceiptIssuer, verifier: ReceiptVerifier
     ) {
         self.environment = environment
@@ -37,6 +39,7 @@ public final class Store: Sendable {
         self.clock = clock
         self.apps = apps
         self.catalog = catalog
+        self.content = content
         self.payments = payments
         self.processor = processor
         usesSandboxProcessor = processor is SandboxPaymentProcessor
@@ -48,6 +51,7 @@ public final class Store: Sendable {
 
     /// Opens one of the two stores.
     /// - Parameters:
+    ///   - content: what is hosted; nil hosts nothing.
     ///   - signer: signs this environment's receipts.
     ///   - verifier: knows the roots whose receipts `verifyReceipt` answers about.
     ///   - node: this process's number in transaction ids, 0 to 63.
@@ -56,8 +60,8 @@ public final class Store: Sendable {
     /// - Throws: ``DatabaseError``.
     public static func open(
         _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
-        signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int, realTime: @escaping @Sendable () -> Date,
-        processor: (any PaymentProcessor)?
+        content: ContentLibrary?, signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int,
+        realTime: @escaping @Sendable () -> Date, processor: (any PaymentProcessor)?
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
@@ -69,7 +73,7 @@ public final class Store: Sendable {
         return Store(
             environment: environment, database: database, accounts: Accounts(database: database), clock: clock,
             apps: apps,
-            catalog: catalog, payments: payments, processor: processor ?? payments,
+            catalog: catalog, content: content, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),
             issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier)

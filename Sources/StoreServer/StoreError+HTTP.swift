@@ -18,9 +18,11 @@ extension HTTPProblem {
         switch code {
         case .notSignedIn, .wrongPassword: .unauthorized
         case .accountLocked: .forbidden
-        case .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode, .noContent: .notFound
+        case .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode, .noContent, .unknownContent:
+            .notFound
         case .tooLarge: .contentTooLarge
-        case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged: .conflict
+        case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
+        case .invalidContent: .unprocessableContent
         case .paymentNotAllowed, .addressExpired, .forbidden: .forbidden
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError

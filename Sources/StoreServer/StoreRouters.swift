@@ -6,24 +6,28 @@ import StoreWire
 /// The routers of the three ports.
 public enum StoreRouters {
     /// What devices and merchants speak to: one environment's protocol port.
-    public static func protocolRouter(_ store: Store) -> Router<BasicRequestContext> {
+    public static func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         DeviceController(store: store).addRoutes(to: router)
         VerifyReceiptController(store: store).addRoutes(to: router)
+        ContentController(store: store).addRoutes(to: router)
         return router
     }
 
     /// What the operator speaks to.
-    /// - Parameter adminToken: required of every request when there is one.
+    /// - Parameters:
+    ///   - desk: where hosted content is uploaded and reviewed; nil where none is hosted.
+    ///   - adminToken: required of every request when there is one.
     public static func controlRouter(
-        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, adminToken: String?
-    ) -> Router<BasicRequestContext> {
+        _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, adminToken: String?
+    ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })
         ControlController(stores: byEnvironment, apps: apps, catalog: catalog).addRoutes(to: router)
+        if let desk { ContentControlController(desk).addRoutes(to: router) }
         SheetController(board: SheetBoard(now: { .now })).addRoutes(to: router)
         return router
     }

@@ -55,6 +55,12 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let wrongState: Code = "wrong_state"
         /// The store hosts nothing for the transaction's product that can be downloaded. 404.
         public static let noContent: Code = "no_content"
+        /// There is no such upload, or version of hosted content. 404.
+        public static let unknownContent: Code = "unknown_content"
+        /// A package is not in order. 422.
+        public static let invalidContent: Code = "invalid_content"
+        /// An upload does not go on at that byte. 409.
+        public static let wrongOffset: Code = "wrong_offset"
         /// The address of a download is good no longer; ask for another. 403.
         public static let addressExpired: Code = "address_expired"
         /// The address of a download was not made by this store. 403.

@@ -31,7 +31,7 @@ struct ModuleTable {
         "CArchive": Row([]),
         "ContentPackages": Row(["CArchive", "CZlib"], outside: ["Crypto", "FoundationXML"]),
         "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
-        "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
+        "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
         "Database": Row(["CPostgreSQL"], outside: ["Crypto", "GRDBSQLite", "Logging"]),
         "HTTPSupport": Row(
             [], outside: ["HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTPTypes"]),
@@ -53,7 +53,7 @@ struct ModuleTable {
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(
-            ["HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
+            ["BlobStorage", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals",
@@ -74,11 +74,13 @@ struct ModuleTable {
         "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "ContentPackages", "Database", "Merchant", "MerchantServer", "MonkeyCredits", "Store", "StoreKit",
+                "BlobStorage", "ContentPackages", "Database", "Merchant", "MerchantServer", "MonkeyCredits", "Store",
+                "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [
-                "ArgumentParser", "AsyncHTTPClient", "Configuration", "Logging", "NIOCore", "ServiceLifecycle",
+                "ArgumentParser", "AsyncHTTPClient", "Configuration", "Crypto", "Logging", "NIOCore",
+                "ServiceLifecycle",
                 "UnixSignals", "Yams",
             ]
         ),

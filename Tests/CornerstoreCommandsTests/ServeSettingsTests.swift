@@ -9,7 +9,8 @@ import Testing
         file: String? = nil
     ) throws -> ServeSettings {
         try ServeSettings(
-            flags: flags, files: files, environment: environment,
+            flags: flags, files: files,
+            environment: environment.merging(["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush"]) { $1 },
             file: try file.map { try ConfigurationFile(text: $0, path: "c.yaml") })
     }
 
@@ -43,6 +44,7 @@ import Testing
             case .controlPort, .sandboxPort, .productionPort, .node: "7"
             case .logLevel: "debug"
             case .adminToken: "token"
+            case .blobs: "s3://packages?region=eu-west-3"
             }
         let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")
         let usual = try described(settings())
@@ -56,6 +58,18 @@ import Testing
 
     private func described(_ settings: ServeSettings) throws -> String {
         "\(try settings.configuration()) \(try settings.logLevel())"
+    }
+
+    @Test func aBucketsKeysComeFromTheEnvironmentAlone() throws {
+        let bucket = try settings(flags: [.blobs: "s3://packages/a?endpoint=http://127.0.0.1:9"]).configuration().bucket
+        #expect(bucket?.bucket == "packages" && bucket?.accessKeyID == "key" && bucket?.secretAccessKey == "hush")
+        #expect(!"\(String(describing: bucket))".contains("hush"))
+        let without = try ServeSettings(
+            flags: [.blobs: "s3://packages"], files: ["a.storekit"], environment: [:], file: nil)
+        for wrong in [without, try settings(flags: [.blobs: "/var/packages"])] {
+            let error = #expect(throws: CommandError.self) { try wrong.configuration() }
+            #expect(error?.code == .usage)
+        }
     }
 
     @Test(arguments: ["Store", "1st", "a-b", "a\"; DROP", String(repeating: "a", count: 51)])

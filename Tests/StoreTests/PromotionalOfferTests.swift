@@ -267,8 +267,8 @@ extension AppReceipt {
 }
 
 @Suite("The store's pages by number") struct StoreItemTests {
-    private func items(_ test: TestStore, _ itemIDs: [Int64], account: Account? = nil) throws -> [StoreItem]? {
-        try test.store.products(
+    private func items(_ test: TestStore, _ itemIDs: [Int64], account: Account? = nil) async throws -> [StoreItem]? {
+        try await test.store.products(
             ProductsRequest(bundleID: TestStore.bundleID, productIDs: [], languages: ["en"], itemIDs: itemIDs),
             for: account
         ).items
@@ -280,15 +280,15 @@ extension AppReceipt {
             let other = try #require(test.store.catalog.value.app("com.example.other"))
             let thing = try #require(other.product("thing"))
             let receiptNumber = try #require(test.store.apps[TestStore.bundleID]?.appID)
-            let found = try #require(try items(test, [thing.itemID, monkeys.itemID, 5, receiptNumber]))
+            let found = try #require(try await items(test, [thing.itemID, monkeys.itemID, 5, receiptNumber]))
             #expect(found.map(\.itemID) == [thing.itemID, monkeys.itemID, receiptNumber])
             #expect(found.map(\.bundleID) == ["com.example.other", "com.example.monkeys", "com.example.monkeys"])
             #expect(found.map(\.appName) == ["Other", "Monkeys", "Monkeys"])
             #expect(found.map { $0.product?.productID } == ["thing", nil, nil])
             #expect(found[0].product?.price == Money(milliunits: 1990, currency: "USD"))
-            #expect(try items(test, []) == [])
+            #expect(try await items(test, []) == [])
             let request = ProductsRequest(bundleID: TestStore.bundleID, productIDs: [], languages: [])
-            #expect(try test.store.products(request, for: nil).items == nil)
+            #expect(try await test.store.products(request, for: nil).items == nil)
         }
     }
 
@@ -297,15 +297,15 @@ extension AppReceipt {
             let monkeys = try #require(test.store.catalog.value.app(TestStore.bundleID))
             let domestic = try #require(monkeys.product("domestic"))
             let german = try await test.account(storefront: "DEU")
-            #expect(try items(test, [domestic.itemID])?.count == 1)
-            #expect(try items(test, [domestic.itemID], account: german) == [])
+            #expect(try await items(test, [domestic.itemID])?.count == 1)
+            #expect(try await items(test, [domestic.itemID], account: german) == [])
         }
     }
 
     @Test func tooManyNumbersAreRefused() async throws {
         try await Backend.sqlite.withStore { test async throws in
             let many = Array(Int64(1)...Int64(StoreLimits.itemsInOneRequest + 1))
-            #expect(try await refusal { try items(test, many) } == .invalidRequest)
+            #expect(try await refusal { try await items(test, many) } == .invalidRequest)
         }
     }
 }

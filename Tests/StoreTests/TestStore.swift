@@ -109,7 +109,7 @@ struct TestStore {
     /// Opens a store over a database that has its tables; a second time is a restart.
     static func open(
         _ database: Database, apps: Database, environment: StoreEnvironment = .sandbox, clock: TestClock,
-        processor: (any PaymentProcessor)? = nil
+        processor: (any PaymentProcessor)? = nil, content: ContentLibrary? = nil
     ) async throws -> TestStore {
         let authority = try await TestAuthority.value
         let databases = StoreDatabases(apps: apps, sandbox: database, production: database)
@@ -120,7 +120,7 @@ struct TestStore {
         let intermediates = StoreEnvironment.allCases.map { authority.receiptSigner(for: $0).certificates[1] }
         let store = try await Store.open(
             environment, databases: databases, apps: registry, catalog: CurrentCatalog(catalog),
-            signer: authority.receiptSigner(for: environment),
+            content: content, signer: authority.receiptSigner(for: environment),
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
             realTime: clock.now, processor: processor)
         return TestStore(store: store, clock: clock, database: database)

@@ -57,6 +57,24 @@ struct ControlClient: Sendable {
         return answer.body
     }
 
+    /// Sends a body of any type, for which it waits as long as it takes.
+    /// - Throws: ``CommandError`` when nobody answers.
+    func exchange(
+        _ method: String, _ path: String, _ body: HTTPClientRequest.Body, type: String, timeout: TimeAmount
+    ) async throws -> PlainHTTP.Answer {
+        try await PlainHTTP.send(
+            method, base + ControlAPI.prefix + path, body: body,
+            headers: [("Content-Type", type)] + (adminToken.map { [("Authorization", "Bearer \($0)")] } ?? []),
+            limit: Self.answerLimit, timeout: timeout)
+    }
+
+    /// What an answer holds.
+    /// - Throws: ``CommandError`` when it is a refusal.
+    func decoded<Answer: Decodable>(_ answer: PlainHTTP.Answer, as: Answer.Type) throws -> Answer {
+        guard (200..<300).contains(answer.status) else { throw refusal(answer) }
+        return try Self.decode(answer.body)
+    }
+
     private func refusal(_ answer: PlainHTTP.Answer) -> CommandError {
         guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
             return CommandError(
@@ -107,15 +125,24 @@ enum PlainHTTP {
     static func send(
         _ method: String, _ url: String, body: Data?, headers: [(String, String)] = [], limit: Int
     ) async throws -> Answer {
+        try await send(
+            method, url, body: body.map { .bytes(ByteBuffer(bytes: $0)) },
+            headers: headers + (body == nil ? [] : [("Content-Type", "application/json")]), limit: limit,
+            timeout: .seconds(60))
+    }
+
+    /// - Parameter timeout: until the answer begins.
+    /// - Throws: ``CommandError`` when nobody answers there.
+    static func send(
+        _ method: String, _ url: String, body: HTTPClientRequest.Body?, headers: [(String, String)], limit: Int,
+        timeout: TimeAmount
+    ) async throws -> Answer {
         var request = HTTPClientRequest(url: url)
         request.method = .init(rawValue: method)
         for (name, value) in headers { request.headers.add(name: name, value: value) }
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body))
-        }
+        request.body = body
         do {
-            let response = try await client.execute(request, timeout: .seconds(60))
+            let response = try await client.execute(request, timeout: timeout)
             let bytes = try await response.body.collect(upTo: limit)
             return Answer(status: Int(response.status.code), body: Data(bytes.readableBytesView))
         } catch is CancellationError {

@@ -10,13 +10,17 @@ struct FaultCommand: AsyncParsableCommand {
         abstract: "Make the next requests fail, to try what a client does then.",
         discussion: """
             Operations: \(Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")). The status of verifyReceipt is 21005, 21009 or \
-            21100 to 21199; of the others an HTTP status of 500 to 599. Instead of a status, products, purchases, receipts and restores take \
-            an error that the device gives to the app: a case of SKError.Code, or SSServerErrorDomain/0, /5002, /5020, /-5000.
+            21100 to 21199, of download 400 to 599; of the others an HTTP status of 500 to 599. Instead of a status, products, purchases, \
+            receipts and restores take an error that the device gives to the app: a case of SKError.Code, or SSServerErrorDomain/0, /5002, \
+            /5020, /-5000. A download (of hosted content, from the store itself) can be cut-after:BYTES, and content, which asks for its \
+            address, can be told a lying-digest or lying-length.
 
               cornerstore fault order verifyReceipt 21005 --count 3
               cornerstore fault order purchases 503
               cornerstore fault order purchases paymentNotAllowed --count 2
               cornerstore fault order products SSServerErrorDomain/5002
+              cornerstore fault order download cut-after:1000000 --count 3
+              cornerstore fault order content lying-digest
               cornerstore fault list
               cornerstore fault clear
             """,
@@ -29,26 +33,42 @@ struct FaultCommand: AsyncParsableCommand {
 
         var path: String { ControlClient.path(environment.environment, "faults") }
 
+        private static func words(_ fault: ControlAPI.Fault) -> String {
+            fault.error ?? fault.status.map(String.init) ?? fault.cutAfter.map { Failure.cut + String($0) }
+                ?? fault.lie.map { "lying-" + $0 } ?? ""
+        }
+
         func report(_ faults: [ControlAPI.Fault]) throws {
             try Console.current.report(faults, json: output.json) { style in
                 guard !faults.isEmpty else { return "No fault is ordered." }
                 return Table(
                     heading: ["operation", "fails with", "requests left"],
-                    rows: faults.map { [$0.operation, $0.error ?? $0.status.map(String.init) ?? "", "\($0.count)"] }
+                    rows: faults.map { [$0.operation, Self.words($0), "\($0.count)"] }
                 ).text(style)
             }
         }
     }
 
-    /// A status, or an error by name.
+    /// A status, an error by name, a cut or a lie.
     struct Failure: ExpressibleByArgument {
+        static let cut = "cut-after:"
+        static let lies = Faults.Lie.allCases.map { "lying-" + $0.rawValue }
+
         var status: Int?
         var error: OrderedError?
+        var cutAfter: Int64?
+        var lie: String?
 
         init?(argument: String) {
-            status = Int(argument)
-            error = status == nil ? OrderedError(name: argument) : nil
-            if status == nil, error == nil { return nil }
+            if argument.hasPrefix(Self.cut) {
+                cutAfter = Int64(argument.dropFirst(Self.cut.count))
+            } else if Self.lies.contains(argument) {
+                lie = String(argument.dropFirst("lying-".count))
+            } else {
+                status = Int(argument)
+                error = status == nil ? OrderedError(name: argument) : nil
+            }
+            if status == nil, error == nil, cutAfter == nil, lie == nil { return nil }
         }
     }
 
@@ -63,7 +83,7 @@ struct FaultCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Order a fault in place of an earlier one.")
         @Argument(help: "Which requests fail.", completion: .list(Faults.Operation.allCases.map(\.rawValue)))
         var operation: String
-        @Argument(help: "How they fail.", completion: .list(OrderedError.names))
+        @Argument(help: "How they fail.", completion: .list(OrderedError.names + Failure.lies))
         var failure: Failure
         @Option(parsing: .unconditional, help: "How many requests fail, 1 to 1000000.")
         var count = 1
@@ -77,7 +97,8 @@ struct FaultCommand: AsyncParsableCommand {
 
         func run() async throws {
             let fault = ControlAPI.Fault(
-                operation: operation, status: failure.status, error: failure.error?.name, count: count)
+                operation: operation, status: failure.status, error: failure.error?.name, cutAfter: failure.cutAfter,
+                lie: failure.lie, count: count)
             try options.report(try await options.control.client().send("POST", options.path, fault))
         }
     }

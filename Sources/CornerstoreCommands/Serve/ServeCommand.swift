@@ -16,10 +16,12 @@ struct ServeCommand: AsyncParsableCommand {
               cornerstore serve One.storekit=com.example.one Two.yaml --data /var/lib/store
               cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --json
               cornerstore serve App.storekit --database postgres://store@localhost/store
+              cornerstore serve App.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
             Every option can also stand in the environment (CORNERSTORE_SANDBOX_PORT=0) or in the file of --config, YAML or JSON \
             (sandbox-port: 0); the command line goes first, then the environment. CORNERSTORE_ADMIN_TOKEN (admin-token) guards the control \
-            port, and is needed when --host is not this machine alone.
+            port, and is needed when --host is not this machine alone. The keys of --blobs are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in \
+            the environment, with AWS_SESSION_TOKEN where there is one.
             """)
 
     @Argument(
@@ -40,6 +42,11 @@ struct ServeCommand: AsyncParsableCommand {
             "What the names of the PostgreSQL schemas begin with (cornerstore), where several stores share a database.",
             valueName: "prefix"))
     var schemaPrefix: String?
+    @Option(
+        help: ArgumentHelp(
+            "A bucket for hosted content, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], instead of a folder in the data directory.",
+            valueName: "url"))
+    var blobs: String?
     @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
     var host: String?
     @Option(
@@ -74,6 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.data] = data
         flags[.database] = database
         flags[.schemaPrefix] = schemaPrefix
+        flags[.blobs] = blobs
         flags[.host] = host
         flags[.controlPort] = controlPort.map(String.init)
         flags[.sandboxPort] = sandboxPort.map(String.init)

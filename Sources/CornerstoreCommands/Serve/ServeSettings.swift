@@ -1,3 +1,4 @@
+import BlobStorage
 import Configuration
 import Foundation
 import Logging
@@ -18,6 +19,7 @@ enum ServeSetting: String, CaseIterable {
     case node
     case logLevel = "log-level"
     case adminToken = "admin-token"
+    case blobs
 
     /// The key in the layers of configuration; `_` between words is what the environment's variables have.
     var key: ConfigKey { ConfigKey(["cornerstore", rawValue.replacing("-", with: "_")]) }
@@ -29,9 +31,12 @@ enum ServeSetting: String, CaseIterable {
 struct ServeSettings {
     private let reader: ConfigReader
     private let files: [String]
+    /// The variables in which every S3 client looks for its keys.
+    private let keys: [String: String]
 
     init(flags: [ServeSetting: String], files: [String], environment: [String: String], file: ConfigurationFile?) throws
     {
+        keys = environment.filter { $0.key.hasPrefix("AWS_") && !$0.value.isEmpty }
         let environment = environment.filter { $0.key.hasPrefix("CORNERSTORE_") && !$0.value.isEmpty }
         reader = ConfigReader(providers: [
             InMemoryProvider(name: "command line", values: Self.layer(flags)),
@@ -95,8 +100,22 @@ struct ServeSettings {
         if let url = configuration.databaseURL, !["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
             throw CommandError(.usage, "database is a URL that begins with postgres://.")
         }
+        configuration.bucket = try bucket()
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         return configuration
+    }
+
+    /// The keys come from the environment alone: a command line and a file are seen by others.
+    private func bucket() throws -> S3Location? {
+        guard let text = text(.blobs) else { return nil }
+        do {
+            return try S3Location(
+                text, accessKeyID: keys["AWS_ACCESS_KEY_ID"] ?? "",
+                secretAccessKey: keys["AWS_SECRET_ACCESS_KEY"] ?? "",
+                sessionToken: keys["AWS_SESSION_TOKEN"])
+        } catch let error as BlobError {
+            throw CommandError(.usage, "blobs: \(error.detail)")
+        }
     }
 
     /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.

@@ -86,9 +86,10 @@ extension Store {
             transaction.idempotencyKey = nil
             let made = transaction
             do {
-                return try await database.write { connection in
-                    try Self.redeem(code, made, planned, by: account, connection)
-                }
+                return await described(
+                    try await database.write { connection in
+                        try Self.redeem(code, made, planned, by: account, connection)
+                    })
             } catch is OwnedMeanwhile {
                 continue
             }

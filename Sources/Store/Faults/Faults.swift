@@ -12,17 +12,41 @@ public final class Faults: Sendable {
         case receipts
         case finish
         case signIn
+        /// The address of a download is asked for.
+        case content
+        /// A download's bytes, from the store itself.
+        case download
+    }
+
+    /// What an answer says that is not so.
+    public enum Lie: String, Sendable, CaseIterable {
+        /// Another SHA-256.
+        case digest
+        /// One byte more than there are.
+        case length
+
+        /// Puts the lie into the answer.
+        public func falsify(_ grant: inout ContentGrant) {
+            switch self {
+            case .digest: grant.sha256 = String(grant.sha256.reversed())
+            case .length: grant.length += 1
+            }
+        }
     }
 
     /// One order.
     public struct Fault: Sendable, Equatable {
         public var operation: Operation
-        /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for the others an HTTP status of 500 to 599. Of no
-        /// meaning beside ``error``.
+        /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for ``Operation/download`` an HTTP status of 400 to 599; for
+        /// the others one of 500 to 599. Of no meaning beside ``error``, ``cutAfter`` and ``lie``.
         public var status: Int
         /// The error that the device gives to the app, instead of a status; only for ``Operation/products``,
         /// ``Operation/purchases``, ``Operation/receipts`` and ``Operation/restores``.
         public var error: OrderedError?
+        /// After how many bytes of the answer the connection is closed; only for ``Operation/download``.
+        public var cutAfter: Int64?
+        /// What the answer says that is not so; only for ``Operation/content``.
+        public var lie: Lie?
         /// How many more requests it fails.
         public var remaining: Int
 
@@ -39,6 +63,18 @@ public final class Faults: Sendable {
             self.error = error
             self.remaining = remaining
         }
+
+        /// A download that is cut.
+        public init(cutAfter bytes: Int64, remaining: Int) {
+            self.init(operation: .download, status: 200, remaining: remaining)
+            cutAfter = bytes
+        }
+
+        /// An answer about content that says what is not so.
+        public init(lie: Lie, remaining: Int) {
+            self.init(operation: .content, status: 200, remaining: remaining)
+            self.lie = lie
+        }
     }
 
     private let faults = Mutex<[Operation: Fault]>([:])
@@ -47,8 +83,20 @@ public final class Faults: Sendable {
     /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered.
     public func order(_ fault: Fault) throws {
         let statuses: [ClosedRange<Int>] =
-            fault.operation == .verifyReceipt ? [21005...21005, 21009...21009, 21100...21199] : [500...599]
-        if fault.error != nil {
+            switch fault.operation {
+            case .verifyReceipt: [21005...21005, 21009...21009, 21100...21199]
+            case .download: [400...599]
+            default: [500...599]
+            }
+        if let cutAfter = fault.cutAfter {
+            guard fault.operation == .download, cutAfter >= 0 else {
+                throw StoreError(.invalidRequest, "Only a download can be cut, after 0 bytes or more.")
+            }
+        } else if fault.lie != nil {
+            guard fault.operation == .content else {
+                throw StoreError(.invalidRequest, "A lie can be ordered for content.")
+            }
+        } else if fault.error != nil {
             guard [.products, .purchases, .receipts, .restores].contains(fault.operation) else {
                 throw StoreError(
                     .invalidRequest, "An error by name can be ordered for products, purchases, receipts and restores.")
@@ -58,7 +106,7 @@ public final class Faults: Sendable {
                 .invalidRequest,
                 fault.operation == .verifyReceipt
                     ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199."
-                    : "Give an HTTP status of 500 to 599.")
+                    : "Give an HTTP status of \(fault.operation == .download ? 400 : 500) to 599.")
         }
         guard (1...1_000_000).contains(fault.remaining) else {
             throw StoreError(.invalidRequest, "A fault can be ordered for the next 1 to 1,000,000 requests.")

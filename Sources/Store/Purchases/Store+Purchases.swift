@@ -11,7 +11,7 @@ extension Store {
         try Self.validate(request)
         let answer = try await answer(request, by: account)
         if !answer.usesPayment { await processor.void(request.idempotencyKey) }
-        return answer.response
+        return await described(answer.response)
     }
 
     private func answer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseAnswer {

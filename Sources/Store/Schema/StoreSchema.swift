@@ -137,6 +137,7 @@ public enum AppSchema {
                     created_at BIGINT NOT NULL
                 )
                 """
-            ])
+            ]),
+        hostedContent,
     ]
 }

@@ -47,6 +47,6 @@ extension Store {
             }
             return descriptions
         }
-        return RestoreResponse(transactions: restored, next: found.count > sources.count ? last : nil)
+        return RestoreResponse(transactions: await described(restored), next: found.count > sources.count ? last : nil)
     }
 }

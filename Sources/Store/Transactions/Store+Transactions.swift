@@ -12,8 +12,12 @@ extension Store {
                 of: account.accountID, in: bundleID, after: after, limit: StoreLimits.page + 1, connection)
         }
         let shown = page.prefix(StoreLimits.page)
+        var described = await described(shown.map(\.description))
+        for (index, transaction) in shown.enumerated() where transaction.revokedAt != nil {
+            described[index].content = nil
+        }
         return UnfinishedTransactionsResponse(
-            transactions: shown.map(\.description),
+            transactions: described,
             next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
     }
 
@@ -41,7 +45,7 @@ extension Store {
 
     /// What the store tells of products in an account's storefront (or the app's own when nobody is signed in).
     /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`.
-    public func products(_ request: ProductsRequest, for account: Account?) throws -> ProductsResponse {
+    public func products(_ request: ProductsRequest, for account: Account?) async throws -> ProductsResponse {
         guard request.productIDs.count <= StoreLimits.productsInOneRequest, request.languages.count <= 32,
             (request.itemIDs?.count ?? 0) <= StoreLimits.itemsInOneRequest
         else {
@@ -69,7 +73,7 @@ extension Store {
             }
         }
         return ProductsResponse(
-            products: products, invalidProductIDs: invalid,
+            products: await described(products, of: request.bundleID), invalidProductIDs: invalid,
             storefront: StorefrontDescription(countryCode: storefront.countryCode, identifier: storefront.identifier),
             items: request.itemIDs.map { items($0, languages: request.languages, storefront: storefront) })
     }

@@ -1,3 +1,4 @@
+import BlobStorage
 import Foundation
 import HTTPSupport
 import Hummingbird
@@ -20,6 +21,8 @@ public struct StoreApplication: Sendable {
     /// What is to be said of the catalog files, such as a bundle identifier that was derived.
     public let catalogNotes: [String]
     public let authority: CertificateAuthority
+    /// Where hosted content is uploaded and reviewed.
+    public let desk: ContentDesk
 
     private let directory: DataDirectory
     private let databases: StoreDatabases
@@ -51,6 +54,9 @@ public struct StoreApplication: Sendable {
                 ?? .folder(folder), logger: logger)
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
+        let content = try await ContentLibrary.open(
+            databases, blobs: try blobs(configuration, directory, now),
+            staging: try directory.makeFolder("content/uploads"))
         let signing = try await authority
         // An iOS 6 receipt carries its leaf alone.
         let intermediates = StoreEnvironment.allCases.compactMap {
@@ -59,25 +65,37 @@ public struct StoreApplication: Sendable {
         let verifier = try ReceiptVerifier(roots: [signing.receiptRoot], intermediates: intermediates)
         func store(_ environment: StoreEnvironment) async throws -> Store {
             try await Store.open(
-                environment, databases: databases, apps: apps, catalog: current,
+                environment, databases: databases, apps: apps, catalog: current, content: content,
                 signer: signing.receiptSigner(for: environment),
                 verifier: verifier, node: configuration.node, realTime: now, processor: nil)
         }
+        let production = try await store(.production)
         let application = StoreApplication(
-            configuration: configuration, sandbox: try await store(.sandbox),
-            production: try await store(.production), apps: apps, catalog: current, catalogNotes: notes,
-            authority: signing, directory: directory, databases: databases, watcher: watcher, now: now, logger: logger)
+            configuration: configuration, sandbox: try await store(.sandbox), production: production, apps: apps,
+            catalog: current, catalogNotes: notes, authority: signing,
+            desk: ContentDesk(content, production: production, catalog: current), directory: directory,
+            databases: databases, watcher: watcher, now: now, logger: logger)
         try await application.register(catalog)
         try await application.prepareDirectory()
         return application
     }
 
-    /// Gives new apps their numbers and secrets, and writes the secrets for the operator.
+    private static func blobs(
+        _ configuration: StoreServerConfiguration, _ directory: DataDirectory, _ now: @escaping @Sendable () -> Date
+    ) throws -> any BlobStore {
+        if let bucket = configuration.bucket { return S3BlobStore(bucket, now: now) }
+        return try DirectoryBlobStore(folder: try directory.makeFolder("content/packages"))
+    }
+
+    /// Gives new apps their numbers and secrets, writes the secrets for the operator, and turns hosting on where the catalog says so.
     private func register(_ catalog: Catalog) async throws {
         let milliseconds = Int64(now().timeIntervalSince1970 * 1000)
         try await apps.register(catalog.apps.map(\.bundleID), at: milliseconds)
         let secrets = Dictionary(uniqueKeysWithValues: apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) })
         try directory.write(Self.json(secrets), to: "shared-secrets.json", isSecret: true)
+        for refusal in try await desk.takeIn(catalog) {
+            logger.warning("content is not hosted", metadata: ["reason": .string(refusal)])
+        }
     }
 
     /// Writes the public roots, and makes the tester when no account is there.
@@ -128,7 +146,8 @@ public struct StoreApplication: Sendable {
             server(
                 .control,
                 StoreRouters.controlRouter(
-                    [sandbox, production], apps: apps, catalog: catalog, adminToken: configuration.adminToken), ready),
+                    [sandbox, production], apps: apps, catalog: catalog, desk: desk,
+                    adminToken: configuration.adminToken), ready),
             server(
                 .sandbox, StoreRouters.protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(
@@ -177,7 +196,7 @@ public struct StoreApplication: Sendable {
     }
 
     private func server(
-        _ port: ReadyPorts.Port, _ router: Router<BasicRequestContext>, direct: DirectStoreAnswers? = nil,
+        _ port: ReadyPorts.Port, _ router: Router<StoreRequestContext>, direct: DirectStoreAnswers? = nil,
         _ ready: ReadyPorts
     ) -> some Service {
         let number =

@@ -1,3 +1,4 @@
+import BlobStorage
 import Foundation
 import Store
 
@@ -20,12 +21,15 @@ public struct StoreServerConfiguration: Sendable {
     public var adminToken: String?
     /// This process's number in transaction ids, 0 to 63.
     public var node: Int
+    /// The bucket for hosted content, or nil for a folder in the data directory.
+    public var bucket: S3Location?
 
     public init(
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
         sandboxPort: Int = 8401,
         productionPort: Int = 8402, databaseURL: String? = nil,
-        schemaPrefix: String = StoreDatabases.Location.schemaPrefix, adminToken: String? = nil, node: Int = 0
+        schemaPrefix: String = StoreDatabases.Location.schemaPrefix, adminToken: String? = nil, node: Int = 0,
+        bucket: S3Location? = nil
     ) {
         self.dataDirectory = dataDirectory
         self.catalogFiles = catalogFiles
@@ -37,6 +41,7 @@ public struct StoreServerConfiguration: Sendable {
         self.schemaPrefix = schemaPrefix
         self.adminToken = adminToken
         self.node = node
+        self.bucket = bucket
     }
 
     /// Whether ``host`` is this machine only.

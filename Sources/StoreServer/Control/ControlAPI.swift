@@ -53,12 +53,21 @@ public enum ControlAPI {
         public var status: Int?
         /// … an error that the device gives to the app: a case of `SKError.Code`, or `SSServerErrorDomain/5020`.
         public var error: String?
+        /// … after so many bytes of a download, or …
+        public var cutAfter: Int64?
+        /// … not at all, but the answer about content says what is not so: `digest` or `length`.
+        public var lie: String?
         public var count: Int
 
-        public init(operation: String, status: Int? = nil, error: String? = nil, count: Int) {
+        public init(
+            operation: String, status: Int? = nil, error: String? = nil, cutAfter: Int64? = nil, lie: String? = nil,
+            count: Int
+        ) {
             self.operation = operation
             self.status = status
             self.error = error
+            self.cutAfter = cutAfter
+            self.lie = lie
             self.count = count
         }
     }

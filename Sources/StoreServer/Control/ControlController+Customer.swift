@@ -73,7 +73,21 @@ extension ControlController {
 
     /// The fault that an order asks for.
     static func fault(_ order: ControlAPI.Fault, _ operation: Faults.Operation) throws -> Faults.Fault {
-        switch (order.status, order.error) {
+        if let cutAfter = order.cutAfter, order.status == nil, order.error == nil, order.lie == nil {
+            var fault = Faults.Fault(cutAfter: cutAfter, remaining: order.count)
+            fault.operation = operation
+            return fault
+        }
+        if let name = order.lie, order.status == nil, order.error == nil, order.cutAfter == nil {
+            guard let lie = Faults.Lie(rawValue: name) else {
+                let known = Faults.Lie.allCases.map(\.rawValue).joined(separator: ", ")
+                throw StoreError(.invalidRequest, "“lie” is one of \(known).")
+            }
+            var fault = Faults.Fault(lie: lie, remaining: order.count)
+            fault.operation = operation
+            return fault
+        }
+        switch (order.cutAfter == nil && order.lie == nil ? order.status : nil, order.error) {
         case (let status?, nil):
             return Faults.Fault(operation: operation, status: status, remaining: order.count)
         case (nil, let name?):
@@ -85,7 +99,7 @@ extension ControlController {
             }
             return Faults.Fault(operation: operation, error: error, remaining: order.count)
         default:
-            throw StoreError(.invalidRequest, "A fault has either a “status” or an “error”.")
+            throw StoreError(.invalidRequest, "A fault has one of “status”, “error”, “cutAfter” and “lie”.")
         }
     }
 }

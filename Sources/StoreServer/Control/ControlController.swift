@@ -251,8 +251,9 @@ struct ControlController: Sendable {
 extension ControlAPI.Fault {
     init(_ fault: Faults.Fault) {
         self.init(
-            operation: fault.operation.rawValue, status: fault.error == nil ? fault.status : nil,
-            error: fault.error?.name, count: fault.remaining)
+            operation: fault.operation.rawValue,
+            status: fault.error == nil && fault.cutAfter == nil && fault.lie == nil ? fault.status : nil,
+            error: fault.error?.name, cutAfter: fault.cutAfter, lie: fault.lie?.rawValue, count: fault.remaining)
     }
 }
 

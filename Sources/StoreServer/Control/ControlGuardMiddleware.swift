@@ -38,7 +38,11 @@ struct ControlGuardMiddleware: RouterMiddleware {
                 .forbidden, code: "forbidden", message: "The control port does not answer other origins' pages.")
         }
         if [.post, .put, .patch].contains(request.method), request.headers[.contentLength].map({ $0 != "0" }) ?? true {
-            guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
+            // What is uploaded is no JSON, and its type may be sent unasked as little.
+            let isUpload =
+                request.method == .patch && request.uri.path.hasPrefix(ContentControlController.uploads + "/")
+                && request.headers[.contentType] == "application/octet-stream"
+            guard isUpload || request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
                 throw HTTPProblem(
                     .unsupportedMediaType, code: "invalid_request", message: "Send Content-Type: application/json.")
             }

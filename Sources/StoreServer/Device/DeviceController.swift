@@ -19,7 +19,7 @@ struct DeviceController: Sendable {
             (.unfinishedTransactions("", after: nil), unfinished), (.finish(.any), finish), (.restores, restore),
             (.appReceipt, appReceipt), (.transactionReceipt(.any), transactionReceipt),
             (.notices("", after: nil, languages: []), notices), (.promotions, takePromotion),
-            (.priceConsents, answerPriceIncrease), (.redemptions, redeem),
+            (.priceConsents, answerPriceIncrease), (.redemptions, redeem), (.content(.any), content),
         ]
         for (route, handler) in routes {
             router.on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
@@ -54,7 +54,7 @@ struct DeviceController: Sendable {
         if request.bearerToken != nil {
             do { account = try await signedIn(request) } catch is StoreError {}
         }
-        var response = try store.products(body, for: account)
+        var response = try await store.products(body, for: account)
         if body.isForSheet == true, let account {
             response.customer = try await store.customerState(body, for: account)
         }
@@ -102,6 +102,16 @@ struct DeviceController: Sendable {
         return try .json(try await store.restore(body, for: account))
     }
 
+    @Sendable private func content(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let fault = store.faults.next(.content)
+        if let fault, fault.lie == nil { throw Self.problem(fault) }
+        let account = try await signedIn(request)
+        let body = try await request.decodeJSON(ContentRequest.self, upTo: 16 << 10)
+        var grant = try await store.contentGrant(try Self.transactionID(context), body, for: account)
+        fault?.lie?.falsify(&grant)
+        return try .json(grant)
+    }
+
     // MARK: Receipts
 
     @Sendable private func appReceipt(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
@@ -128,13 +138,17 @@ struct DeviceController: Sendable {
     }
 
     private func fail(_ operation: Faults.Operation) throws {
-        guard let fault = store.faults.next(operation) else { return }
+        if let fault = store.faults.next(operation) { throw Self.problem(fault) }
+    }
+
+    /// What an ordered failure answers.
+    static func problem(_ fault: Faults.Fault) -> HTTPProblem {
         if let error = fault.error {
-            throw HTTPProblem(
+            return HTTPProblem(
                 .unprocessableContent, code: WireError.Code.ordered.rawValue, message: "This failure was ordered.",
                 cause: HTTPProblem.Cause(domain: error.domain, code: error.code))
         }
-        throw HTTPProblem(
+        return HTTPProblem(
             HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue,
             message: "This failure was ordered.")
     }
@@ -143,7 +157,7 @@ struct DeviceController: Sendable {
         try transactionID(context.parameters.get("id") ?? "")
     }
 
-    private static func transactionID(_ text: some StringProtocol) throws -> TransactionID {
+    static func transactionID(_ text: some StringProtocol) throws -> TransactionID {
         guard let id = TransactionID(text) else {
             throw HTTPProblem(
                 .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")

@@ -118,9 +118,9 @@ extension String {
 }
 
 extension PurchaseResponse {
-    /// The response's JSON; nil for a failure, which is rare and left to the coders.
+    /// The response's JSON; nil for a failure and for hosted content, which are rare and left to the coders.
     var usualJSON: [UInt8]? {
-        guard failure == nil else { return nil }
+        guard failure == nil, transaction?.content == nil else { return nil }
         var json = JSONBytes(capacity: 640)
         json.beginObject()
         json.member("state", state.rawValue)

@@ -1,0 +1,84 @@
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import NIOCore
+
+/// Who downloads, in a process of its own so that its memory is its own: this program with other arguments. It hashes and keeps nothing, the
+/// same from every server.
+enum ContentClient {
+    static let subcommand = "content-client"
+
+    /// What the process found, as it prints it.
+    struct Found: Codable, Sendable {
+        /// Of each download.
+        var seconds: [Double]
+        /// Resident before the first.
+        var idleMebibytes: Double
+        /// Resident at most.
+        var highestMebibytes: Double
+        /// Of what was downloaded, the same each time.
+        var sha256: String
+    }
+
+    /// The address, how many downloads at once, and how many bytes each.
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count == 3, let count = Int(arguments[1]), let bytes = Int64(arguments[2]) else {
+            throw BenchmarkError("the downloading process takes an address and two numbers")
+        }
+        let url = arguments[0]
+        let idle = try Memory.resident().now
+        let found = try await withThrowingTaskGroup(of: (Double, String).self) { group in
+            for _ in 0..<count { group.addTask { try await download(url, bytes) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        guard let digest = found.first?.1, found.allSatisfy({ $0.1 == digest }) else {
+            throw BenchmarkError("the downloads differ")
+        }
+        let result = Found(
+            seconds: found.map(\.0), idleMebibytes: idle, highestMebibytes: try Memory.resident().highest,
+            sha256: digest)
+        print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
+    }
+
+    private static func download(_ url: String, _ bytes: Int64) async throws -> (Double, String) {
+        let start = ContinuousClock.now
+        var request = HTTPClientRequest(url: url)
+        request.headers.add(name: "Range", value: "bytes=0-\(bytes - 1)")
+        let response = try await HTTPClient.shared.execute(request, timeout: .hours(1))
+        guard response.status == .partialContent else { throw BenchmarkError("HTTP \(response.status.code)") }
+        var hash = SHA256()
+        var count: Int64 = 0
+        for try await piece in response.body {
+            piece.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+            count += Int64(piece.readableBytes)
+        }
+        guard count == bytes else { throw BenchmarkError("\(count) bytes came instead of \(bytes)") }
+        let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return ((ContinuousClock.now - start).seconds, digest)
+    }
+
+    /// Starts the process on the load's cores and gives what it found.
+    static func found(_ url: String, count: Int, bytes: Int64) throws -> Found {
+        let output = Pipe()
+        let child = try ChildProcess(
+            try ChildProcess.ownExecutable(), [subcommand, url, String(count), String(bytes)], output: output,
+            on: .forLoad)
+        defer { child.stop() }
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        do { return try JSONDecoder().decode(Found.self, from: text) } catch {
+            throw BenchmarkError("the downloading process said “\(String(decoding: text.prefix(200), as: UTF8.self))”")
+        }
+    }
+}
+
+/// This process's memory in mebibytes.
+private enum Memory {
+    static func resident() throws -> (now: Double, highest: Double) {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        func mebibytes(_ name: String) -> Double {
+            let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+            return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? .nan) / 1024
+        }
+        return (mebibytes("VmRSS"), mebibytes("VmHWM"))
+    }
+}

@@ -1,0 +1,41 @@
+import Crypto
+import Foundation
+
+/// The name under which bytes are kept: their SHA-256.
+public struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
+    /// 64 lower-case digits.
+    public let hexadecimal: String
+
+    /// Reads 64 lower-case hexadecimal digits; nil for anything else.
+    public init?(_ hexadecimal: some StringProtocol) {
+        guard hexadecimal.utf8.count == 64,
+            hexadecimal.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
+        self.hexadecimal = String(hexadecimal)
+    }
+
+    /// The digest that a hash function gave.
+    public init(_ digest: SHA256.Digest) { hexadecimal = Self.digits(digest) }
+
+    public var description: String { hexadecimal }
+
+    /// The 32 bytes in Base64, as `Repr-Digest` has them (RFC 9530).
+    public var base64: String {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in hexadecimal.utf8 {
+            let value = digit <= 0x39 ? digit - 0x30 : digit - 0x57
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return Data(bytes).base64EncodedString()
+    }
+
+    static func digits(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+
+/// Keeps blobs as files of a folder, named by their digests, two levels of folders deep.
+///
+/// A file comes to its name in one step, after its bytes are on the disk: a name that is there is of a whole file, whenever the process or the
+/// machine stopped.
+public struct DirectoryBlobStore: BlobStore {
+    private let folder: URL
+
+    /// - Parameter folder: made when it is not there, mode 0700.
+    /// - Throws: ``BlobError``.
+    public init(folder: URL) throws {
+        self.folder = folder
+        try Self.makeFolder(folder)
+    }
+
+    private func place(_ digest: BlobDigest) -> URL {
+        let name = digest.hexadecimal
+        return folder.appendingPathComponent(String(name.prefix(2))).appendingPathComponent(
+            String(name.dropFirst(2).prefix(2))
+        ).appendingPathComponent(name)
+    }
+
+    public func put(_ file: URL, as digest: BlobDigest) async throws {
+        let place = place(digest)
+        try await BlobThreads.run {
+            guard access(place.path, F_OK) != 0 else { return }
+            let parent = place.deletingLastPathComponent()
+            try Self.makeFolder(parent)
+            try Self.flush(file)
+            // A second name of the same file costs nothing. Across file systems there is none to be had.
+            if link(file.path, place.path) != 0, errno != EEXIST { try Self.copy(file, to: place) }
+            for folder in [parent, parent.deletingLastPathComponent(), folder] { try Self.flush(folder) }
+        }
+    }
+
+    public func size(of digest: BlobDigest) async throws -> Int64? {
+        let place = place(digest)
+        return try await BlobThreads.run {
+            do { return try BlobFile(place).size } catch let error as BlobError where error.code == .notFound {
+                return nil
+            }
+        }
+    }
+
+    public func bytes(of digest: BlobDigest, in range: Range<Int64>) async throws -> BlobBytes {
+        let place = place(digest)
+        return try await BlobThreads.run { try BlobFile(place).bytes(in: range) }
+    }
+
+    public func remove(_ digest: BlobDigest) async throws {
+        let place = place(digest)
+        try await BlobThreads.run {
+            guard unlink(place.path) == 0 || errno == ENOENT else { throw Self.failure("removed") }
+        }
+    }
+
+    public func address(of digest: BlobDigest, seconds: Int) -> String? { nil }
+
+    // MARK: Files
+
+    private static func makeFolder(_ folder: URL) throws {
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw BlobError(.unavailable, "The folder \(folder.path) cannot be made.")
+        }
+    }
+
+    private static func copy(_ file: URL, to place: URL) throws {
+        let aside = URL(fileURLWithPath: place.path + ".\(getpid()).new")
+        unlink(aside.path)
+        do {
+            try FileManager.default.copyItem(at: file, to: aside)
+            try flush(aside)
+        } catch {
+            unlink(aside.path)
+            throw error is BlobError ? error : BlobError(.full, "A file cannot be copied. Is the disk full?")
+        }
+        guard rename(aside.path, place.path) == 0 else {
+            defer { unlink(aside.path) }
+            throw failure("put in its place")
+        }
+    }
+
+    /// Waits until a file's bytes, or a folder's names, are on the disk.
+    private static func flush(_ url: URL) throws {
+        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure("written to the disk") }
+    }
+
+    private static func failure(_ what: String) -> BlobError {
+        BlobError(
+            errno == ENOSPC || errno == EDQUOT ? .full : .unavailable,
+            "A file cannot be \(what): \(String(cString: strerror(errno))).")
+    }
+}

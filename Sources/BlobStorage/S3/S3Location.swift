@@ -1,0 +1,62 @@
+import Foundation
+
+/// A bucket at Amazon or at another server that speaks S3, and who may use it.
+public struct S3Location: Sendable, CustomStringConvertible {
+    public var bucket: String
+    /// What the keys begin with: empty, or a path that ends with `/`.
+    public var prefix: String
+    /// Scheme, host and port. Buckets are named in the path.
+    public var endpoint: String
+    public var region: String
+    public var accessKeyID: String
+    /// Secret.
+    public var secretAccessKey: String
+    /// Secret; of temporary credentials.
+    public var sessionToken: String?
+
+    /// Reads `s3://BUCKET[/PREFIX][?endpoint=https://HOST[:PORT]][&region=REGION]`, with the keys apart, since addresses are shown.
+    /// - Throws: ``BlobError`` `invalidLocation`.
+    public init(
+        _ text: String, accessKeyID: String, secretAccessKey: String, sessionToken: String?
+    ) throws {
+        guard let url = URLComponents(string: text), url.scheme == "s3", let bucket = url.host, url.user == nil,
+            bucket.wholeMatch(of: /[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/) != nil
+        else {
+            throw BlobError(
+                .invalidLocation, "A bucket is written s3://BUCKET[/PREFIX][?endpoint=https://HOST&region=REGION].")
+        }
+        let options = url.queryItems ?? []
+        if let unknown = options.first(where: { !["endpoint", "region"].contains($0.name) }) {
+            throw BlobError(
+                .invalidLocation, "“\(unknown.name)” is no option of a bucket; there are endpoint and region.")
+        }
+        guard !accessKeyID.isEmpty, !secretAccessKey.isEmpty else {
+            throw BlobError(
+                .invalidLocation,
+                "The bucket needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment.")
+        }
+        func option(_ name: String) -> String? { options.first { $0.name == name }?.value }
+        let region = option("region") ?? "us-east-1"
+        guard region.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil else {
+            throw BlobError(.invalidLocation, "A region is written as us-east-1 is.")
+        }
+        let endpoint = option("endpoint") ?? "https://s3.\(region).amazonaws.com"
+        guard let place = URLComponents(string: endpoint), ["http", "https"].contains(place.scheme ?? ""),
+            place.host?.isEmpty == false, place.user == nil, place.query == nil, ["", "/"].contains(place.path)
+        else { throw BlobError(.invalidLocation, "The endpoint is a URL such as https://s3.example.com:9000.") }
+        let folder = url.path.split(separator: "/").joined(separator: "/")
+        self.bucket = bucket
+        prefix = folder.isEmpty ? "" : folder + "/"
+        self.endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
+        self.region = region
+        self.accessKeyID = accessKeyID
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+    }
+
+    /// Without the keys.
+    public var description: String { "s3://\(bucket)/\(prefix) at \(endpoint)" }
+
+    /// The `Host` of requests.
+    var host: String { String(endpoint.drop { $0 != ":" }.dropFirst(3)) }
+}

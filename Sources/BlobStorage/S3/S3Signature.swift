@@ -1,0 +1,107 @@
+import Crypto
+import Foundation
+
+/// Signatures of requests by "AWS Signature Version 4" (docs.aws.amazon.com, "Authenticating Requests"), in the header and in the query.
+struct S3Signature: Sendable {
+    /// The hash of a body that is not part of the signature.
+    static let unsignedPayload = "UNSIGNED-PAYLOAD"
+    private static let algorithm = "AWS4-HMAC-SHA256"
+
+    /// What is signed.
+    struct Request {
+        var method: String
+        /// Encoded already, beginning with `/`.
+        var path: String
+        /// Not encoded.
+        var query: [(name: String, value: String)] = []
+        /// `host` and whatever else is signed, names in any case.
+        var headers: [(name: String, value: String)]
+        /// The body's SHA-256 in hexadecimal, or ``S3Signature/unsignedPayload``.
+        var payloadHash: String
+    }
+
+    var accessKeyID: String
+    var secretAccessKey: String
+    var region: String
+    var service = "s3"
+
+    /// The value of `Authorization`. The headers must have `x-amz-date` or `date` of the same moment.
+    func authorization(_ request: Request, at date: Date) -> String {
+        let time = Self.time(date)
+        let signature = signature(request, time)
+        return
+            "\(Self.algorithm) Credential=\(accessKeyID)/\(scope(time)), SignedHeaders=\(Self.signedHeaders(request)), "
+            + "Signature=\(signature)"
+    }
+
+    /// The query, encoded, with which anyone can make the request for so many seconds.
+    func presignedQuery(_ request: Request, at date: Date, seconds: Int, sessionToken: String?) -> String {
+        let time = Self.time(date)
+        var request = request
+        request.query += [
+            ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(accessKeyID)/\(scope(time))"),
+            ("X-Amz-Date", time), ("X-Amz-Expires", String(seconds)),
+            ("X-Amz-SignedHeaders", Self.signedHeaders(request)),
+        ]
+        if let sessionToken { request.query.append(("X-Amz-Security-Token", sessionToken)) }
+        return Self.canonicalQuery(request.query) + "&X-Amz-Signature=" + signature(request, time)
+    }
+
+    // MARK: The steps of the specification
+
+    static func canonicalRequest(_ request: Request) -> String {
+        let headers = canonicalHeaders(request).map { "\($0.name):\($0.value)\n" }.joined()
+        return [
+            request.method, request.path, canonicalQuery(request.query), headers, signedHeaders(request),
+            request.payloadHash,
+        ].joined(separator: "\n")
+    }
+
+    private func signature(_ request: Request, _ time: String) -> String {
+        let digest = SHA256.hash(data: Array(Self.canonicalRequest(request).utf8))
+        let text = [Self.algorithm, time, scope(time), BlobDigest.digits(digest)].joined(separator: "\n")
+        var key = SymmetricKey(data: Array(("AWS4" + secretAccessKey).utf8))
+        for part in [String(time.prefix(8)), region, service, "aws4_request"] {
+            key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
+        }
+        return BlobDigest.digits(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+    }
+
+    private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+
+    private static func canonicalHeaders(_ request: Request) -> [(name: String, value: String)] {
+        var values: [String: [String]] = [:]
+        for (name, value) in request.headers {
+            let words = value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
+            values[name.lowercased(), default: []].append(words)
+        }
+        return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.0 < $1.0 }
+    }
+
+    private static func signedHeaders(_ request: Request) -> String {
+        canonicalHeaders(request).map(\.name).joined(separator: ";")
+    }
+
+    static func canonicalQuery(_ query: [(name: String, value: String)]) -> String {
+        query.map { (encoded($0.name), encoded($0.value)) }
+            .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+            .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+    }
+
+    /// All but RFC 3986's unreserved characters percent-encoded; in a path, the slash stays.
+    static func encoded(_ text: String, keepsSlash: Bool = false) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
+            case 0x2F where keepsSlash: "/"
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+
+    /// `20150830T123600Z`.
+    static func time(_ date: Date) -> String {
+        let text = date.formatted(.iso8601)
+        return text.filter { $0 != "-" && $0 != ":" }
+    }
+}

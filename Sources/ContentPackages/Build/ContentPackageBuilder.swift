@@ -1,0 +1,123 @@
+import Crypto
+import Foundation
+
+/// Builds packages of hosted content: the same bytes from the same files, wherever, whenever and by whomever they are built.
+///
+/// A package is a xar archive of the tree with SHA-256 throughout: entries sorted by the bytes of their names, owner root and wheel, modes 0644
+/// and 0755, one fixed time. Files are packed with zlib, or stored as they are where that is no larger. Large files whose beginning, middle
+/// and end do not get smaller are taken not to as a whole.
+public struct ContentPackageBuilder: Sendable {
+    /// What stands in the package for `ContentInfo.plist`; nil for the folder's own.
+    public var info: ContentInfo?
+    /// What a package may be.
+    public var limits: ContentLimits
+
+    /// Builds with the folder's own `ContentInfo.plist`, or with one made of `info`.
+    public init(info: ContentInfo? = nil, limits: ContentLimits = .hosted) {
+        self.info = info
+        self.limits = limits
+    }
+
+    /// Builds a package of a folder with `ContentInfo.plist` and `Contents`. The folder is checked first.
+    ///
+    /// It is written beside `file` and renamed to it at the end, in place of what was there. It blocks, with two threads of its own, and needs less
+    /// than 64 MiB of memory whatever the size of the content.
+    ///
+    /// - Parameter progress: told often how many bytes of the folder's files have been read.
+    /// - Throws: ``ContentPackageError``: `refused` with everything that is wrong with the folder, `unreadable`, `unwritable`, `diskFull`,
+    ///   `cancelled`. Nothing is left then.
+    @discardableResult
+    public func build(
+        folder: URL, into file: URL, isCancelled: @escaping () -> Bool = { false },
+        progress: @escaping (Int64) -> Void = { _ in }
+    ) throws -> BuiltPackage {
+        let findings = try ContentCheck.findings(inFolder: folder, info: info, limits: limits, isCancelled: isCancelled)
+        guard findings.isEmpty else { throw ContentPackageError(refused: findings) }
+        var root = folder.path
+        while root.count > 1, root.hasSuffix("/") { root.removeLast() }
+        var entries = try FolderWalk.entries(of: root, limits: limits, isCancelled: isCancelled)
+        if info != nil, !entries.contains(where: { $0.path == ContentInfo.fileName }) {
+            // Its name is before “Contents” in the order of bytes.
+            entries.insert(ContentEntry(path: ContentInfo.fileName, kind: .file), at: 0)
+        }
+        let aside = Self.aside(file)
+        unlink(aside)
+        do {
+            var packer = try FilePacker(
+                root: root, heap: aside + ".heap", infoBytes: try info.map { [UInt8](try $0.propertyList()) },
+                isCancelled: isCancelled, progress: progress)
+            let stored = try packer.pack(entries.filter { $0.kind == .file }.map(\.path))
+            let built = try Self.assemble(entries, stored, &packer, aside, isCancelled)
+            guard built.length <= limits.packedBytes else {
+                throw ContentPackageError(
+                    refused: ContentRule.size.findings(
+                        Inspection(entries: [], packedLength: built.length, limits: limits)))
+            }
+            guard rename(aside, file.path) == 0 else { throw ContentPackageError.writing(file.path) }
+            return built
+        } catch {
+            unlink(aside)
+            throw error
+        }
+    }
+
+    private static func aside(_ file: URL) -> String {
+        file.deletingLastPathComponent().appending(path: ".\(file.lastPathComponent).building").path
+    }
+
+    /// Writes header, table, its sum, and the heap.
+    private static func assemble(
+        _ entries: [ContentEntry], _ stored: [XarTableWriter.Stored?], _ packer: inout FilePacker, _ path: String,
+        _ isCancelled: () -> Bool
+    ) throws -> BuiltPackage {
+        let (table, tableLength) = try table(entries, stored)
+        let header = XarHeader(tableLength: table.count, unpackedTableLength: tableLength)
+        let file = try WritableFile(path)
+        var sum = SHA256()
+        var length: Int64 = 0
+        func write(_ bytes: UnsafeRawBufferPointer) throws {
+            sum.update(bufferPointer: bytes)
+            length += Int64(bytes.count)
+            try file.write(bytes)
+        }
+        try header.bytes.withUnsafeBytes(write)
+        try table.withUnsafeBytes(write)
+        try Array(SHA256.hash(data: table)).withUnsafeBytes(write)
+        try packer.readHeap { bytes in
+            if isCancelled() { throw ContentPackageError.cancelled }
+            try write(bytes)
+        }
+        let unpacked = stored.reduce(Int64(0)) { $0 + ($1?.size ?? 0) }
+        return BuiltPackage(
+            length: length, unpackedLength: unpacked, files: stored.count,
+            sha256: Checksum.hexadecimal(sum.finalize()))
+    }
+
+    private static func table(
+        _ entries: [ContentEntry], _ stored: [XarTableWriter.Stored?]
+    ) throws -> (packed: [UInt8], unpackedLength: Int) {
+        var writer = try XarTableWriter()
+        var open: [Substring] = []
+        var file = 0
+        for entry in entries {
+            let names = entry.path.split(separator: "/")
+            while open.count >= names.count {
+                writer.endFolder()
+                open.removeLast()
+            }
+            let name = String(names.last ?? "")
+            switch entry.kind {
+            case .directory:
+                try writer.startFolder(name)
+                open.append(names.last ?? "")
+            case .symbolicLink(let target): try writer.link(name, target: target)
+            case .file:
+                try writer.file(name, stored[file])
+                file += 1
+            case .special: break
+            }
+        }
+        for _ in open { writer.endFolder() }
+        return try writer.finish()
+    }
+}

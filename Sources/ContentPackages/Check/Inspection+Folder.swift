@@ -1,0 +1,30 @@
+import Foundation
+
+extension Inspection {
+    /// Looks at every file of a folder: what it is, and what it begins with.
+    init(folder: URL, limits: ContentLimits, isCancelled: () -> Bool) throws {
+        self.init(entries: [], limits: limits)
+        var root = folder.path
+        while root.count > 1, root.hasSuffix("/") { root.removeLast() }
+        do {
+            entries = try FolderWalk.entries(of: root, limits: limits, isCancelled: isCancelled)
+        } catch let error as ContentPackageError where error.code == .refused {
+            findings += error.findings
+        }
+        for index in entries.indices where entries[index].kind == .file && entries[index].pathIsText {
+            if isCancelled() { throw ContentPackageError.cancelled }
+            let file = try ReadableFile(root + "/" + entries[index].path, followsLink: false)
+            entries[index].head = try file.read(ContentEntry.headSize, at: 0)
+            if entries[index].path == ContentInfo.fileName {
+                guard file.length <= limits.infoBytes else {
+                    findings.append(
+                        ContentFinding(
+                            .infoKeys, path: ContentInfo.fileName, "It has more than \(limits.infoBytes) bytes.",
+                            "Keep what is content in files below Contents."))
+                    continue
+                }
+                info = ContentInfo.Reading(Data(try file.read(limits.infoBytes, at: 0)))
+            }
+        }
+    }
+}

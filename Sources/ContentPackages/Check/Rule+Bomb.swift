@@ -1,0 +1,14 @@
+extension ContentRule {
+    /// The package does not unpack to far more than it is. Files that share their bytes count each time.
+    static let bomb = ContentRule { inspection in
+        guard let packed = inspection.packedLength else { return [] }
+        let limits = inspection.limits
+        let unpacked = inspection.unpackedLength
+        guard unpacked > limits.ratioFloorBytes, unpacked / limits.ratio > packed else { return [] }
+        return [
+            ContentFinding(
+                .bomb, "It unpacks to \(unpacked) bytes, more than \(limits.ratio) times its \(packed).",
+                "Leave out files that hold nothing, and let the app make them.")
+        ]
+    }
+}

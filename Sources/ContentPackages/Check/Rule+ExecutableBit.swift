@@ -1,0 +1,8 @@
+extension ContentRule {
+    /// No file may be executed.
+    static let executableBit = ContentRule(forEach: { entry in
+        guard entry.kind == .file, let mode = entry.mode, mode & 0o111 != 0 else { return nil }
+        return ContentFinding(
+            .executableBit, path: entry.path, "It may be executed.", "Take that away: chmod a-x.")
+    })
+}

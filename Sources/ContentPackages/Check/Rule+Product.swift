@@ -1,0 +1,13 @@
+extension ContentRule {
+    /// The content is for the product that it is given for.
+    static let product = ContentRule { inspection in
+        guard case .read(let info)? = inspection.info, let expected = inspection.expectation.productID,
+            info.productID != expected
+        else { return [] }
+        return [
+            ContentFinding(
+                .product, path: ContentInfo.fileName, "It is for \(info.productID), not for \(expected).",
+                "Set \(ContentInfo.productKey) to \(expected), or upload the package for \(info.productID).")
+        ]
+    }
+}

@@ -1,0 +1,13 @@
+extension ContentRule {
+    /// The version is above the live one.
+    static let version = ContentRule { inspection in
+        guard case .read(let info)? = inspection.info, let live = inspection.expectation.above, info.version <= live
+        else { return [] }
+        return [
+            ContentFinding(
+                .version, path: ContentInfo.fileName,
+                "Its version \(info.version) is not above \(live), which is live.",
+                "Set \(ContentInfo.versionKey) to a higher one; versions compare number by number, 1.10 is above 1.9.")
+        ]
+    }
+}

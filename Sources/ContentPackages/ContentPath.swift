@@ -1,0 +1,43 @@
+/// What paths within content may be. Checking and unpacking ask the same questions here.
+enum ContentPath {
+    /// The longest name that file systems take, in bytes.
+    static let longestName = 255
+
+    /// Whether it is relative and goes through real names only.
+    static func isInside(_ path: String) -> Bool {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { name in
+            !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8)
+        }
+    }
+
+    /// Whether every name is text without control characters, and short enough.
+    static func hasGoodNames(_ path: String) -> Bool {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .allSatisfy { $0.count <= longestName }
+            && !path.unicodeScalars.contains { scalar in
+                scalar.properties.generalCategory == .control || scalar == "\u{FFFD}" || scalar == "\u{2028}"
+                    || scalar == "\u{2029}"
+            }
+    }
+
+    /// Whether a link stays within the content: relative, `..` only at its beginning, and no more of them than folders above the link.
+    ///
+    /// `..` after a name would go up from wherever that name leads, if it is a link itself; so it is not taken at all.
+    static func isInside(target: String, ofLinkAt path: String) -> Bool {
+        let depth = path.utf8.count { $0 == UInt8(ascii: "/") }
+        guard !target.isEmpty, target.utf8.first != UInt8(ascii: "/"), target.utf8.count <= 1024,
+            !target.utf8.contains(0)
+        else { return false }
+        var ups = 0
+        var isBeyondUps = false
+        for name in target.utf8.split(separator: UInt8(ascii: "/")) {
+            if name.elementsEqual("..".utf8) {
+                guard !isBeyondUps else { return false }
+                ups += 1
+            } else if !name.elementsEqual(".".utf8) {
+                isBeyondUps = true
+            }
+        }
+        return ups <= depth
+    }
+}

@@ -1,0 +1,59 @@
+import CZlib
+
+/// Unpacks a stream of deflate, piece by piece.
+final class Inflater {
+    /// What surrounds the stream.
+    enum Wrapping {
+        /// RFC 1950, which xar calls `application/x-gzip`.
+        case zlib
+        /// RFC 1952.
+        case gzip
+    }
+
+    /// What one step did.
+    struct Step {
+        var consumed: Int
+        var produced: Int
+        var isAtEnd: Bool
+    }
+
+    /// The stream is no deflate, or is damaged.
+    struct Damage: Error {}
+
+    // zlib keeps the address of its state in the state, so it must not move.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// - Throws: ``ContentPackageError`` when there is no memory.
+    init(_ wrapping: Wrapping) throws {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let bits = wrapping == .gzip ? MAX_WBITS + 16 : MAX_WBITS
+        guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            stream.deallocate()
+            throw ContentPackageError(.unreadable, "There is no memory to unpack with.")
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Begins another stream.
+    func reset() { inflateReset(stream) }
+
+    /// Goes on as far as the input lasts or the output has room.
+    /// - Throws: ``Damage``.
+    func step(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> Step {
+        stream.pointee.next_in = UnsafeMutablePointer(
+            mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(input.count)
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = UInt32(output.count)
+        let result = inflate(stream, Z_NO_FLUSH)
+        guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else { throw Damage() }
+        return Step(
+            consumed: input.count - Int(stream.pointee.avail_in),
+            produced: output.count - Int(stream.pointee.avail_out), isAtEnd: result == Z_STREAM_END)
+    }
+}

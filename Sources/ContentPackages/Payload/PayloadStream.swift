@@ -1,0 +1,127 @@
+import Foundation
+
+/// The cpio archive in a component's `Payload`, as it comes out of the xar member and its gzip.
+final class PayloadStream {
+    private static let outputSize = 1 << 18
+
+    private enum Packing {
+        case unknown
+        case none
+        case gzip(Inflater)
+        case ended
+    }
+
+    private let member: XarMemberReader
+    private let path: String
+    private var packing = Packing.unknown
+    private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputSize, alignment: 16)
+    /// Packed bytes that have not been unpacked yet.
+    private var packed = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// Unpacked bytes that nobody has taken yet.
+    private var rest = UnsafeRawBufferPointer(start: nil, count: 0)
+
+    init(_ archive: XarArchive, _ data: XarData, path: String) throws {
+        member = XarMemberReader(archive, checksEverything: true)
+        self.path = path
+        try member.begin(data, path: path)
+    }
+
+    deinit { output.deallocate() }
+
+    /// The next bytes, at most so many, good until the next call; nil at the end.
+    func next(atMost limit: Int) throws -> UnsafeRawBufferPointer? {
+        while rest.isEmpty {
+            guard let bytes = try more() else { return nil }
+            rest = bytes
+        }
+        let taken = UnsafeRawBufferPointer(rebasing: rest.prefix(limit))
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(taken.count))
+        return taken
+    }
+
+    /// Exactly so many bytes.
+    /// - Throws: ``ContentPackageError`` when it ends before.
+    func take(_ count: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count {
+            guard let more = try next(atMost: count - bytes.count) else { throw damaged("It ends too early.") }
+            bytes += more
+        }
+        return bytes
+    }
+
+    func damaged(_ message: String) -> ContentPackageError { .damaged(.payload, path: path, message) }
+
+    private func more() throws -> UnsafeRawBufferPointer? {
+        switch packing {
+        case .unknown:
+            try begin()
+            return try more()
+        case .none:
+            defer { packed = UnsafeRawBufferPointer(start: nil, count: 0) }
+            return try !packed.isEmpty || refill() ? packed : nil
+        case .gzip(let inflater): return try unpack(inflater)
+        case .ended: return nil
+        }
+    }
+
+    /// Finds out what it is packed with.
+    private func begin() throws {
+        packing = .none
+        guard try refill() else { return }
+        if packed.starts(with: Self.gzipMagic) {
+            packing = .gzip(try Inflater(.gzip))
+        } else if packed.starts(with: Array("pbzx".utf8)) || packed.starts(with: Array("BZh".utf8))
+            || packed.starts(with: [0xFD, 0x37, 0x7A])
+        {
+            throw ContentPackageError(refused: [
+                ContentFinding(
+                    .payload, path: path, "It is packed with bzip2 or xz, which is not read here.",
+                    "Build the package with cornerstore content build, or with productbuild --content.")
+            ])
+        }
+    }
+
+    private static let gzipMagic: [UInt8] = [0x1F, 0x8B]
+
+    private func unpack(_ inflater: Inflater) throws -> UnsafeRawBufferPointer? {
+        while true {
+            let hasInput = try !packed.isEmpty || refill()
+            let step: Inflater.Step
+            do {
+                step = try inflater.step(packed, into: output)
+            } catch is Inflater.Damage {
+                throw try damage("Its gzip is damaged.")
+            }
+            packed = UnsafeRawBufferPointer(rebasing: packed.dropFirst(step.consumed))
+            if step.isAtEnd { try endMember(inflater) }
+            if step.produced > 0 { return UnsafeRawBufferPointer(rebasing: output[0..<step.produced]) }
+            if case .ended = packing { return nil }
+            guard hasInput else { throw damaged("Its gzip ends too early.") }
+        }
+    }
+
+    /// gzip may go on with another member, and with nothing else.
+    private func endMember(_ inflater: Inflater) throws {
+        if try packed.isEmpty && !refill() {
+            packing = .ended
+        } else if packed.first == Self.gzipMagic.first {
+            inflater.reset()
+        } else {
+            throw damaged("There are bytes after the end of its gzip.")
+        }
+    }
+
+    private func refill() throws -> Bool {
+        guard let bytes = try member.next() else { return false }
+        packed = bytes
+        return true
+    }
+
+    /// The member's own checksum tells whether it was changed after it was made; it is complete at the member's end.
+    private func damage(_ message: String) throws -> ContentPackageError {
+        while try refill() {}
+        return damaged(message)
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+
+/// A package that was opened, with everything that was wrong in it but did not keep it from being read.
+struct PackageContents: Sendable {
+    /// How the content lies in the archive.
+    enum Form: Sendable {
+        /// The tree itself.
+        case plain
+        /// In the cpio archive of a component: Xcode's and `productbuild`'s way.
+        case payload(XarData, path: String)
+    }
+
+    let archive: XarArchive
+    var form = Form.plain
+    var entries: [ContentEntry] = []
+    var findings: [ContentFinding] = []
+    /// What stands in the archive before the content's root, such as the folder it was packed from; ends with `/` or is empty.
+    var prefix = ""
+    /// The bytes of `ContentInfo.plist`; nil when there is none that can be read.
+    var info: [UInt8]?
+
+    var unpackedLength: Int64 { entries.reduce(0) { $0 &+ $1.size } }
+
+    /// Opens a package and reads what it holds.
+    /// - Throws: ``ContentPackageError`` when it cannot be read at all.
+    init(file: ReadableFile, limits: ContentLimits, isCancelled: () -> Bool) throws {
+        archive = try XarArchive(file, limits: limits)
+        let component = try findComponent()
+        if let component {
+            form = .payload(component.data, path: component.path)
+            try scan(component.data, component.path, limits: limits, isCancelled: isCancelled)
+        } else {
+            try readTable(limits)
+        }
+        stripPrefix()
+        try readInfo(limits)
+    }
+
+    // MARK: Component packages
+
+    /// The payload of the only component; nil for a plain archive.
+    private mutating func findComponent() throws -> (data: XarData, path: String)? {
+        let files = archive.table.files
+        let infos = Set(files.filter { $0.name == "PackageInfo" && $0.depth <= 1 }.map(\.parent))
+        let payloads = files.filter { $0.name == "Payload" && $0.depth <= 1 && infos.contains($0.parent) }
+        for script in files where script.name == "Scripts" && script.depth <= 1 && infos.contains(script.parent) {
+            findings.append(
+                ContentFinding(
+                    .installerScript, path: script.path, "The package has installer scripts.",
+                    "Build it without --scripts: nothing of hosted content is ever run."))
+        }
+        guard let payload = payloads.first else { return nil }
+        guard payloads.count == 1 else {
+            throw ContentPackageError(refused: [
+                ContentFinding(
+                    .layout, "The archive has \(payloads.count) components.", "Build one package for each product.")
+            ])
+        }
+        guard let data = payload.data else {
+            throw ContentPackageError.damaged(.payload, path: payload.path, "It is empty.")
+        }
+        if let finding = archive.rangeFinding(of: data, path: payload.path) {
+            throw ContentPackageError(refused: [finding])
+        }
+        return (data, payload.path)
+    }
+
+    /// Passes over the whole payload once: its files, and what they begin with.
+    private mutating func scan(
+        _ data: XarData, _ path: String, limits: ContentLimits, isCancelled: () -> Bool
+    ) throws {
+        let reader = CpioReader(try PayloadStream(archive, data, path: path), limits: limits)
+        while let found = try reader.next() {
+            if isCancelled() { throw ContentPackageError.cancelled }
+            // The root itself.
+            guard !found.path.isEmpty, found.path != "." else { continue }
+            var entry = ContentEntry(path: found.path, kind: .file, mode: found.mode & 0o7777)
+            entry.pathIsText = found.pathIsText
+            switch found.mode & Int(S_IFMT) {
+            case Int(S_IFREG):
+                entry.size = found.size
+                let wanted = found.path.hasSuffix(ContentInfo.fileName) ? limits.infoBytes + 1 : ContentEntry.headSize
+                var head: [UInt8] = []
+                while let bytes = try reader.readChunk() {
+                    if isCancelled() { throw ContentPackageError.cancelled }
+                    if head.count < wanted { head += bytes.prefix(wanted - head.count) }
+                }
+                entry.head = head
+            case Int(S_IFDIR):
+                entry.kind = .directory
+                while entry.path.hasSuffix("/") { entry.path.removeLast() }
+            case Int(S_IFLNK):
+                guard found.size <= limits.pathBytes else {
+                    throw ContentPackageError(refused: [.tooLong(found.path, limits)])
+                }
+                var target: [UInt8] = []
+                while let bytes = try reader.readChunk() { target += bytes }
+                entry.kind = .symbolicLink(target: String(decoding: target, as: UTF8.self))
+            case Int(S_IFIFO): entry.kind = .special("pipe")
+            case Int(S_IFSOCK): entry.kind = .special("socket")
+            case Int(S_IFCHR), Int(S_IFBLK): entry.kind = .special("device")
+            default: entry.kind = .special("file of an unknown kind")
+            }
+            guard entry.path.split(separator: "/").count <= limits.depth else {
+                throw ContentPackageError(refused: [.tooDeep(limits)])
+            }
+            entries.append(entry)
+        }
+    }
+
+    // MARK: Plain archives
+
+    private mutating func readTable(_ limits: ContentLimits) throws {
+        let files = archive.table.files
+        let originals = Dictionary(
+            files.filter { $0.data != nil }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for file in files {
+            var entry = ContentEntry(path: file.path, kind: .file, mode: file.mode)
+            entry.pathIsText = file.nameIsText
+            entry.data = file.data
+            switch file.type {
+            case "file", "": break
+            case "hardlink":
+                // Where a link is not the file itself, it is a second copy of it.
+                if entry.data == nil, let link = file.hardLink, link != "original" {
+                    guard let original = originals[link] else {
+                        findings.append(
+                            .damaged(.table, path: file.path, "It is a link to a file that the package does not have."))
+                        continue
+                    }
+                    entry.data = original.data
+                }
+            case "directory":
+                entry.kind = .directory
+                entry.data = nil
+            case "symlink":
+                entry.kind = .symbolicLink(target: file.target ?? "")
+                entry.data = nil
+            case "fifo": entry.kind = .special("pipe")
+            case "socket": entry.kind = .special("socket")
+            case "character special", "block special": entry.kind = .special("device")
+            default: entry.kind = .special("file of an unknown kind")
+            }
+            if let data = entry.data {
+                if let finding = archive.rangeFinding(of: data, path: file.path) {
+                    findings.append(finding)
+                    entry.data = nil
+                } else {
+                    entry.size = data.size
+                }
+            }
+            entries.append(entry)
+        }
+        guard entries.reduce(Int64(0), { $0.addingReportingOverflow($1.size).overflow ? .max : $0 + $1.size }) < .max
+        else { throw ContentPackageError(refused: [.tooLarge(limits)]) }
+        findOverlaps()
+    }
+
+    /// Two files may be the same bytes, but not parts of one another's; nor the table's checksum.
+    private mutating func findOverlaps() {
+        var ranges = entries.compactMap { entry in
+            entry.data.flatMap {
+                $0.length > 0 ? (start: $0.offset, end: $0.offset + $0.length, path: entry.path) : nil
+            }
+        }
+        let checksum = archive.checksumRange
+        if !checksum.isEmpty { ranges.append((checksum.lowerBound, checksum.upperBound, "")) }
+        ranges.sort { ($0.start, $0.end) < ($1.start, $1.end) }
+        guard var last = ranges.first else { return }
+        for range in ranges.dropFirst() {
+            if range.start < last.end, (range.start, range.end) != (last.start, last.end) {
+                let path = range.path.isEmpty ? last.path : range.path
+                findings.append(
+                    .damaged(.overlap, path: path, "Some of its bytes are those of another file, or of a checksum."))
+            }
+            if range.end > last.end { last = range }
+        }
+    }
+
+    // MARK: The root
+
+    /// Where a package was made of a folder with its name, or holds the place of installation, the root is further in.
+    private mutating func stripPrefix() {
+        let infos = entries.filter { entry in
+            entry.kind == .file
+                && entry.path.split(separator: "/", omittingEmptySubsequences: false).last == "ContentInfo.plist"
+        }
+        let depth = { (entry: ContentEntry) in entry.path.utf8.count { $0 == UInt8(ascii: "/") } }
+        guard let info = infos.min(by: { depth($0) < depth($1) }), (1...4).contains(depth(info)) else { return }
+        let root = String(info.path.dropLast(ContentInfo.fileName.count))
+        let names = root.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        guard names.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else { return }
+        guard
+            entries.allSatisfy({ entry in
+                entry.path.hasPrefix(root) || (entry.kind == .directory && root.hasPrefix(entry.path + "/"))
+            })
+        else { return }
+        prefix = root
+        entries = entries.compactMap { entry in
+            guard entry.path.hasPrefix(root), entry.path.utf8.count > root.utf8.count else { return nil }
+            var entry = entry
+            entry.path = String(entry.path.dropFirst(root.count))
+            return entry
+        }
+    }
+
+    private mutating func readInfo(_ limits: ContentLimits) throws {
+        guard let index = entries.firstIndex(where: { $0.path == ContentInfo.fileName && $0.kind == .file }) else {
+            return
+        }
+        let entry = entries[index]
+        guard entry.size <= limits.infoBytes else {
+            findings.append(
+                ContentFinding(
+                    .infoKeys, path: entry.path, "It has more than \(limits.infoBytes) bytes.",
+                    "Keep what is content in files below Contents."))
+            return
+        }
+        switch form {
+        case .payload: info = entry.head
+        case .plain:
+            guard let data = entry.data else {
+                info = entry.size == 0 ? [] : nil
+                return
+            }
+            var bytes: [UInt8] = []
+            let reader = XarMemberReader(archive, checksEverything: true)
+            do {
+                try reader.begin(data, path: entry.path)
+                while let more = try reader.next() { bytes += more }
+                info = bytes
+            } catch let error as ContentPackageError where error.code == .refused {
+                findings += error.findings
+            }
+        }
+    }
+}

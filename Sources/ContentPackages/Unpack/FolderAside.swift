@@ -1,0 +1,96 @@
+import Foundation
+
+/// A folder in the making, beside the one that it becomes: `.NAME.unpacking`.
+///
+/// All names in it are made below its descriptor, and links last, so that none of them can lead a file elsewhere.
+final class FolderAside: Sendable {
+    private let final: String
+    private let aside: String
+    private let descriptor: Int32
+
+    /// Makes it, in place of what a process that was killed left there.
+    init(for folder: URL) throws {
+        var path = folder.path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        final = path
+        aside = path[..<slash] + "." + path[slash...] + ".unpacking"
+        try Self.requireNothing(at: path)
+        try Self.removeLeftover(aside)
+        guard mkdir(aside, 0o755) == 0 else {
+            throw errno == EEXIST ? Self.busy(path) : ContentPackageError.writing(aside)
+        }
+        descriptor = open(aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ContentPackageError.writing(aside) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw Self.busy(path)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    private static func busy(_ path: String) -> ContentPackageError {
+        ContentPackageError(.busy, "Something else is being unpacked to \(path).")
+    }
+
+    /// Only an empty folder may be in the place.
+    private static func requireNothing(at path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let names = try? FileManager.default.contentsOfDirectory(atPath: path)
+        guard status.st_mode & S_IFMT == S_IFDIR, names?.isEmpty == true else {
+            throw ContentPackageError(.alreadyThere, "There is something at \(path) already; remove it first.")
+        }
+    }
+
+    private static func removeLeftover(_ path: String) throws {
+        let old = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard old >= 0 else { return }
+        defer { close(old) }
+        // Whoever is still at work holds its lock.
+        guard flock(old, LOCK_EX | LOCK_NB) == 0 else { throw busy(path) }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Makes the folders of the entries, those above files too.
+    func makeFolders(_ entries: [ContentEntry]) throws {
+        var made: Set<[UInt8]> = []
+        for entry in entries {
+            let names = entry.path.utf8.split(separator: UInt8(ascii: "/"))
+            for count in 1..<(names.count + 1) where count < names.count || entry.kind == .directory {
+                let path = Array(names[..<count].joined(separator: [UInt8(ascii: "/")]))
+                guard made.insert(path).inserted else { continue }
+                let text = String(decoding: path, as: UTF8.self)
+                guard mkdirat(descriptor, text, 0o755) == 0 else { throw ContentPackageError.writing(text) }
+                guard fchmodat(descriptor, text, 0o755, 0) == 0 else { throw ContentPackageError.writing(text) }
+            }
+        }
+    }
+
+    /// Makes a file, which must not be there.
+    func makeFile(_ path: String) throws -> WritableFile {
+        let file = try WritableFile(path, in: descriptor)
+        try file.setMode(0o644)
+        return file
+    }
+
+    /// Makes the symbolic links among the entries.
+    func makeLinks(_ entries: [ContentEntry]) throws {
+        for entry in entries {
+            guard case .symbolicLink(let target) = entry.kind else { continue }
+            guard symlinkat(target, descriptor, entry.path) == 0 else { throw ContentPackageError.writing(entry.path) }
+        }
+    }
+
+    /// Takes the place it was made for.
+    func becomeFinal() throws {
+        guard rename(aside, final) == 0 else {
+            throw errno == ENOTEMPTY
+                ? ContentPackageError(.alreadyThere, "There is something at \(final) by now.")
+                : ContentPackageError.writing(final)
+        }
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: aside) }
+}

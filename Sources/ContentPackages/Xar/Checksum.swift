@@ -1,0 +1,120 @@
+import Crypto
+import Foundation
+
+/// How a sum over bytes in a xar archive is made. Newly built packages have SHA-256 alone; the others are read in older ones.
+enum ChecksumStyle: String, Sendable {
+    case none
+    case md5
+    case sha1
+    case sha256
+    case sha512
+
+    /// From the `style` attribute, which older archives write in upper case, and some with a hyphen; nil when it is not known.
+    init?(style: String) {
+        self.init(rawValue: style.lowercased().replacing("-", with: ""))
+    }
+
+    /// In bytes.
+    var length: Int {
+        switch self {
+        case .none: 0
+        case .md5: 16
+        case .sha1: 20
+        case .sha256: 32
+        case .sha512: 64
+        }
+    }
+}
+
+/// A sum that something is to have.
+struct Checksum: Sendable, Hashable {
+    var style: ChecksumStyle
+    var bytes: [UInt8]
+
+    static let none = Checksum(style: .none, bytes: [])
+
+    var hexadecimal: String { Self.hexadecimal(bytes) }
+
+    static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// The bytes of hexadecimal text in either case; nil when it is none.
+    static func bytes(hexadecimal text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// A sum in the making.
+enum RunningChecksum {
+    case none
+    case md5(Insecure.MD5)
+    case sha1(Insecure.SHA1)
+    case sha256(SHA256)
+    case sha512(SHA512)
+
+    init(_ style: ChecksumStyle) {
+        self =
+            switch style {
+            case .none: .none
+            case .md5: .md5(Insecure.MD5())
+            case .sha1: .sha1(Insecure.SHA1())
+            case .sha256: .sha256(SHA256())
+            case .sha512: .sha512(SHA512())
+            }
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        switch self {
+        case .none: break
+        case .md5(var sum):
+            sum.update(bufferPointer: bytes)
+            self = .md5(sum)
+        case .sha1(var sum):
+            sum.update(bufferPointer: bytes)
+            self = .sha1(sum)
+        case .sha256(var sum):
+            sum.update(bufferPointer: bytes)
+            self = .sha256(sum)
+        case .sha512(var sum):
+            sum.update(bufferPointer: bytes)
+            self = .sha512(sum)
+        }
+    }
+
+    func finish() -> [UInt8] {
+        switch self {
+        case .none: []
+        case .md5(let sum): Array(sum.finalize())
+        case .sha1(let sum): Array(sum.finalize())
+        case .sha256(let sum): Array(sum.finalize())
+        case .sha512(let sum): Array(sum.finalize())
+        }
+    }
+
+    static func of(_ bytes: UnsafeRawBufferPointer, _ style: ChecksumStyle) -> [UInt8] {
+        var sum = RunningChecksum(style)
+        sum.update(bytes)
+        return sum.finish()
+    }
+}

@@ -1,0 +1,83 @@
+/// The first bytes of a xar archive; all numbers are big-endian. (Format as bsdtar writes it and 7-Zip reads it.)
+struct XarHeader: Equatable {
+    static let magic: [UInt8] = Array("xar!".utf8)
+    /// The size that is written: without a checksum's name.
+    static let size = 28
+    /// The largest that is read: a name may follow.
+    static let largestSize = 28 + 64
+
+    /// Of the whole header, in bytes.
+    var headerSize: Int
+    /// Of the table of contents as it stands after the header, in bytes.
+    var tableLength: Int64
+    /// Of the table of contents once unpacked, in bytes.
+    var unpackedTableLength: Int64
+    /// How the table's checksum is made; nil when the number is not known, and the table itself is to say it.
+    var style: ChecksumStyle?
+
+    /// Where the heap begins, from which all offsets of the table count.
+    var heapStart: Int64 { Int64(headerSize) + tableLength }
+
+    /// - Parameters:
+    ///   - bytes: the file's first ``largestSize`` bytes, or all when it has fewer.
+    ///   - fileLength: of the whole file.
+    init(_ bytes: [UInt8], fileLength: Int64, limits: ContentLimits) throws {
+        guard bytes.starts(with: Self.magic) else {
+            throw ContentPackageError.damaged(.format, "The file is no xar archive.")
+        }
+        guard bytes.count >= Self.size else {
+            throw ContentPackageError.damaged(.format, "The file ends within its header.")
+        }
+        func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+        headerSize = Int(number(4..<6))
+        // The version (bytes 6 and 7) is 1, or 0 in some writers; neither changes anything.
+        guard headerSize >= Self.size, headerSize <= Self.largestSize, headerSize <= bytes.count else {
+            throw ContentPackageError.damaged(.format, "The header says that it has \(headerSize) bytes.")
+        }
+        let (packed, unpacked) = (number(8..<16), number(16..<24))
+        guard packed <= UInt64(limits.tableBytes), unpacked <= UInt64(limits.unpackedTableBytes) else {
+            throw ContentPackageError.damaged(
+                .table, "The table of contents has \(packed) bytes, \(unpacked) unpacked, which is more than is read.")
+        }
+        guard packed > 0, unpacked > 0 else {
+            throw ContentPackageError.damaged(.table, "The table of contents is empty.")
+        }
+        tableLength = Int64(packed)
+        unpackedTableLength = Int64(unpacked)
+        style = Self.style(number(24..<28), name: bytes[Self.size..<headerSize])
+        guard heapStart <= fileLength else {
+            throw ContentPackageError.damaged(.format, "The file ends within its table of contents.")
+        }
+    }
+
+    /// For a table that was packed; SHA-256.
+    init(tableLength: Int, unpackedTableLength: Int) {
+        headerSize = Self.size
+        self.tableLength = Int64(tableLength)
+        self.unpackedTableLength = Int64(unpackedTableLength)
+        style = .sha256
+    }
+
+    /// The header as it is written.
+    var bytes: [UInt8] {
+        func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+            withUnsafeBytes(of: number.bigEndian) { Array($0) }
+        }
+        return Self.magic + bigEndian(UInt16(headerSize)) + bigEndian(UInt16(1)) + bigEndian(UInt64(tableLength))
+            + bigEndian(UInt64(unpackedTableLength)) + bigEndian(UInt32(3))
+    }
+
+    /// Sources disagree on 3: Apple's tools and 7-Zip mean SHA-256 by it, the original xar a name that follows the header.
+    private static func style(_ number: UInt64, name: ArraySlice<UInt8>) -> ChecksumStyle? {
+        switch number {
+        case 0: ChecksumStyle.none
+        case 1: .sha1
+        case 2: .md5
+        case 3 where !name.isEmpty:
+            ChecksumStyle(style: String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
+        case 3: .sha256
+        case 4: .sha512
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+
+/// Reads the files of an archive one after another, unpacked, and checks lengths and sums as the bytes pass.
+final class XarMemberReader {
+    private static let inputSize = 1 << 17
+    private static let outputSize = 1 << 18
+
+    private let archive: XarArchive
+    /// Whether the sum over the packed bytes is checked even where there is one over the unpacked.
+    private let checksEverything: Bool
+    private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: inputSize, alignment: 16)
+    private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputSize, alignment: 16)
+    private var inflater: Inflater?
+
+    private var data = XarData(offset: 0, length: 0, size: 0, encoding: .raw)
+    private var path = ""
+    private var archivedSum = RunningChecksum.none
+    private var extractedSum = RunningChecksum.none
+    /// Packed bytes read from the file, and of those the ones still in ``input``.
+    private var taken: Int64 = 0
+    private var waiting: Range<Int> = 0..<0
+    private var produced: Int64 = 0
+    private var isAtEnd = true
+
+    init(_ archive: XarArchive, checksEverything: Bool) {
+        self.archive = archive
+        self.checksEverything = checksEverything
+    }
+
+    deinit {
+        input.deallocate()
+        output.deallocate()
+    }
+
+    /// Begins a file, whose range has been checked.
+    func begin(_ data: XarData, path: String) throws {
+        self.data = data
+        self.path = path
+        let checksArchived = checksEverything || (data.extracted ?? .none).style == .none
+        archivedSum = RunningChecksum(checksArchived ? data.archived?.style ?? .none : .none)
+        extractedSum = RunningChecksum(data.extracted?.style ?? .none)
+        (taken, waiting, produced, isAtEnd) = (0, 0..<0, 0, false)
+        if data.encoding == .zlib {
+            if let inflater { inflater.reset() } else { inflater = try Inflater(.zlib) }
+        }
+    }
+
+    /// The next unpacked bytes, good until the next call; nil when the file is at its end and everything has been found right.
+    /// - Throws: ``ContentPackageError`` with one finding when lengths, sums or the packed bytes are wrong.
+    func next() throws -> UnsafeRawBufferPointer? {
+        guard !isAtEnd else { return nil }
+        return data.encoding == .raw ? try nextRaw() : try nextUnpacked()
+    }
+
+    private func nextRaw() throws -> UnsafeRawBufferPointer? {
+        guard try fill() else { return try finish() }
+        let bytes = UnsafeRawBufferPointer(rebasing: input[waiting])
+        waiting = 0..<0
+        return try pass(bytes)
+    }
+
+    private func nextUnpacked() throws -> UnsafeRawBufferPointer? {
+        guard let inflater else { return nil }
+        while true {
+            let hasInput = try !waiting.isEmpty || fill()
+            let step: Inflater.Step
+            do {
+                step = try inflater.step(UnsafeRawBufferPointer(rebasing: input[waiting]), into: output)
+            } catch is Inflater.Damage {
+                throw try damage("Its packed bytes are damaged.")
+            }
+            waiting = (waiting.lowerBound + step.consumed)..<waiting.upperBound
+            if step.isAtEnd {
+                guard waiting.isEmpty, taken == data.length else {
+                    throw try damage("There are bytes after the end of its packed ones.")
+                }
+                isAtEnd = true
+            }
+            if step.produced > 0 { return try pass(UnsafeRawBufferPointer(rebasing: output[0..<step.produced])) }
+            if isAtEnd { return try finish() }
+            guard hasInput else { throw try damage("Its packed bytes end too early.") }
+        }
+    }
+
+    /// Counts and sums unpacked bytes.
+    private func pass(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
+        produced += Int64(bytes.count)
+        guard produced <= data.size else {
+            throw ContentPackageError.damaged(.length, path: path, "It unpacks to more than its \(data.size) bytes.")
+        }
+        extractedSum.update(bytes)
+        if isAtEnd {
+            // The stream ended with these bytes; all sums are complete.
+            _ = try finish()
+        }
+        return bytes
+    }
+
+    /// Reads packed bytes; false when there are no more.
+    private func fill() throws -> Bool {
+        let count = Int(min(Int64(Self.inputSize), data.length - taken))
+        guard count > 0 else { return false }
+        let read = try archive.file.read(
+            into: UnsafeMutableRawBufferPointer(rebasing: input[0..<count]), at: archive.heapStart + data.offset + taken
+        )
+        guard read == count else {
+            throw ContentPackageError.damaged(.range, path: path, "The package ends within it.")
+        }
+        archivedSum.update(UnsafeRawBufferPointer(rebasing: input[0..<count]))
+        taken += Int64(count)
+        waiting = 0..<count
+        return true
+    }
+
+    /// The reason for bytes that cannot be unpacked: a sum that does not match says that they were changed after they were packed.
+    private func damage(_ message: String) throws -> ContentPackageError {
+        while try fill() {}
+        if let archived = data.archived, archived.style != .none, case let sum = archivedSum.finish(), !sum.isEmpty,
+            sum != archived.bytes
+        {
+            return .damaged(.checksum, path: path, "Its packed bytes do not match their checksum.")
+        }
+        return .damaged(.data, path: path, message)
+    }
+
+    private func finish() throws -> UnsafeRawBufferPointer? {
+        isAtEnd = true
+        if let archived = data.archived, case let sum = archivedSum.finish(), !sum.isEmpty, sum != archived.bytes {
+            throw ContentPackageError.damaged(
+                .checksum, path: path, "Its packed bytes do not match their checksum.")
+        }
+        guard produced == data.size else {
+            throw ContentPackageError.damaged(
+                .length, path: path, "It unpacks to \(produced) bytes, not to its \(data.size).")
+        }
+        if let extracted = data.extracted, extractedSum.finish() != extracted.bytes {
+            throw ContentPackageError.damaged(.checksum, path: path, "It does not match its checksum.")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,49 @@
+import Synchronization
+
+/// Shows a transfer on standard error: a bar that is drawn again on a terminal, a line for each tenth elsewhere.
+final class TransferDisplay: Sendable {
+    private struct State {
+        var meter: TransferMeter
+        var shownAt: Duration?
+        var shownTenth: Int
+    }
+
+    private static let interval = Duration.milliseconds(100)
+    private let start = ContinuousClock.now
+    private let console: Console
+    private let what: String
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - what: such as `Uploading`.
+    ///   - done: bytes that were transferred before.
+    init(_ what: String, total: Int64, done: Int64, console: Console) {
+        self.what = what
+        self.console = console
+        let meter = TransferMeter(total: total, done: done)
+        state = Mutex(State(meter: meter, shownAt: nil, shownTenth: meter.percent / 10))
+    }
+
+    /// Says how many bytes are there now.
+    func note(_ bytes: Int64) {
+        let time = start.duration(to: .now)
+        let text: String? = state.withLock { state in
+            state.meter.note(bytes, at: time)
+            let isDone = bytes >= state.meter.total
+            if console.showsProgress {
+                if !isDone, let shownAt = state.shownAt, time - shownAt < Self.interval { return nil }
+                state.shownAt = time
+                return "\r\(what) \(state.meter.bar) \(state.meter.text)\u{1B}[K"
+            }
+            guard state.meter.percent / 10 > state.shownTenth else { return nil }
+            state.shownTenth = state.meter.percent / 10
+            return "\(what): \(state.meter.text)\n"
+        }
+        if let text { console.write(text, .error) }
+    }
+
+    /// Ends the line, so that what follows has one of its own.
+    func end() {
+        if console.showsProgress { console.write("\r\u{1B}[K", .error) }
+    }
+}

@@ -1,0 +1,80 @@
+/// How far a transfer is: part, rate and time left. It prints nothing itself.
+struct TransferMeter: Sendable {
+    /// Over how long the rate is taken.
+    private static let window = Duration.seconds(5)
+
+    /// In bytes.
+    let total: Int64
+    private(set) var done: Int64
+    private var samples: [(at: Duration, bytes: Int64)] = []
+
+    /// - Parameter done: what was transferred before, and counts for no rate.
+    init(total: Int64, done: Int64) {
+        self.total = total
+        self.done = done
+    }
+
+    /// Notes how many bytes are there.
+    /// - Parameter time: since any fixed moment.
+    mutating func note(_ bytes: Int64, at time: Duration) {
+        // Going back, the other side has fewer than it seemed.
+        if bytes < done { samples = [] }
+        done = bytes
+        samples.append((time, bytes))
+        while samples.count > 2, let first = samples.first, time - first.at > Self.window { samples.removeFirst() }
+    }
+
+    /// Bytes a second, nil until it is known.
+    var rate: Double? {
+        guard let first = samples.first, let last = samples.last, last.at - first.at >= .milliseconds(200) else {
+            return nil
+        }
+        return Double(last.bytes - first.bytes) / ((last.at - first.at) / .seconds(1))
+    }
+
+    /// Seconds until the end, nil until it is known.
+    var secondsLeft: Int? {
+        guard let rate, rate > 0 else { return nil }
+        let seconds = Double(total - done) / rate
+        return seconds < 1_000_000 ? Int(seconds.rounded(.up)) : nil
+    }
+
+    var percent: Int { total > 0 ? Int(Double(done) / Double(total) * 100) : 100 }
+
+    /// `45 %  123.4 MB of 273.0 MB  98.1 MB/s  2 s left`.
+    var text: String {
+        var parts = ["\(percent) %", "\(Self.size(done)) of \(Self.size(total))"]
+        if let rate { parts.append("\(Self.size(Int64(rate)))/s") }
+        if let secondsLeft, done < total { parts.append("\(Self.time(secondsLeft)) left") }
+        return parts.joined(separator: "  ")
+    }
+
+    /// `[#########           ]`.
+    var bar: String {
+        let width = 24
+        let filled = total > 0 ? Int(Double(done) / Double(total) * Double(width)) : width
+        return "[" + String(repeating: "#", count: filled) + String(repeating: " ", count: width - filled) + "]"
+    }
+
+    /// In decimal units, as sizes of downloads are told: `1.5 GB`.
+    static func size(_ bytes: Int64) -> String {
+        let units = ["kB", "MB", "GB", "TB"]
+        guard bytes >= 1000 else { return "\(bytes) bytes" }
+        var value = Double(bytes) / 1000
+        var unit = 0
+        while value >= 999.95, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+
+    static func time(_ seconds: Int) -> String {
+        switch seconds {
+        case ..<60: "\(seconds) s"
+        case ..<3600: "\(seconds / 60) min \(seconds % 60) s"
+        default: "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+        }
+    }
+}

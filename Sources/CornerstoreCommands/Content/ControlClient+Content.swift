@@ -1,0 +1,34 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import StoreServer
+
+extension ControlClient {
+    /// Sends the rest of a file.
+    /// - Returns: how many bytes have arrived.
+    /// - Throws: ``CommandError`` `failed` when the connection broke, `refused` when the store says no.
+    func append(
+        _ file: URL, to upload: ControlAPI.ContentUpload, _ display: TransferDisplay
+    ) async throws -> Int64 {
+        let body = HTTPClientRequest.Body.stream(
+            FilePieces(file: file, offset: upload.offset) { display.note($0) },
+            length: .known(upload.length - upload.offset))
+        let answer = try await exchange(
+            "PATCH", "/content/uploads/\(upload.uploadId.uuidString)?offset=\(upload.offset)", body,
+            type: "application/octet-stream", timeout: .hours(24))
+        // Somebody else may send the same file.
+        if let other = try? JSONDecoder().decode(ControlAPI.WrongOffset.self, from: answer.body) { return other.offset }
+        return try decoded(answer, as: ControlAPI.ContentUpload.self).offset
+    }
+
+    /// Has the store look at what was sent.
+    func complete(_ upload: ControlAPI.ContentUpload) async throws -> ContentUploadAction.Outcome {
+        let answer = try await exchange(
+            "POST", "/content/uploads/\(upload.uploadId.uuidString)/complete", .bytes(ByteBuffer(string: "{}")),
+            type: "application/json", timeout: .hours(1))
+        if let refusal = try? JSONDecoder().decode(ControlAPI.RefusedContent.self, from: answer.body) {
+            return .refused(refusal)
+        }
+        return .kept(try decoded(answer, as: ControlAPI.ContentVersion.self))
+    }
+}

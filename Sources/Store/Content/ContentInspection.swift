@@ -1,0 +1,45 @@
+import ContentPackages
+import Foundation
+import StoreWire
+
+/// Looking at a package that was uploaded, with the same rules as on the developer's machine.
+enum ContentInspection {
+    /// One package after the other on a thread of its own, since each takes processors and memory.
+    private static let queue = DispatchQueue(label: "cornerstore.content.check")
+
+    /// Everything that is wrong with a package.
+    struct Findings: Error {
+        var all: [UploadFinding]
+    }
+
+    /// - Parameter above: the highest version that was ever approved.
+    /// - Returns: the package, or everything that is wrong with it.
+    /// - Throws: ``StoreError`` `unavailable` when the file cannot be read.
+    static func inspect(
+        _ file: URL, for product: ContentProduct, above: ContentVersion?
+    ) async throws -> Result<CheckedPackage, Findings> {
+        let expectation = ContentExpectation(productID: product.productID.rawValue, above: above)
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try look(file, expectation) }) }
+        }
+    }
+
+    private static func look(_ file: URL, _ expectation: ContentExpectation) throws -> Result<CheckedPackage, Findings>
+    {
+        do {
+            switch try ContentCheck.check(package: file, expecting: expectation) {
+            case .passed(let package): return .success(package)
+            case .refused(let findings): return .failure(Findings(all: findings.map(UploadFinding.init)))
+            }
+        } catch let error as ContentPackageError {
+            throw StoreError(.unavailable, "The package cannot be looked at: \(error.detail)")
+        }
+    }
+}
+
+extension UploadFinding {
+    init(_ finding: ContentFinding) {
+        self.init(
+            rule: finding.rule.rawValue, path: finding.path, message: finding.message, advice: finding.advice)
+    }
+}

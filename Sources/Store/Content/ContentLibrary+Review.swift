@@ -1,0 +1,133 @@
+import BlobStorage
+import Database
+import Foundation
+import StoreWire
+
+extension ContentLibrary {
+    /// The most bytes of a reason for a rejection.
+    static let longestReason = 2000
+
+    /// A version with its history; nil when there is none of that id.
+    /// - Throws: ``DatabaseError``.
+    public func version(_ versionID: UUID) async throws -> HostedVersion? {
+        try await database.read { try HostedVersion.find(versionID, $0) }
+    }
+
+    /// Products for which hosting was ever turned on, with all that there is of them.
+    /// - Throws: ``DatabaseError``.
+    public func products(of bundleID: BundleID?, _ productID: ProductID? = nil) async throws -> [HostedProduct] {
+        try await database.read { try HostedProduct.all(bundleID: bundleID, productID: productID, $0) }.map {
+            var product = $0
+            product.uploads = product.uploads.map(counted)
+            return product
+        }
+    }
+
+    /// Takes a step with a version. Of two at the same time one wins, and the other finds the state that followed.
+    /// - Throws: ``StoreError`` `unknown_content`, `invalid_request`, `wrong_state`; ``DatabaseError``.
+    public func take(_ step: ContentStep, with versionID: UUID, at now: Int64) async throws -> HostedVersion {
+        var reason: String?
+        if case .reject(let text) = step {
+            guard (1...Self.longestReason).contains(text.utf8.count), !text.utf8.contains(0) else {
+                throw StoreError(
+                    .invalidRequest, "A rejection has a reason of at most \(Self.longestReason) bytes without a NUL.")
+            }
+            reason = text
+        }
+        let why = reason
+        let version = try await database.write { connection in
+            try Self.take(step, with: versionID, reason: why, at: now, connection)
+        }
+        if version.state == .removed { try await forget(version.digest) }
+        try await refresh()
+        return version
+    }
+
+    private static func take(
+        _ step: ContentStep, with versionID: UUID, reason: String?, at now: Int64, _ connection: Connection
+    ) throws -> HostedVersion {
+        guard var version = try HostedVersion.find(versionID, connection) else {
+            throw StoreError(.unknownContent, "There is no such version.")
+        }
+        if step == .submit, !(try HostedProduct.isHosted(version.product, connection)) {
+            throw HostedProduct.off(version.product)
+        }
+        var machine = ContentStateMachine(state: version.state)
+        let states = try machine.take(step, review: try HostedProduct.review(version.product, connection))
+        let moments = states.map {
+            HostedVersion.Moment(state: $0, date: now, reason: $0 == .rejected ? reason : nil)
+        }
+        let approvedAt = machine.state == .approved ? now : version.approvedAt
+        let changed = try connection.execute(
+            "UPDATE content_versions SET state = $3, approved_at = $4 WHERE version_id = $1 AND state = $2",
+            [versionID.uuidString, version.state.rawValue, machine.state.rawValue, approvedAt])
+        guard changed == 1 else {
+            throw StoreError(.wrongState, "Somebody else changed the version at the same moment. Look at it again.")
+        }
+        try version.record(moments, connection)
+        version.state = machine.state
+        version.approvedAt = approvedAt
+        version.history += moments
+        return version
+    }
+
+    /// Removes bytes that no version has. Bytes that stay by mistake do no harm.
+    func forget(_ digest: BlobDigest) async throws {
+        try await turns.take { [self] in
+            let uses = try? await database.read { connection in
+                try connection.queryOne(
+                    "SELECT count(*) FROM content_versions WHERE sha256 = $1 AND state <> $2",
+                    [digest.hexadecimal, ContentState.removed.rawValue])?.int(0)
+            }
+            if uses == 0 { try? await blobs.remove(digest) }
+        }
+    }
+
+    // MARK: Hosting and its rules
+
+    /// Turns hosting on or off. Turning it off removes what was uploaded.
+    /// - Throws: ``StoreError`` `wrong_state` when a version was approved already; ``DatabaseError``.
+    public func setHosting(_ isOn: Bool, of product: ContentProduct, at now: Int64) async throws {
+        if !isOn {
+            let state = try await products(of: product.bundleID, product.productID).first
+            guard state?.wasLive != true else {
+                throw StoreError(.wrongState, "Content of \(product.productID) was live; hosting stays on.")
+            }
+            for upload in state?.uploads ?? [] where !upload.isSettled { try await cancelUpload(upload.uploadID) }
+            for version in state?.versions ?? [] where version.state != .removed {
+                _ = try await take(.remove, with: version.versionID, at: now)
+            }
+        }
+        try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO hosted_products (bundle_id, product_id, is_hosted, changed_at) VALUES ($1, $2, $3, $4)
+                ON CONFLICT (bundle_id, product_id) DO UPDATE SET is_hosted = excluded.is_hosted,
+                    changed_at = excluded.changed_at
+                """, [product.bundleID.rawValue, product.productID.rawValue, isOn, now])
+        }
+        try await refresh()
+    }
+
+    /// Whether hosting was ever turned on or off for a product.
+    func isDecided(_ product: ContentProduct) async throws -> Bool? {
+        try await database.read { connection in
+            try connection.queryOne(
+                "SELECT is_hosted FROM hosted_products WHERE bundle_id = $1 AND product_id = $2",
+                [product.bundleID.rawValue, product.productID.rawValue])?.bool(0)
+        }
+    }
+
+    /// Says who decides about what is submitted from now on.
+    /// - Parameter productID: nil for all of the app's products that have no rule of their own.
+    /// - Throws: ``DatabaseError``.
+    public func setReview(_ review: ContentReview, of bundleID: BundleID, _ productID: ProductID?) async throws {
+        try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO content_rules (bundle_id, product_id, review) VALUES ($1, $2, $3)
+                ON CONFLICT (bundle_id, product_id) DO UPDATE SET review = excluded.review
+                """, [bundleID.rawValue, productID?.rawValue ?? "", review.rawValue])
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import BlobStorage
+import Database
+import Foundation
+import StoreWire
+
+/// A package on its way to the store. Dates are milliseconds since 1970 by production's clock.
+public struct ContentUpload: Sendable, Equatable {
+    public var uploadID: UUID
+    public var product: ContentProduct
+    /// In bytes.
+    public var length: Int64
+    public var digest: BlobDigest
+    public var createdAt: Int64
+    public var touchedAt: Int64
+    /// Since when the package is looked at.
+    public var processingAt: Int64?
+    /// The version that came of it.
+    public var versionID: UUID?
+    /// Why none did.
+    public var findings: [UploadFinding]?
+    /// How many bytes have arrived.
+    public var offset: Int64 = 0
+
+    /// Whether it has come to an end, good or bad.
+    public var isSettled: Bool { versionID != nil || findings != nil }
+
+    /// The state of the content that it brings; nil once it is settled, when the version has a state of its own.
+    public var state: ContentState? {
+        isSettled ? nil : processingAt == nil ? .waitingForUpload : .processingContent
+    }
+}
+
+/// Something that is wrong with a package.
+public struct UploadFinding: Sendable, Equatable, Codable {
+    /// A stable word.
+    public var rule: String
+    /// The path inside the package, when it is about one.
+    public var path: String?
+    public var message: String
+    /// What to do.
+    public var advice: String
+
+    public init(rule: String, path: String?, message: String, advice: String) {
+        self.rule = rule
+        self.path = path
+        self.message = message
+        self.advice = advice
+    }
+}
+
+/// How looking at an uploaded package ended.
+public enum ContentUploadOutcome: Sendable, Equatable {
+    case kept(HostedVersion)
+    case refused([UploadFinding])
+}
+
+extension ContentUpload {
+    static let columns = """
+        upload_id, bundle_id, product_id, length, sha256, created_at, touched_at, processing_at, version_id, findings
+        """
+
+    init(_ row: Row) throws {
+        guard let uploadID = UUID(uuidString: try row.string(0)), let digest = BlobDigest(try row.string(4)) else {
+            throw StoreError(.internalError, "An upload is kept as this program does not know it.")
+        }
+        self.init(
+            uploadID: uploadID, product: ContentProduct(ProductID(try row.string(2)), of: BundleID(try row.string(1))),
+            length: try row.int64(3), digest: digest, createdAt: try row.int64(5), touchedAt: try row.int64(6),
+            processingAt: try row.optionalInt64(7),
+            versionID: try row.optionalString(8).flatMap { UUID(uuidString: $0) },
+            findings: try row.optionalString(9).map {
+                try JSONDecoder().decode([UploadFinding].self, from: Data($0.utf8))
+            })
+    }
+
+    static func find(_ uploadID: UUID, _ connection: Connection) throws -> ContentUpload? {
+        try connection.queryOne(
+            "SELECT \(columns) FROM content_uploads WHERE upload_id = $1", [uploadID.uuidString]
+        ).map { try ContentUpload($0) }
+    }
+
+    /// What there is of the same file, the latest first.
+    static func same(as upload: ContentUpload, _ connection: Connection) throws -> [ContentUpload] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM content_uploads WHERE bundle_id = $1 AND product_id = $2 AND sha256 = $3
+            ORDER BY created_at DESC
+            """,
+            [upload.product.bundleID.rawValue, upload.product.productID.rawValue, upload.digest.hexadecimal]
+        ).map { try ContentUpload($0) }
+    }
+
+    func insert(_ connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO content_uploads (upload_id, bundle_id, product_id, length, sha256, created_at, touched_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            """,
+            [
+                uploadID.uuidString, product.bundleID.rawValue, product.productID.rawValue, length, digest.hexadecimal,
+                createdAt, touchedAt,
+            ])
+    }
+
+    static func remove(_ uploadID: UUID, _ connection: Connection) throws {
+        try connection.execute("DELETE FROM content_uploads WHERE upload_id = $1", [uploadID.uuidString])
+    }
+}

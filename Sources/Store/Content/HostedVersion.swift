@@ -1,0 +1,140 @@
+import BlobStorage
+import ContentPackages
+import Database
+import Foundation
+import StoreWire
+
+/// A product of an app.
+public struct ContentProduct: Sendable, Hashable {
+    public var bundleID: BundleID
+    public var productID: ProductID
+
+    public init(_ productID: ProductID, of bundleID: BundleID) {
+        self.bundleID = bundleID
+        self.productID = productID
+    }
+}
+
+/// A package that was found in order and is kept. Dates are milliseconds since 1970 by production's clock.
+public struct HostedVersion: Sendable, Equatable {
+    /// A state that it was in.
+    public struct Moment: Sendable, Equatable {
+        public var state: ContentState
+        public var date: Int64
+        /// Why it was rejected.
+        public var reason: String?
+    }
+
+    public var versionID: UUID
+    public var product: ContentProduct
+    public var version: ContentVersion
+    public var state: ContentState
+    /// The package's size in bytes.
+    public var length: Int64
+    /// The size of its files once unpacked, in bytes.
+    public var unpackedLength: Int64
+    public var digest: BlobDigest
+    public var createdAt: Int64
+    /// When it was approved, if it ever was.
+    public var approvedAt: Int64?
+    /// Oldest first.
+    public var history: [Moment] = []
+
+    /// Whether a device may download it in the environment.
+    func isDownloadable(in environment: StoreEnvironment) -> Bool {
+        environment == .production ? state == .approved : state.isTestable
+    }
+
+    /// As devices are told.
+    var hosted: HostedContent { HostedContent(version: version.text, lengths: [length]) }
+}
+
+extension HostedVersion {
+    static let columns = """
+        version_id, bundle_id, product_id, version, state, length, unpacked_length, sha256, created_at, approved_at
+        """
+
+    init(_ row: Row) throws {
+        guard let versionID = UUID(uuidString: try row.string(0)), let version = ContentVersion(try row.string(3)),
+            let state = ContentState(rawValue: try row.string(4)), let digest = BlobDigest(try row.string(7))
+        else {
+            throw StoreError(.internalError, "A version of hosted content is kept as this program does not know it.")
+        }
+        self.init(
+            versionID: versionID,
+            product: ContentProduct(ProductID(try row.string(2)), of: BundleID(try row.string(1))),
+            version: version, state: state, length: try row.int64(5), unpackedLength: try row.int64(6), digest: digest,
+            createdAt: try row.int64(8), approvedAt: try row.optionalInt64(9))
+    }
+
+    static func find(_ versionID: UUID, _ connection: Connection) throws -> HostedVersion? {
+        guard
+            let row = try connection.queryOne(
+                "SELECT \(columns) FROM content_versions WHERE version_id = $1", [versionID.uuidString])
+        else { return nil }
+        var version = try HostedVersion(row)
+        version.history = try moments(of: versionID, connection)
+        return version
+    }
+
+    /// All of a product, newest first.
+    static func all(of product: ContentProduct, _ connection: Connection) throws -> [HostedVersion] {
+        try connection.query(
+            "SELECT \(columns) FROM content_versions WHERE bundle_id = $1 AND product_id = $2",
+            [product.bundleID.rawValue, product.productID.rawValue]
+        ).map { try HostedVersion($0) }.sorted(by: isNewer)
+    }
+
+    /// By number; of two with the same number, whichever came later.
+    static func isNewer(_ first: HostedVersion, _ second: HostedVersion) -> Bool {
+        if first.version == second.version { return first.createdAt > second.createdAt }
+        return first.version > second.version
+    }
+
+    private static func moments(of versionID: UUID, _ connection: Connection) throws -> [Moment] {
+        try connection.query(
+            "SELECT state, entered_at, reason FROM content_history WHERE version_id = $1 ORDER BY step",
+            [versionID.uuidString]
+        ).compactMap { row in
+            try ContentState(rawValue: row.string(0)).map {
+                Moment(state: $0, date: try row.int64(1), reason: try row.optionalString(2))
+            }
+        }
+    }
+
+    /// Records that it entered states one after the other.
+    func record(_ moments: [Moment], _ connection: Connection) throws {
+        for (index, moment) in moments.enumerated() {
+            try connection.execute(
+                "INSERT INTO content_history (version_id, step, state, entered_at, reason) VALUES ($1, $2, $3, $4, $5)",
+                [versionID.uuidString, history.count + index, moment.state.rawValue, moment.date, moment.reason])
+        }
+    }
+
+    /// The number as the tables compare it: without the zeros at the end, so that `1` and `1.0` are one.
+    static func key(_ version: ContentVersion) -> String {
+        var numbers = version.text.split(separator: ".").compactMap { Int($0) }
+        while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
+        return numbers.map(String.init).joined(separator: ".")
+    }
+
+    /// Keeps a new one.
+    /// - Throws: ``StoreError`` `wrong_state` when there is one of that number.
+    func insert(_ connection: Connection) throws {
+        let inserted = try connection.execute(
+            """
+            INSERT INTO content_versions (\(Self.columns), version_key)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+            """,
+            [
+                versionID.uuidString, product.bundleID.rawValue, product.productID.rawValue, version.text,
+                state.rawValue, length, unpackedLength, digest.hexadecimal, createdAt, approvedAt, Self.key(version),
+            ])
+        guard inserted == 1 else {
+            throw StoreError(
+                .wrongState,
+                "Version \(version) of \(product.productID) is at the store already. Give the package a higher ContentVersion, or "
+                    + "remove the one that is there, and complete the upload again.")
+        }
+    }
+}

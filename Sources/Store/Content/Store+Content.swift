@@ -1,0 +1,116 @@
+import BlobStorage
+import Database
+import Foundation
+import StoreWire
+
+extension Store {
+    /// How long the address of a download is good, in milliseconds. A longer download goes on; a broken one asks again.
+    static let contentAddressLifetime: Int64 = 3600 * 1000
+
+    /// Where a transaction's content is downloaded.
+    /// - Throws: ``StoreError`` `unknown_transaction` (somebody else's too), `wrong_state` when it is finished or revoked, `no_content`;
+    ///   ``DatabaseError``.
+    public func contentGrant(
+        _ transactionID: TransactionID, _ request: ContentRequest, for account: Account
+    ) async throws -> ContentGrant {
+        let found = try await database.read { connection in
+            try Transactions.find(transactionID, of: account.accountID, connection)
+                ?? RestoredTransactions.find(transactionID, connection)
+        }
+        guard let transaction = found, transaction.accountID == account.accountID,
+            transaction.bundleID == request.bundleID
+        else { throw StoreError(.unknownTransaction, "This account has no such transaction in the app.") }
+        guard transaction.revokedAt == nil else {
+            throw StoreError(.wrongState, "The purchase was refunded; its content cannot be downloaded.")
+        }
+        guard transaction.finishedAt == nil else {
+            throw StoreError(
+                .wrongState, "The transaction is finished. Its content can be downloaded after a restore.")
+        }
+        guard let content, let version = await content.current().version(request.version, of: transaction, environment)
+        else {
+            throw StoreError(.noContent, "The store hosts nothing for \(transaction.productID) that can be downloaded.")
+        }
+        let now = clock.milliseconds
+        let expires = now + Self.contentAddressLifetime
+        let address = ContentAddress(digest: version.digest, expires: expires, transactionID: transactionID)
+        return ContentGrant(
+            contentID: transaction.productID, version: version.version.text, length: version.length,
+            unpackedLength: version.unpackedLength, sha256: version.digest.hexadecimal,
+            url: content.blobs.address(of: version.digest, seconds: Int(Self.contentAddressLifetime / 1000))
+                ?? address.path(environment, content.addressKey), expires: expires)
+    }
+
+    /// What an address that ``contentGrant(_:_:for:)`` made leads to.
+    /// - Returns: the bytes' name and number, and where to read them.
+    /// - Throws: ``StoreError`` `forbidden`, `address_expired`, or `no_content` when the version was removed meanwhile.
+    public func contentBlob(
+        _ digest: BlobDigest, expires: Int64, transactionID: TransactionID, signature: String
+    ) async throws -> (length: Int64, blobs: any BlobStore) {
+        let address = ContentAddress(digest: digest, expires: expires, transactionID: transactionID)
+        guard let content, address.isSigned(by: signature, environment, content.addressKey) else {
+            throw StoreError(.forbidden, "This store did not make the address.")
+        }
+        guard clock.milliseconds < expires else {
+            throw StoreError(.addressExpired, "The address is good no longer. Ask for another.")
+        }
+        guard let length = try await content.mapping({ try await content.blobs.size(of: digest) }) else {
+            throw StoreError(.noContent, "The content was removed. Ask for another address.")
+        }
+        return (length, content.blobs)
+    }
+
+    // MARK: What devices are told
+
+    /// A transaction with what can be downloaded for it.
+    func described(_ transaction: TransactionDescription) async -> TransactionDescription {
+        await described([transaction]).first ?? transaction
+    }
+
+    /// Transactions with what can be downloaded for them; looked up once for all.
+    func described(_ transactions: [TransactionDescription]) async -> [TransactionDescription] {
+        guard let content, transactions.contains(where: { $0.kind == .nonConsumable }) else { return transactions }
+        let shelf = await content.current()
+        return transactions.map { transaction in
+            guard transaction.kind == .nonConsumable else { return transaction }
+            var described = transaction
+            described.content =
+                shelf.newest(ContentProduct(transaction.productID, of: transaction.bundleID), in: environment)?.hosted
+            return described
+        }
+    }
+
+    /// A purchase's answer with what can be downloaded for it.
+    func described(_ response: PurchaseResponse) async -> PurchaseResponse {
+        guard let transaction = response.transaction else { return response }
+        var described = response
+        described.transaction = await self.described(transaction)
+        return described
+    }
+
+    /// Products with what can be downloaded for them.
+    func described(_ products: [ProductDescription], of bundleID: BundleID) async -> [ProductDescription] {
+        guard let content, products.contains(where: { $0.kind == .nonConsumable }) else { return products }
+        let shelf = await content.current()
+        return products.map { product in
+            guard product.kind == .nonConsumable else { return product }
+            var described = product
+            described.content = shelf.newest(ContentProduct(product.productID, of: bundleID), in: environment)?.hosted
+            return described
+        }
+    }
+}
+
+extension ContentLibrary.Shelf {
+    /// The version that was asked for, if it was live and is kept, else the newest.
+    fileprivate func version(
+        _ wanted: String?, of transaction: Transaction, _ environment: StoreEnvironment
+    ) -> HostedVersion? {
+        guard transaction.kind == .nonConsumable else { return nil }
+        let product = ContentProduct(transaction.productID, of: transaction.bundleID)
+        let begun = versions[product]?.first {
+            $0.version.text == wanted && $0.isDownloadable(in: environment)
+        }
+        return begun ?? newest(product, in: environment)
+    }
+}

@@ -1,0 +1,157 @@
+import BlobStorage
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import StoreWire
+
+/// The developer's and the reviewer's side of hosted content. On the control port alone.
+struct ContentControlController: Sendable {
+    let desk: ContentDesk
+    private var library: ContentLibrary { desk.library }
+
+    init(_ desk: ContentDesk) { self.desk = desk }
+
+    /// The prefix of uploads, whose bodies are not JSON.
+    static let uploads = "\(ControlAPI.prefix)/content/uploads"
+
+    func addRoutes(to router: Router<StoreRequestContext>) {
+        let prefix = "\(ControlAPI.prefix)/content"
+        router.get("\(prefix)", use: list)
+        router.put("\(prefix)/hosting", use: setHosting)
+        router.put("\(prefix)/rule", use: setRule)
+        router.post("\(Self.uploads)", use: beginUpload)
+        router.get("\(Self.uploads)/{id}", use: showUpload)
+        router.patch("\(Self.uploads)/{id}", use: append)
+        router.delete("\(Self.uploads)/{id}", use: cancelUpload)
+        router.post("\(Self.uploads)/{id}/complete", use: complete)
+        let steps: [(String, ContentStep)] = [
+            ("submit", .submit), ("review", .beginReview), ("approve", .approve), ("remove", .remove),
+        ]
+        for (name, step) in steps {
+            router.post("\(prefix)/versions/{id}/\(name)") { _, context in
+                try await take(step, context)
+            }
+        }
+        router.post("\(prefix)/versions/{id}/reject") { request, context in
+            let rejection = try await request.decodeJSON(ControlAPI.Rejection.self, upTo: ControlController.bodyLimit)
+            return try await take(.reject(reason: rejection.reason), context)
+        }
+    }
+
+    @Sendable private func list(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let query = request.uri.queryParameters
+        return try .json(
+            try await library.products(
+                of: query["bundle"].map { BundleID(String($0)) }, query["product"].map { ProductID(String($0)) }
+            ).map(ControlAPI.HostedProduct.init))
+    }
+
+    @Sendable private func setHosting(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let hosting = try await request.decodeJSON(ControlAPI.Hosting.self, upTo: ControlController.bodyLimit)
+        let product = ContentProduct(ProductID(hosting.productId), of: BundleID(hosting.bundleId))
+        try await desk.setHosting(hosting.hosted, of: product)
+        let shown = try await library.products(of: product.bundleID, product.productID)
+        return try .json(shown.map(ControlAPI.HostedProduct.init))
+    }
+
+    @Sendable private func setRule(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let rule = try await request.decodeJSON(ControlAPI.ContentRule.self, upTo: ControlController.bodyLimit)
+        guard let review = ContentReview(rawValue: rule.review) else {
+            throw StoreError(.invalidRequest, "“review” is “manual” or “automatic”.")
+        }
+        try await desk.setReview(review, of: BundleID(rule.bundleId), rule.productId.map { ProductID($0) })
+        return Response(status: .noContent)
+    }
+
+    // MARK: Uploads
+
+    @Sendable private func beginUpload(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let new = try await request.decodeJSON(ControlAPI.NewContentUpload.self, upTo: ControlController.bodyLimit)
+        guard let digest = BlobDigest(new.sha256) else {
+            throw StoreError(.invalidRequest, "“sha256” is 64 lower-case hexadecimal digits.")
+        }
+        let upload = try await library.beginUpload(
+            of: ContentProduct(ProductID(new.productId), of: BundleID(new.bundleId)), length: new.length,
+            digest: digest, at: desk.now)
+        return try .json(ControlAPI.ContentUpload(upload), status: .created)
+    }
+
+    @Sendable private func showUpload(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try .json(ControlAPI.ContentUpload(try await library.upload(try Self.id(context))))
+    }
+
+    @Sendable private func append(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        guard let offset = request.uri.queryParameters["offset"].flatMap({ Int64($0) }), offset >= 0 else {
+            throw StoreError(.invalidRequest, "The query needs “offset”, the number of bytes that have arrived.")
+        }
+        do {
+            let upload = try await library.append(
+                UploadPieces(body: request.body), to: try Self.id(context), offset: offset, at: desk.now)
+            return try .json(ControlAPI.ContentUpload(upload))
+        } catch let error as WrongOffset {
+            return try .json(
+                ControlAPI.WrongOffset(
+                    code: WireError.Code.wrongOffset.rawValue,
+                    message: "\(error.offset) bytes have arrived. Go on there.", requestID: context.requestID,
+                    offset: error.offset), status: .conflict)
+        }
+    }
+
+    @Sendable private func cancelUpload(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        try await library.cancelUpload(try Self.id(context))
+        return Response(status: .noContent)
+    }
+
+    @Sendable private func complete(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
+        let id = try Self.id(context)
+        let desk = desk
+        // Of its own, since it goes on when the developer's connection breaks.
+        let outcome = try await Task { try await desk.library.complete(id, at: { desk.now }) }.value
+        switch outcome {
+        case .kept(let version): return try .json(ControlAPI.ContentVersion(version))
+        case .refused(let findings):
+            let count = findings.count == 1 ? "1 finding" : "\(findings.count) findings"
+            return try .json(
+                ControlAPI.RefusedContent(
+                    code: WireError.Code.invalidContent.rawValue,
+                    message: "The package is not in order: \(count).", requestID: context.requestID,
+                    findings: findings.map(ControlAPI.Finding.init)), status: .unprocessableContent)
+        }
+    }
+
+    private func take(_ step: ContentStep, _ context: StoreRequestContext) async throws -> Response {
+        try .json(
+            ControlAPI.ContentVersion(try await library.take(step, with: try Self.id(context), at: desk.now)))
+    }
+
+    private static func id(_ context: StoreRequestContext) throws -> UUID {
+        guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)) else {
+            throw StoreError(.invalidRequest, "The id is a UUID.")
+        }
+        return id
+    }
+}
+
+/// A body's bytes as they come. One that ends too early fails, and so does one that does not come; what came stays.
+private struct UploadPieces: AsyncSequence, Sendable {
+    typealias Element = ByteBufferView
+
+    let body: RequestBody
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator()) }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var base: RequestBody.AsyncIterator
+
+        mutating func next() async throws -> ByteBufferView? {
+            do {
+                return try await base.next()?.readableBytesView
+            } catch {
+                throw HTTPProblem(.badRequest, code: "invalid_request", message: "The body ended too early.")
+            }
+        }
+    }
+}

@@ -1,4 +1,0 @@
-import Hummingbird
-
-/// What a request of this server carries.
-typealias StoreRequestContext = BasicRequestContext
