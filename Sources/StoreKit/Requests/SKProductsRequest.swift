@@ -6,9 +6,6 @@ import Synchronization
 open class SKProductsRequest: SKRequest {
     private let productIdentifiers: Set<String>
     private let fixedEngine: StoreKitEngine?
-    /// The delegate as it was assigned: a conformance that is isolated to an actor, as `@MainActor
-    /// SKProductsRequestDelegate`, is not found again by a cast.
-    private weak var assigned: (any SKProductsRequestDelegate)?
 
     /// A request for no products, for subclasses in tests.
     public override init() {
@@ -37,14 +34,8 @@ open class SKProductsRequest: SKRequest {
     // inherited one, over the same storage.
     @_nonoverride
     open weak var delegate: (any SKProductsRequestDelegate)? {
-        get {
-            if let assigned, assigned === super.delegate { return assigned }
-            return super.delegate as? any SKProductsRequestDelegate
-        }
-        set {
-            assigned = newValue
-            super.delegate = newValue
-        }
+        get { super.delegate as? any SKProductsRequestDelegate }
+        set { super.delegate = newValue }
     }
 
     open override func start() {
