@@ -51,13 +51,14 @@ struct SampleStore: Sendable {
     private static func open(in folder: URL) async throws -> StoreApplication {
         let data = folder.appendingPathComponent("data")
         try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
-        let samples = [
+        let samples: [(String, BundleID?)] = [
             ("MonkeyCredits/MonkeyCredits.storekit", "com.example.monkeys"),
             ("PhotoFilters/PhotoFilters.storekit", "com.example.photofilters"),
-            ("BookChapters/BookChapters.yaml", "com.example.bookchapters"),
+            // Such a file names its apps itself.
+            ("BookChapters/BookChapters.yaml", nil),
         ]
         let files = samples.map { path, bundleID in
-            CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: BundleID(bundleID))
+            CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: bundleID)
         }
         let configuration = StoreServerConfiguration(
             dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0)

@@ -73,16 +73,16 @@ struct DownloadStateMachineTests {
         #expect(
             names(machine.start(ids(3, 1, 2, 5, 4))) == [
                 "save 3 wanted, 1 wanted, 2 wanted, 5 wanted, 4 wanted", "update 3 active, 1 active",
-                "transfer 3 run 1", "transfer 1 run 1", "tick",
+                "transfer 3 run 1", "transfer 1 run 2", "tick",
             ])
         #expect(machine.status(of: id(2))?.entry.phase.state == .waiting)
         #expect(
-            names(machine.ended(id(1), run: 1, .failed(.noSpace))) == [
-                "save 1 failed", "update 1 failed, 2 active", "transfer 2 run 1",
+            names(machine.ended(id(1), run: 2, .failed(.noSpace))) == [
+                "save 1 failed", "update 1 failed, 2 active", "transfer 2 run 3",
             ])
         #expect(
             names(machine.pause(ids(3))) == [
-                "halt 3", "save 3 paused", "update 3 paused, 5 active", "transfer 5 run 1",
+                "halt 3", "save 3 paused", "update 3 paused, 5 active", "transfer 5 run 4",
             ])
         // It has to wait for a place as all others do.
         #expect(names(machine.resume(ids(3))) == ["save 3 wanted", "update 3 wanted"])
@@ -173,9 +173,9 @@ struct DownloadStateMachineTests {
         #expect(
             names(machine.left(ids(1, 3))) == [
                 "halt 1", "discard 1", "discard 3", "update 1 cancelled, 3 cancelled", "forget 1, 3", "update 2 active",
-                "transfer 2 run 1",
+                "transfer 2 run 2",
             ])
-        _ = machine.ended(id(2), run: 1, .finished)
+        _ = machine.ended(id(2), run: 2, .finished)
         #expect(names(machine.left(ids(2))) == ["forget 2"])
         #expect(machine.left(ids(2)).isEmpty)
         #expect(machine.entries.isEmpty)
@@ -199,7 +199,8 @@ struct DownloadStateMachineTests {
         _ = machine.start((1...10_000).map { id($0) })
         var ended = 0
         while let next = machine.running.min() {
-            for run in 1...1 { _ = machine.ended(next, run: run, .finished) }
+            // They were begun in the order of their ids.
+            _ = machine.ended(next, run: Int(next.rawValue), .finished)
             ended += 1
         }
         #expect(ended == 10_000)

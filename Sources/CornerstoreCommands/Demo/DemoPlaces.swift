@@ -41,7 +41,9 @@ struct DemoPlaces: Sendable {
                     .failed,
                     "\(sample.catalog) is nowhere above \(folder.path); run this in a clone of the repository.")
             }
-            return CatalogFile(path: file.path, bundleID: BundleID(sample.bundleID))
+            // Our own kind of file names its apps itself.
+            let bundleID = file.pathExtension == "storekit" ? BundleID(sample.bundleID) : nil
+            return CatalogFile(path: file.path, bundleID: bundleID)
         }
         let book = starts.lazy.compactMap { Self.file(DemoSample.bookChapters.catalog, above: $0) }.first
         content = (book ?? own).deletingLastPathComponent().appendingPathComponent("Content", isDirectory: true)

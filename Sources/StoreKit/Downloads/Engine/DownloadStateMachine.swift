@@ -27,6 +27,8 @@ struct DownloadStateMachine: Sendable {
     private var line: [TransactionID] = []
     private(set) var running: Set<TransactionID> = []
     private var isTicking = false
+    /// No two transfers have the same number, those of a transaction that left and came again neither.
+    private var lastRun = 0
     /// How many may run at once.
     let places: Int
 
@@ -256,9 +258,9 @@ struct DownloadStateMachine: Sendable {
     }
 
     private mutating func transfer(_ entry: DownloadEntry) -> Action {
-        let run = (courses[entry.id]?.run ?? 0) + 1
-        courses[entry.id]?.run = run
-        return .transfer(entry, run: run)
+        lastRun += 1
+        courses[entry.id]?.run = lastRun
+        return .transfer(entry, run: lastRun)
     }
 
     /// Gives free places to whoever is next in line, and tells of all that changed: `seen`, and those.
