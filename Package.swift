@@ -158,6 +158,7 @@ let package = Package(
         .target(
             name: "CornerstoreCommands",
             dependencies: [
+                "ContentPackages",
                 "Database",
                 "MonkeyCredits",
                 "Store",
@@ -188,6 +189,7 @@ let package = Package(
         .executableTarget(
             name: "cornerstore-bench",
             dependencies: [
+                "ContentPackages",
                 "Database",
                 "Store",
                 "StoreKit",
@@ -219,7 +221,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "ContentPackagesTests", dependencies: ["ContentPackages"], swiftSettings: strict),
+        .testTarget(
+            name: "ContentPackagesTests",
+            dependencies: [
+                "CZlib", "ContentPackages", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
@@ -284,7 +292,7 @@ let package = Package(
         .testTarget(
             name: "CornerstoreCommandsTests",
             dependencies: [
-                "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
+                "ContentPackages", "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

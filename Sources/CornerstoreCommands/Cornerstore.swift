@@ -31,7 +31,8 @@ public struct Cornerstore: AsyncParsableCommand {
                     PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
                     TransactionCommand.self,
                 ]),
-            CommandGroup(name: "Catalog files", subcommands: [CatalogCommand.self]),
+            CommandGroup(
+                name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),
         ])
 
     public init() {}
