@@ -29,7 +29,7 @@ extension BadPackage {
         payload("an archive without an end", .payload) { $0.hasTrailer = false },
         payload("a header that is none", .payload) { $0.editArchive = { $0[0] = 0x41 } },
         payload("a header with letters for a number", .payload) { $0.editArchive = { $0[20] = 0x7A } },
-        payload("a name of nothing", .payload) {
+        payload("a payload name of nothing", .payload) {
             $0.entries.append(CpioForge.Entry(path: "b", mode: 0o100644, nameSize: 0))
         },
         payload("a name of 200000 bytes", .payload) {

@@ -64,7 +64,7 @@ struct RandomPackageTests {
         try await TemporaryDirectory.with { directory in
             var generator = SeededGenerator(seed: 7)
             let file = directory.url.appending(path: "some.pkg")
-            for _ in 0..<400 {
+            for _ in 0..<200 {
                 var bytes = good
                 for _ in 0..<Int.random(in: 1...4, using: &generator) {
                     let place = Int.random(in: 0..<bytes.count, using: &generator)
@@ -91,7 +91,7 @@ struct RandomPackageTests {
                 "9", "-", "<file>", "</file>", "/", "..", "\u{0}", "&amp;", "<data>", "</data>", "symlink", "hardlink",
                 "directory", "99999999999", "<!--", "]]>", "\"", "name", "size", ">", "<",
             ]
-            for _ in 0..<400 {
+            for _ in 0..<200 {
                 var forge = XarForge.content([.folder("d", [.file("b", "b"), .link("l", to: "b")])])
                 let changes = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
                     (generator.next(), words[Int.random(in: 0..<words.count, using: &generator)], generator.next() % 12)

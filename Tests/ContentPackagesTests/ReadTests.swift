@@ -20,7 +20,9 @@ struct ReadTests {
         let folder = directory.url.appending(path: "content")
         try checked.package.unpack(into: folder)
         let found = try ContentFolder.read(folder)
-        #expect(checked.unpackedLength == found.values.reduce(0) { $0 + Int64($1.count) })
+        #expect(
+            checked.unpackedLength
+                == found.values.filter { !$0.starts(with: Array("->".utf8)) }.reduce(0) { $0 + Int64($1.count) })
         return found
     }
 

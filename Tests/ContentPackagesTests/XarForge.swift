@@ -121,7 +121,7 @@ struct XarForge {
         switch style.lowercased() {
         case "md5": Array(Insecure.MD5.hash(data: bytes))
         case "sha1": Array(Insecure.SHA1.hash(data: bytes))
-        case "sha512": Array(SHA512.hash(data: bytes))
+        case "sha512", "sha-512": Array(SHA512.hash(data: bytes))
         case "none": []
         default: Array(SHA256.hash(data: bytes))
         }
