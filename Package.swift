@@ -257,7 +257,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "ContentPackagesTests", dependencies: ["ContentPackages"], swiftSettings: strict),
+        .testTarget(
+            name: "ContentPackagesTests",
+            dependencies: [
+                "CZlib", "ContentPackages", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "ContentDownloadsTests",
             dependencies: [
@@ -347,7 +353,7 @@ let package = Package(
         .testTarget(
             name: "CornerstoreCommandsTests",
             dependencies: [
-                "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
+                "ContentPackages", "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

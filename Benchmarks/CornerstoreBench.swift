@@ -1,7 +1,7 @@
 import Foundation
 
 /// Measures the project against the raw work under it. With the argument ``BareServer/subcommand`` it is one of its own
-/// servers instead, with ``AppProcess/subcommand`` an app on a device.
+/// servers instead, with ``AppProcess/subcommand`` an app on a device, with ``PackageProcess/subcommand`` a packer.
 @main
 enum CornerstoreBench {
     static func main() async {
@@ -16,6 +16,8 @@ enum CornerstoreBench {
                 try await AppProcess.run(Array(arguments.dropFirst()))
             } else if arguments.first == ContentClient.subcommand {
                 try await ContentClient.run(Array(arguments.dropFirst()))
+            } else if arguments.first == PackageProcess.subcommand {
+                try PackageProcess.run(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") {
                 print(Setting.usage)
             } else {

@@ -6,7 +6,7 @@ struct Setting: Sendable {
     /// Load before a round that is not counted.
     var warmUp = 1.0
     var clients = 32
-    /// The size of the package of hosted content that is downloaded.
+    /// How much content is built, unpacked and downloaded.
     var contentMebibytes = 1024
     /// Only sections whose name begins so; nil for all.
     var only: String?
@@ -18,7 +18,7 @@ struct Setting: Sendable {
     var load: LoadGenerator { LoadGenerator(clients: clients, warmUp: warmUp, seconds: seconds) }
 
     static let usage = """
-        cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [FILE.storekit]
+        cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [--content-mib N] [FILE.storekit]
         Measures this build against the raw work under it. The last lines are NAME VALUE GOAL ok|short.
         """
 
@@ -38,6 +38,7 @@ struct Setting: Sendable {
             case "--only": only = try value(of: argument, String.self)
             case "--rounds": rounds = max(1, try value(of: argument, Int.self))
             case "--seconds": seconds = max(0.1, try value(of: argument, Double.self))
+            case "--content-mib": contentMebibytes = max(1, try value(of: argument, Int.self))
             case "--clients": clients = max(1, try value(of: argument, Int.self))
             case _ where !argument.hasPrefix("-") && catalog == nil: catalog = argument
             default: throw BenchmarkError("unknown argument \(argument)\n\(Self.usage)")
@@ -61,6 +62,7 @@ struct Section: Sendable {
 
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
-        .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .app, .restore, .queueStart, .content,
+        .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .app, .restore, .queueStart, .packages,
+        .content,
     ]
 }

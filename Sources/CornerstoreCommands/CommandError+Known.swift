@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import ContentPackages
 import Database
 import Foundation
 import Store
@@ -12,6 +13,7 @@ extension CommandError {
     init?(known error: any Error) {
         switch error {
         case let error as CommandError: self = error
+        case let error as ContentPackageError: self.init(error.code == .refused ? .refused : .failed, error.detail)
         case let error as CatalogError: self.init(.failed, error.detail)
         case let error as StoreServerError: self.init(.failed, error.detail)
         case let error as DatabaseError: self.init(.failed, "The database failed: \(error.detail)")

@@ -17,6 +17,8 @@ import Testing
         "serve a.storekit --node 64", "serve a.storekit --sandbox-port 65536", "serve a.storekit --log-level loud",
         "serve a.storekit --database mysql://x", "fault order finish 503 --count 0",
         "payment-rule add a --count 0", "payment-rule add a --minimum -5",
+        "content init", "content init a/b", "content check a --above first",
+        "content build a --version 1.x",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -47,6 +49,8 @@ import Testing
         "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
         "catalog check no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
+        "content build no-such-folder",
+        "content check no-such-file",
     ])
     func whatCannotBeDoneEndsWithOneAndSaysWhy(_ line: String) async throws {
         let result = await Capture.run(
@@ -64,7 +68,7 @@ import Testing
         "clock", "clock set",
         "fault", "fault order", "payment-rule", "account", "account create", "app list", "transaction list", "purchase",
         "catalog",
-        "catalog check", "catalog convert",
+        "catalog check", "catalog convert", "content", "content init", "content build", "content check",
     ])
     func helpIsOnStandardOutput(_ line: String) async {
         var arguments = line.split(separator: " ").map(String.init)
@@ -77,7 +81,7 @@ import Testing
 
     @Test(arguments: [
         "demo", "serve", "buy", "restore", "queue", "receipt verify", "clock", "fault", "transaction list", "account",
-        "catalog convert",
+        "catalog convert", "content init", "content build", "content check",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

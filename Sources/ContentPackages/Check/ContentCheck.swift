@@ -24,7 +24,12 @@ public enum ContentCheck {
         expecting expectation: ContentExpectation = ContentExpectation(),
         limits: ContentLimits = .hosted, isCancelled: () -> Bool = { false }
     ) throws -> [ContentFinding] {
-        var inspection = try Inspection(folder: folder, limits: limits, isCancelled: isCancelled)
+        var inspection: Inspection
+        do {
+            inspection = try Inspection(folder: folder, limits: limits, isCancelled: isCancelled)
+        } catch let error as ContentPackageError where error.code == .refused {
+            return error.findings
+        }
         if let info { inspection.info = .read(info) }
         inspection.expectation = expectation
         return findings(inspection)

@@ -2,15 +2,12 @@ import Foundation
 
 extension Inspection {
     /// Looks at every file of a folder: what it is, and what it begins with.
+    /// - Throws: ``ContentPackageError``, `refused` when there is too much in it.
     init(folder: URL, limits: ContentLimits, isCancelled: () -> Bool) throws {
         self.init(entries: [], limits: limits)
         var root = folder.path
         while root.count > 1, root.hasSuffix("/") { root.removeLast() }
-        do {
-            entries = try FolderWalk.entries(of: root, limits: limits, isCancelled: isCancelled)
-        } catch let error as ContentPackageError where error.code == .refused {
-            findings += error.findings
-        }
+        entries = try FolderWalk.entries(of: root, limits: limits, isCancelled: isCancelled)
         for index in entries.indices where entries[index].kind == .file && entries[index].pathIsText {
             if isCancelled() { throw ContentPackageError.cancelled }
             let file = try ReadableFile(root + "/" + entries[index].path, followsLink: false)

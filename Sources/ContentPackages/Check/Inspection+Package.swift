@@ -16,13 +16,15 @@ extension Inspection {
         else { return }
         let found = Mutex<[Int: Result<[UInt8], ContentPackageError>]>([:])
         let entries = entries
-        try Threads.forEach(entries.count, makeState: { XarMemberReader(contents.archive, checksEverything: true) }) {
-            index, reader in
-            if isCancelled() { throw ContentPackageError.cancelled }
-            guard let data = entries[index].data else { return }
-            let result = try Self.read(data, entries[index].path, reader, isCancelled)
-            found.withLock { $0[index] = result }
-        }
+        let known = Set(findings.compactMap(\.path))
+        try Threads.forEach(
+            entries.count, makeState: { XarMemberReader(contents.archive, checksEverything: true) },
+            body: { index, reader in
+                if isCancelled() { throw ContentPackageError.cancelled }
+                guard let data = entries[index].data, !known.contains(entries[index].path) else { return }
+                let result = try Self.read(data, entries[index].path, reader, isCancelled)
+                found.withLock { $0[index] = result }
+            })
         for (index, result) in found.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
             switch result {
             case .success(let head): self.entries[index].head = head

@@ -4,7 +4,9 @@ extension ContentRule {
         guard let packed = inspection.packedLength else { return [] }
         let limits = inspection.limits
         let unpacked = inspection.unpackedLength
-        guard unpacked > limits.ratioFloorBytes, unpacked / limits.ratio > packed else { return [] }
+        // What is over the limit of size is said to be so, and no more.
+        guard unpacked > limits.ratioFloorBytes, unpacked <= limits.unpackedBytes, unpacked / limits.ratio > packed
+        else { return [] }
         return [
             ContentFinding(
                 .bomb, "It unpacks to \(unpacked) bytes, more than \(limits.ratio) times its \(packed).",

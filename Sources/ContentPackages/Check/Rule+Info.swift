@@ -5,9 +5,10 @@ extension ContentRule {
         case .read?: return []
         case .wrong(let findings)?: return findings
         case nil:
-            // One that is there but damaged has its finding already.
-            let isNamed = inspection.findings.contains { $0.path == ContentInfo.fileName }
-            return isNamed ? [] : [.noInfo]
+            // One that is there but damaged, or no file, has its finding already.
+            let isSaid = inspection.findings.contains { $0.path == ContentInfo.fileName }
+            let isThere = inspection.entries.contains { $0.path == ContentInfo.fileName && $0.kind != .file }
+            return isSaid || isThere ? [] : [.noInfo]
         }
     }
 }

@@ -8,8 +8,7 @@ extension ContentRule {
             switch top {
             case ContentInfo.fileName:
                 guard entry.path != top || entry.kind != .file else { continue }
-                findings.append(
-                    ContentFinding(.layout, path: entry.path, "ContentInfo.plist is no plain file.", "Make it one."))
+                findings.append(.infoIsNoFile)
             case "Contents":
                 guard entry.path == top, entry.kind != .directory else { continue }
                 findings.append(ContentFinding(.layout, path: top, "Contents is no folder.", "Make it one."))

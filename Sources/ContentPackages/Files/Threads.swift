@@ -12,7 +12,7 @@ enum Threads {
     /// - Throws: what the first that failed threw; no further index is begun then.
     static func forEach<State>(
         _ count: Int, threads: Int = Threads.count, makeState: @escaping @Sendable () throws -> State,
-        _ body: @escaping @Sendable (Int, State) throws -> Void
+        body: @escaping @Sendable (Int, State) throws -> Void
     ) throws {
         let next = Atomic(0)
         let failure = Mutex<(any Error)?>(nil)

@@ -28,7 +28,10 @@ public struct ContentPackage: Sendable {
         let file = try ReadableFile(file.path)
         let contents = try PackageContents(file: file, limits: limits, isCancelled: isCancelled)
         guard contents.findings.isEmpty else { throw ContentPackageError(refused: contents.findings) }
-        guard let bytes = contents.info else { throw ContentPackageError(refused: [.noInfo]) }
+        guard let bytes = contents.info else {
+            let isThere = contents.entries.contains { $0.path == ContentInfo.fileName }
+            throw ContentPackageError(refused: [isThere ? .infoIsNoFile : .noInfo])
+        }
         return ContentPackage(info: try ContentInfo(propertyList: Data(bytes)), length: file.length, contents: contents)
     }
 
@@ -40,6 +43,8 @@ public struct ContentPackage: Sendable {
 }
 
 extension ContentFinding {
+    static let infoIsNoFile = ContentFinding(
+        .layout, path: ContentInfo.fileName, "ContentInfo.plist is no plain file.", "Make it one.")
     static let noInfo = ContentFinding(
         .infoMissing, path: ContentInfo.fileName, "There is no ContentInfo.plist at the root.",
         "Write one with \(ContentInfo.productKey) and \(ContentInfo.versionKey); cornerstore content init does.")

@@ -53,17 +53,18 @@ extension ContentPackage {
     private func unpackFiles(to aside: FolderAside, _ meter: UnpackMeter) throws {
         let files = contents.entries.filter { $0.kind == .file }
         let archive = contents.archive
-        try Threads.forEach(files.count, makeState: { XarMemberReader(archive, checksEverything: false) }) {
-            index, reader in
-            try meter.passCancellation()
-            let file = try aside.makeFile(files[index].path)
-            guard let data = files[index].data else { return }
-            try reader.begin(data, path: files[index].path)
-            while let bytes = try reader.next() {
-                try file.write(bytes)
-                try meter.wrote(bytes.count)
-            }
-        }
+        try Threads.forEach(
+            files.count, makeState: { XarMemberReader(archive, checksEverything: false) },
+            body: { index, reader in
+                try meter.passCancellation()
+                let file = try aside.makeFile(files[index].path)
+                guard let data = files[index].data else { return }
+                try reader.begin(data, path: files[index].path)
+                while let bytes = try reader.next() {
+                    try file.write(bytes)
+                    try meter.wrote(bytes.count)
+                }
+            })
     }
 
     private func unpackPayload(

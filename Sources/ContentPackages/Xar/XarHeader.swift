@@ -50,12 +50,13 @@ struct XarHeader: Equatable {
         }
     }
 
-    /// For a table that was packed; SHA-256.
+    /// For a table that was packed. The table itself says that its sum is SHA-256, and the header says nothing: libarchive, and so bsdtar, opens no
+    /// archive in whose header it finds another sum than MD5 or SHA-1.
     init(tableLength: Int, unpackedTableLength: Int) {
         headerSize = Self.size
         self.tableLength = Int64(tableLength)
         self.unpackedTableLength = Int64(unpackedTableLength)
-        style = .sha256
+        style = ChecksumStyle.none
     }
 
     /// The header as it is written.
@@ -64,7 +65,7 @@ struct XarHeader: Equatable {
             withUnsafeBytes(of: number.bigEndian) { Array($0) }
         }
         return Self.magic + bigEndian(UInt16(headerSize)) + bigEndian(UInt16(1)) + bigEndian(UInt64(tableLength))
-            + bigEndian(UInt64(unpackedTableLength)) + bigEndian(UInt32(3))
+            + bigEndian(UInt64(unpackedTableLength)) + bigEndian(UInt32(0))
     }
 
     /// Sources disagree on 3: Apple's tools and 7-Zip mean SHA-256 by it, the original xar a name that follows the header.

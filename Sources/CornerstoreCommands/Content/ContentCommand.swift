@@ -6,12 +6,16 @@ struct ContentCommand: AsyncParsableCommand {
         commandName: "content",
         abstract: "Make packages of hosted content, check them, and have the store host them.",
         discussion: """
-            From a package to the customer:
+            From a new folder to the customer:
 
+              cornerstore content init com.example.app.chapter1 Chapter1
+              cornerstore content check Chapter1
+              cornerstore content build Chapter1
               cornerstore content host com.example.app.chapter1
-              cornerstore content upload chapter1.pkg
+              cornerstore content upload Chapter1.pkg
               cornerstore content submit com.example.app.chapter1
               cornerstore content approve com.example.app.chapter1
             """,
+        subcommands: [ContentInitCommand.self, ContentBuildCommand.self, ContentCheckCommand.self],
         groupedSubcommands: [CommandGroup(name: "At a running store", subcommands: atTheStore)])
 }

@@ -1,0 +1,90 @@
+import ArgumentParser
+import ContentPackages
+import Foundation
+
+/// `cornerstore content check`: everything that is wrong with a package, or with a folder before it becomes one.
+struct ContentCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Say everything that is wrong with a package, or with the folder it is to be built from.",
+        discussion: """
+            The store holds uploaded packages to the same rules. Ends with 1 when something is wrong.
+
+              cornerstore content check Chapter1
+              cornerstore content check chapter1.pkg --product com.example.app.chapter1 --above 1.0
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A package, or a folder with ContentInfo.plist and Contents.", valueName: "file|folder"))
+    var path: String
+    @Option(help: ArgumentHelp("The product that it must be for.", valueName: "product"))
+    var product: ProductArgument?
+    @Option(help: ArgumentHelp("The version that its own must be above, such as the live one.", valueName: "version"))
+    var above: VersionArgument?
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let url = URL(fileURLWithPath: path)
+        let expectation = ContentExpectation(productID: product?.id, above: above?.version)
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
+            throw CommandError(.failed, "There is no file or folder \(path).")
+        }
+        let report: ContentCheckReport
+        if isFolder.boolValue {
+            let findings = try ContentCheck.findings(inFolder: url, expecting: expectation)
+            report = ContentCheckReport(of: path, findings: findings)
+        } else {
+            switch try ContentCheck.check(package: url, expecting: expectation) {
+            case .passed(let package): report = ContentCheckReport(of: path, package)
+            case .refused(let findings): report = ContentCheckReport(of: path, findings: findings)
+            }
+        }
+        try Console.current.report(report, json: output.json) { report.text($0) }
+        if !report.valid { throw ExitCode(1) }
+    }
+}
+
+/// What a check found.
+struct ContentCheckReport: Encodable {
+    var checked: String
+    var valid: Bool
+    /// Of a package in which nothing is wrong.
+    var productId: String?
+    var version: String?
+    var length: Int64?
+    var unpackedLength: Int64?
+    var findings: [ContentFinding]
+
+    init(of path: String, findings: [ContentFinding]) {
+        checked = path
+        valid = findings.isEmpty
+        self.findings = findings
+    }
+
+    init(of path: String, _ package: CheckedPackage) {
+        self.init(of: path, findings: [])
+        productId = package.info.productID
+        version = package.info.version.text
+        length = package.length
+        unpackedLength = package.unpackedLength
+    }
+
+    func text(_ style: Style) -> String {
+        guard !valid else {
+            guard let productId, let version, let length, let unpackedLength else {
+                return "\(Style.printable(checked)): \(style.good("nothing is wrong"))"
+            }
+            return "\(Style.printable(checked)): \(style.good("nothing is wrong"))\n"
+                + Table.fields(
+                    [
+                        ("product", productId), ("version", version),
+                        ("size", "\(length) bytes, \(unpackedLength) unpacked"),
+                    ], style)
+        }
+        let rows = findings.map { [$0.rule.rawValue, $0.path ?? "", $0.message, $0.advice] }
+        let count = findings.count == 1 ? "1 finding" : "\(findings.count) findings"
+        return "\(Style.printable(checked)): \(style.bad(count))\n"
+            + Table(heading: ["rule", "path", "what is wrong", "what to do"], rows: rows).text(style)
+    }
+}
