@@ -45,7 +45,7 @@ struct DownloadTests {
                 try String(contentsOf: content.appendingPathComponent("Contents/chapter.txt"), encoding: .utf8)
                     == "Once upon a time, 1.0")
             #expect(engine.downloads?.content(of: DownloadScene.product(1))?.path == content.path)
-            #expect(scene.files.filter { $0.contains(".pkg") }.isEmpty)
+            await until { !scene.files.contains { $0.contains(".pkg") } }
             queue.finishTransaction(download.transaction)
             await until { !observer.all.removed.isEmpty }
             // The app may be copying still: it goes at the next launch.
