@@ -7,7 +7,7 @@ SHELL := /bin/sh
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
 # What `make serve` serves: FILES="One.storekit Two.storekit"; ARGS goes to the program as it stands.
-FILES ?= $(wildcard Examples/*/*.storekit)
+FILES ?= $(wildcard Examples/*/*.storekit Examples/*/*.yaml)
 ARGS ?=
 # `make demo ONCE=1` ends by itself.
 ONCE ?=
@@ -36,6 +36,7 @@ test: packages lint ## check the style and the links, then run all tests on SQLi
 demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product photo-filters
+	$(SWIFT) build --product book-chapters
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 

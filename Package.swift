@@ -18,6 +18,7 @@ let package = Package(
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
         .executable(name: "photo-filters", targets: ["photo-filters"]),
+        .executable(name: "book-chapters", targets: ["book-chapters"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -53,6 +54,15 @@ let package = Package(
         .target(
             name: "ContentPackages",
             dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ContentDownloads",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -93,6 +103,8 @@ let package = Package(
         .target(
             name: "StoreKit",
             dependencies: [
+                "ContentDownloads",
+                "ContentPackages",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -128,6 +140,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "photo-filters", dependencies: ["PhotoFilters"], path: "Examples/photo-filters-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BookChapters", dependencies: ["PhotoFilters", "StoreKit"], path: "Examples/BookChapters",
+            exclude: ["BookChapters.yaml", "Content"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "book-chapters", dependencies: ["BookChapters"], path: "Examples/book-chapters-command",
             swiftSettings: strict
         ),
 
@@ -238,6 +259,13 @@ let package = Package(
         ),
         .testTarget(name: "ContentPackagesTests", dependencies: ["ContentPackages"], swiftSettings: strict),
         .testTarget(
+            name: "ContentDownloadsTests",
+            dependencies: [
+                "ContentDownloads", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "BlobStorageTests",
             dependencies: [
                 "BlobStorage", "TestSupport",
@@ -256,7 +284,10 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport", "kill-test-app",
+                "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "kill-test-app",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict
@@ -280,8 +311,9 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store", "StoreKit", "StoreServer", "StoreWire",
-                "TestSupport", "monkey-credits", "photo-filters",
+                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store",
+                "StoreKit",
+                "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits", "photo-filters",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -303,7 +335,8 @@ let package = Package(
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
+                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -346,7 +379,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "TestSupport", dependencies: ["ContentPackages", "Database", "StoreReceipts"],
+            name: "TestSupport",
+            dependencies: [
+                "ContentPackages", "Database", "StoreReceipts",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),

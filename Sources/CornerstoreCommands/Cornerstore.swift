@@ -22,7 +22,8 @@ public struct Cornerstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Buying and receipts",
                 subcommands: [
-                    BuyCommand.self, RestoreCommand.self, QueueCommand.self, DeviceCommand.self, ReceiptCommand.self,
+                    BuyCommand.self, RestoreCommand.self, DownloadCommand.self, QueueCommand.self, DeviceCommand.self,
+                    ReceiptCommand.self,
                 ]),
             CommandGroup(
                 name: "The operator's side of a running store",

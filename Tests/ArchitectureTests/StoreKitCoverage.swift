@@ -71,7 +71,6 @@ struct StoreKitCoverage {
         guard let found = declaration(of: symbol) else { return "missing" }
         if let message = found.unavailable { return "unavailable: \(message)" }
         switch symbol.remark {
-        case .later: return "declared; waits for hosted content"
         case .note(let text): return "works; \(text)"
         case .none, .absent: return "works"
         }
@@ -91,7 +90,6 @@ struct StoreKitCoverage {
             "| state | symbols |",
             "|---|---|",
             "| works | \(count("works")) |",
-            "| declared; waits for hosted content | \(count("declared")) |",
             "| unavailable: the compiler says what to do instead | \(count("unavailable")) |",
             "| absent, with the reason | \(count("absent")) |",
         ]

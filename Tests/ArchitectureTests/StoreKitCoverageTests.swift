@@ -95,7 +95,7 @@ struct StoreKitCoverageTests {
             class SKThing: NSObject
                 func old(_ x: Int, with y: (Int) -> Void) -> Int
                 func new() async -> Int | absent: too new
-                func gone() | later
+                func gone()
             enum SKThing.Unit: Int
                 case one = 1
                 case two = 3

@@ -2,7 +2,6 @@
 /// Apple's documentation). What is indented is a member of the type above it. After a bar stands what
 /// `Documentation/StoreKitCoverage.md` says beside "works":
 ///
-/// - `later`: declared, and waits for the store to host content;
 /// - `absent: …`: not declared, for that reason;
 /// - `note: …`: works, with that difference.
 ///
@@ -48,10 +47,10 @@ enum StoreKitSymbols {
             func restoreCompletedTransactions()
             func restoreCompletedTransactions(withApplicationUsername username: String?)
             func finishTransaction(_ transaction: SKPaymentTransaction)
-            func start(_ downloads: [SKDownload]) | later
-            func pause(_ downloads: [SKDownload]) | later
-            func resume(_ downloads: [SKDownload]) | later
-            func cancel(_ downloads: [SKDownload]) | later
+            func start(_ downloads: [SKDownload])
+            func pause(_ downloads: [SKDownload])
+            func resume(_ downloads: [SKDownload])
+            func cancel(_ downloads: [SKDownload])
             var transactions: [SKPaymentTransaction]
             var transactionObservers: [any SKPaymentTransactionObserver]
             func showPriceConsentIfNeeded()
@@ -64,7 +63,7 @@ enum StoreKitSymbols {
             func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction])
             func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error)
             func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue)
-            func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) | later
+            func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload])
             func paymentQueue(_ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct) -> Bool
             func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue)
             func paymentQueue(_ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String])
@@ -79,7 +78,7 @@ enum StoreKitSymbols {
             var error: (any Error)?
             var original: SKPaymentTransaction?
             var payment: SKPayment
-            var downloads: [SKDownload] | later
+            var downloads: [SKDownload]
             var transactionDate: Date?
             var transactionIdentifier: String?
             var transactionReceipt: Data?
@@ -119,12 +118,12 @@ enum StoreKitSymbols {
             var price: NSDecimalNumber
             var priceLocale: Locale
             var productIdentifier: String
-            var isDownloadable: Bool | later
-            var downloadable: Bool | later
-            var downloadContentLengths: [NSNumber] | later
-            var contentLengths: [NSNumber] | later
-            var downloadContentVersion: String | later
-            var contentVersion: String | later
+            var isDownloadable: Bool
+            var downloadable: Bool
+            var downloadContentLengths: [NSNumber]
+            var contentLengths: [NSNumber]
+            var downloadContentVersion: String
+            var contentVersion: String
             var isFamilyShareable: Bool
             var subscriptionPeriod: SKProductSubscriptionPeriod?
             var introductoryPrice: SKProductDiscount?
@@ -195,19 +194,19 @@ enum StoreKitSymbols {
         let SKDownloadTimeRemainingUnknown: TimeInterval
         class SKDownload: NSObject
             init()
-            var state: SKDownloadState | later
-            var downloadState: SKDownloadState | later
-            var contentLength: Int64 | later
-            var expectedContentLength: Int64 | later
-            var contentIdentifier: String | later
-            var contentVersion: String | later
-            var contentURL: URL? | later
-            var error: (any Error)? | later
-            var progress: Float | later
-            var timeRemaining: TimeInterval | later
-            var transaction: SKPaymentTransaction | later
-            static func contentURL(forProductID productID: String) -> URL? | later
-            static func deleteContent(forProductID productID: String) | later
+            var state: SKDownloadState
+            var downloadState: SKDownloadState
+            var contentLength: Int64
+            var expectedContentLength: Int64
+            var contentIdentifier: String
+            var contentVersion: String
+            var contentURL: URL?
+            var error: (any Error)?
+            var progress: Float
+            var timeRemaining: TimeInterval
+            var transaction: SKPaymentTransaction
+            static func contentURL(forProductID productID: String) -> URL?
+            static func deleteContent(forProductID productID: String)
         class SKStoreProductViewController: NSObject
             init()
             var delegate: (any SKStoreProductViewControllerDelegate)?
@@ -334,7 +333,6 @@ enum StoreKitSymbols {
     struct Symbol: Equatable {
         enum Remark: Equatable {
             case none
-            case later
             case absent(String)
             case note(String)
         }
@@ -364,7 +362,6 @@ enum StoreKitSymbols {
             let isMember = line.hasPrefix("    ")
             let remark: Symbol.Remark =
                 switch parts.count == 2 ? parts[1].split(separator: ": ", maxSplits: 1).map(String.init) : [] {
-                case let words where words.first == "later": .later
                 case let words where words.count == 2 && words[0] == "absent": .absent(words[1])
                 case let words where words.count == 2 && words[0] == "note": .note(words[1])
                 default: .none

@@ -22,7 +22,7 @@ struct MonkeyCreditsTests {
     /// Opens the shop, does something once the prices are there, and gives the events up to `last`.
     private func shop(
         _ store: SampleStore, _ configuration: StoreKitConfiguration, _ vault: PurchaseVault, until last: Int,
-        prepare: (MonkeyStore) -> Void = { _ in }, _ act: (MonkeyStore) -> Void = { _ in }
+        _ act: (MonkeyStore) -> Void = { _ in }, prepare: (MonkeyStore) -> Void = { _ in }
     ) async -> [MonkeyStore.Event] {
         let engine = store.launch(configuration)
         let (events, event) = AsyncStream.makeStream(of: MonkeyStore.Event.self)

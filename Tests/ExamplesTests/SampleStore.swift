@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import ContentPackages
 import Foundation
 import Logging
 import Store
@@ -50,15 +51,43 @@ struct SampleStore: Sendable {
     private static func open(in folder: URL) async throws -> StoreApplication {
         let data = folder.appendingPathComponent("data")
         try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
-        let samples = [("MonkeyCredits", "com.example.monkeys"), ("PhotoFilters", "com.example.photofilters")]
-        let files = samples.map { name, bundleID in
-            CatalogFile(
-                path: examples.appendingPathComponent("\(name)/\(name).storekit").path, bundleID: BundleID(bundleID))
+        let samples = [
+            ("MonkeyCredits/MonkeyCredits.storekit", "com.example.monkeys"),
+            ("PhotoFilters/PhotoFilters.storekit", "com.example.photofilters"),
+            ("BookChapters/BookChapters.yaml", "com.example.bookchapters"),
+        ]
+        let files = samples.map { path, bundleID in
+            CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: BundleID(bundleID))
         }
         let configuration = StoreServerConfiguration(
             dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0)
         return try await StoreApplication.open(
             configuration, now: { Date() }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Builds one of the folders of Book Chapters' content, and uploads it.
+    func publish(_ folder: String) async throws {
+        let source = Self.examples.appendingPathComponent("BookChapters/Content/\(folder)")
+        let package = self.folder.appendingPathComponent("\(folder).pkg")
+        let built = try ContentPackageBuilder().build(folder: source, into: package)
+        let info = try ContentPackage.open(file: package).info
+        let new = ControlAPI.NewContentUpload(
+            bundleId: "com.example.bookchapters", productId: info.productID, length: built.length, sha256: built.sha256)
+        let begun = try await content("POST", "uploads", try JSONEncoder().encode(new))
+        let upload = try JSONDecoder().decode(ControlAPI.ContentUpload.self, from: begun)
+        try await content("PATCH", "uploads/\(upload.uploadId)?offset=0", Data(contentsOf: package))
+        try await content("POST", "uploads/\(upload.uploadId)/complete", Data("{}".utf8))
+    }
+
+    @discardableResult
+    private func content(_ method: String, _ path: String, _ body: Data) async throws -> Data {
+        var request = HTTPClientRequest(url: "\(addresses.control)/control/v1/content/\(path)")
+        request.method = .init(rawValue: method)
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.body = .bytes(Array(body))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        guard response.status.code / 100 == 2 else { throw NotReady() }
+        return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
     }
 
     /// Speaks to the control port: sends `body`, or asks when there is none.

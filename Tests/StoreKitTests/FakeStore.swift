@@ -18,6 +18,15 @@ final class FakeStore: StoreTransport {
         case garbage(Int)
     }
 
+    struct Hosted {
+        var version: String
+        var length: Int64
+        var sha256: String
+        var unpackedLength: Int64
+
+        var content: HostedContent { HostedContent(version: version, lengths: [length]) }
+    }
+
     struct Purchase: Equatable {
         var request: PurchaseRequest
         var account: AccountID
@@ -44,6 +53,10 @@ final class FakeStore: StoreTransport {
         var receiptRequests: [AppReceiptRequest] = []
         var nextTransaction: Int64 = 2_000_000_000_000_001
         var declines = false
+        /// What is hosted, by product, and the address below which the packages are.
+        var hosted: [ProductID: Hosted] = [:]
+        var contentBase = ""
+        var contentRequests: [ContentRequest] = []
         var page = 2
         var vendors: Set<UUID> = []
         /// What was refunded, oldest first, told in pages; nil when the store has no notices at all.
@@ -173,7 +186,7 @@ final class FakeStore: StoreTransport {
         case .signIn: return try signIn(decoded(SignInRequest.self), &state)
         case .products:
             if let token = request.token, state.tokens[token] == nil { return try refuse(401, .notSignedIn) }
-            return try json(200, products(decoded(ProductsRequest.self)))
+            return try json(200, products(decoded(ProductsRequest.self), state.hosted))
         default: break
         }
         guard let token = request.token, let account = state.tokens[token] else { return try refuse(401, .notSignedIn) }
@@ -219,8 +232,26 @@ final class FakeStore: StoreTransport {
             return StoreTransportResponse(status: 200, body: Data("receipt \(all)".utf8))
         case .transactionReceipt(let id):
             return StoreTransportResponse(status: 200, body: Data("receipt of \(id)".utf8))
+        case .content(let id): return try content(of: id, decoded(ContentRequest.self), account, &state)
         default: return try refuse(404, .invalidRequest)
         }
+    }
+
+    private static func content(
+        of id: TransactionID, _ request: ContentRequest, _ account: AccountID, _ state: inout State
+    ) throws -> StoreTransportResponse {
+        state.contentRequests.append(request)
+        let restored = state.restored.values.lazy.flatMap(\.values).first { $0.transactionID == id }
+        guard let transaction = restored ?? state.unfinished[id]?.transaction else {
+            return try refuse(state.finished.contains(id) ? 409 : 404, .wrongState)
+        }
+        guard let hosted = state.hosted[transaction.productID] else { return try refuse(404, .noContent) }
+        return try json(
+            200,
+            ContentGrant(
+                contentID: transaction.productID, version: hosted.version, length: hosted.length,
+                unpackedLength: hosted.unpackedLength, sha256: hosted.sha256,
+                url: "\(state.contentBase)\(transaction.productID).pkg?\(state.contentRequests.count)", expires: 0))
     }
 
     private static func restore(
@@ -245,6 +276,7 @@ final class FakeStore: StoreTransport {
             restored.transactionID = TransactionID(rawValue: state.nextTransaction)
             restored.purchaseDate = 1_800_000_000_000
             restored.idempotencyKey = nil
+            restored.content = state.hosted[restored.productID]?.content
             state.nextTransaction += 1
             state.restored[request.idempotencyKey, default: [:]][source.transactionID] = restored
             state.unfinishedRestored.insert(restored.transactionID)
@@ -273,14 +305,17 @@ final class FakeStore: StoreTransport {
             storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"), canMakePayments: true)
     }
 
-    private static func products(_ request: ProductsRequest) -> ProductsResponse {
+    private static func products(
+        _ request: ProductsRequest, _ hosted: [ProductID: Hosted]
+    ) -> ProductsResponse {
         ProductsResponse(
-            products: request.productIDs.filter(sold.contains).map {
+            products: request.productIDs.filter { sold.contains($0) || hosted[$0] != nil }.map {
                 ProductDescription(
                     productID: $0, kind: .consumable, displayName: "Credits", description: "For monkeys", price: price,
-                    priceLocale: "en_US@currency=USD", isFamilyShareable: false, subscription: nil)
+                    priceLocale: "en_US@currency=USD", isFamilyShareable: false, subscription: nil,
+                    content: hosted[$0]?.content)
             },
-            invalidProductIDs: request.productIDs.filter { !sold.contains($0) },
+            invalidProductIDs: request.productIDs.filter { !sold.contains($0) && hosted[$0] == nil },
             storefront: StorefrontDescription(countryCode: "USA", identifier: "143441"),
             items: request.itemIDs.map { $0.compactMap(item) })
     }
@@ -335,6 +370,6 @@ final class FakeStore: StoreTransport {
             transactionID: id, originalTransactionID: id, bundleID: request.bundleID, productID: request.productID,
             kind: .consumable, quantity: request.quantity, purchaseDate: 1_700_000_000_000,
             originalPurchaseDate: 1_700_000_000_000, expiresDate: nil, applicationUsername: request.applicationUsername,
-            idempotencyKey: request.idempotencyKey)
+            idempotencyKey: request.idempotencyKey, content: state.hosted[request.productID]?.content)
     }
 }

@@ -231,6 +231,26 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.count == 1)
     }
 
+    @Test func `what the store hosts only now is told of a transaction that the app knows`() {
+        var machine = PaymentQueueStateMachine()
+        _ = machine.observerAdded(1, isFirst: true)
+        var listed = transaction(7, key: nil)
+        let page = { UnfinishedTransactionsResponse(transactions: [$0], next: nil) }
+        _ = machine.listed(page(listed), account: "me") { TestDevice.key(7) }
+        _ = machine.collected([:])
+        _ = machine.listAgain()
+        #expect(machine.listed(page(listed), account: "me") { TestDevice.key(8) }.isEmpty)
+        listed.content = HostedContent(version: "1.0", lengths: [5])
+        _ = machine.listAgain()
+        #expect(
+            names(machine.listed(page(listed), account: "me") { TestDevice.key(9) }) == [
+                "save purchased", "update purchased",
+            ])
+        #expect(machine.inOrder.map { $0.transaction?.content } == [listed.content])
+        _ = machine.listAgain()
+        #expect(machine.listed(page(listed), account: "me") { TestDevice.key(9) }.isEmpty)
+    }
+
     @Test func `a list that does not go on is not followed for ever`() {
         var machine = PaymentQueueStateMachine()
         _ = machine.observerAdded(1, isFirst: true)

@@ -50,11 +50,13 @@ final class TestDevice: Sendable {
     func launch(
         _ configuration: StoreKitConfiguration? = nil, timer: any RetryTimer = ManualTimer(),
         transport: (any StoreTransport)? = nil,
-        mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
+        mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true },
+        downloading: DownloadBoundary = DownloadBoundary()
     ) -> StoreKitEngine {
         StoreKitEngine(
             configuration: configuration ?? self.configuration(), transport: transport ?? store, timer: timer,
-            backoff: Backoff(jitter: { 1 }), newKey: { self.nextKey() }, mayPerform: mayPerform)
+            backoff: Backoff(jitter: { 1 }), newKey: { self.nextKey() }, mayPerform: mayPerform,
+            downloading: downloading)
     }
 }
 

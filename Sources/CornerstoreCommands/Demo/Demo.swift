@@ -23,7 +23,7 @@ struct Demo: Sendable {
         let console = Console.current
         let teller = DemoTeller(console, isSilent: json)
         teller.say(
-            console.style.bold("Cornerstore: buying monkey credits and photo filters from a store on this machine"))
+            console.style.bold("Cornerstore: buying credits, filters and chapters from a store on this machine"))
         teller.begin("The store opens")
         teller.explain(
             "Two stores of the same catalogs, sandbox and production, with keys of their own under a new root:")

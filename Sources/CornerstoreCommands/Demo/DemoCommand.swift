@@ -8,7 +8,8 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Watch sample apps buy from a store on this machine, step by step.",
         discussion: """
             It starts a store on free ports, lets the Monkey Credits app buy from it, verifies the receipts, kills the app in the middle of a \
-            purchase, lets Photo Filters sell a filter and restore it on a second device, edits what the apps keep, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
+            purchase, lets Photo Filters sell a filter and restore it on a second device, edits what the apps keep, hosts the chapters of Book Chapters and kills \
+            a download half-way, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
             when a step failed.
 
               cornerstore demo
@@ -23,7 +24,7 @@ struct DemoCommand: AsyncParsableCommand {
     var data: String?
     @Option(
         help: ArgumentHelp(
-            "Where the programs monkey-credits and photo-filters are, when not beside this one.", valueName: "dir"),
+            "Where the programs of the sample apps are, when not beside this one.", valueName: "dir"),
         completion: .directory)
     var programs: String?
     @OptionGroup var output: OutputOptions

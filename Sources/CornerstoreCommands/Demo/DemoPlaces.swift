@@ -13,6 +13,10 @@ struct DemoPlaces: Sendable {
     var programs: URL
     /// The sample apps' catalogs.
     var catalogs: [CatalogFile]
+    /// The folders of Book Chapters' content.
+    var content: URL
+    /// This program.
+    var ownProgram: URL
     /// Nil when it is not installed.
     var openSSL: URL?
 
@@ -39,6 +43,9 @@ struct DemoPlaces: Sendable {
             }
             return CatalogFile(path: file.path, bundleID: BundleID(sample.bundleID))
         }
+        let book = starts.lazy.compactMap { Self.file(DemoSample.bookChapters.catalog, above: $0) }.first
+        content = (book ?? own).deletingLastPathComponent().appendingPathComponent("Content", isDirectory: true)
+        ownProgram = try Self.ownProgram()
         openSSL = (Console.current.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").lazy
             .map { URL(fileURLWithPath: String($0), isDirectory: true).appendingPathComponent("openssl") }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
@@ -56,12 +63,14 @@ struct DemoPlaces: Sendable {
         if isTemporary { try? FileManager.default.removeItem(at: data) }
     }
 
-    private static func ownFolder() throws -> URL {
+    private static func ownProgram() throws -> URL {
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
             throw CommandError(.failed, "The folder of this program is not known; name it with --programs.")
         }
-        return URL(fileURLWithPath: path).deletingLastPathComponent()
+        return URL(fileURLWithPath: path)
     }
+
+    private static func ownFolder() throws -> URL { try ownProgram().deletingLastPathComponent() }
 
     /// The program of a sample app.
     func program(_ sample: DemoSample) -> URL { programs.appendingPathComponent(sample.rawValue) }
@@ -82,11 +91,13 @@ struct DemoPlaces: Sendable {
 enum DemoSample: String, CaseIterable, Sendable {
     case monkeyCredits = "monkey-credits"
     case photoFilters = "photo-filters"
+    case bookChapters = "book-chapters"
 
     var bundleID: String {
         switch self {
         case .monkeyCredits: "com.example.monkeys"
         case .photoFilters: "com.example.photofilters"
+        case .bookChapters: "com.example.bookchapters"
         }
     }
 
@@ -95,6 +106,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         switch self {
         case .monkeyCredits: "Examples/MonkeyCredits/MonkeyCredits.storekit"
         case .photoFilters: "Examples/PhotoFilters/PhotoFilters.storekit"
+        case .bookChapters: "Examples/BookChapters/BookChapters.yaml"
         }
     }
 }

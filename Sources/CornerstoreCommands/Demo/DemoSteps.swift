@@ -12,6 +12,7 @@ struct DemoSteps: Sendable {
     /// Photo Filters on the same device, and on another one of the same customer.
     let photos: DemoApp
     let otherPhotos: DemoApp
+    let books: DemoApp
     let control: ControlClient
 
     static let bundleID = "com.example.monkeys"
@@ -25,6 +26,7 @@ struct DemoSteps: Sendable {
         app = try DemoApp(.monkeyCredits, places: places)
         photos = try DemoApp(.photoFilters, places: places)
         otherPhotos = try DemoApp(.photoFilters, places: places, device: "second-device")
+        books = try DemoApp(.bookChapters, places: places)
         control = ControlClient(base: addresses.control, adminToken: nil)
     }
 
@@ -43,6 +45,9 @@ struct DemoSteps: Sendable {
         try await buyFilter()
         try await restoreFilter()
         try await editVault()
+        try await hostChapters()
+        try await downloadThroughTrouble()
+        try await updateChapter()
     }
 
     private func storeAnswers() async throws {

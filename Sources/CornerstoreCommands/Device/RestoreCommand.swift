@@ -102,6 +102,7 @@ struct ShellRestore: Sendable {
                     restored.append(TransactionReport(transaction))
                     if !keepsThem { queue.finishTransaction(transaction) }
                 }
+            case .downloads: break
             case .restoreFailed(let text):
                 throw CommandError(.refused, "Restoring failed: \(Style.printable(text))")
             case .restoreFinished:
@@ -117,6 +118,7 @@ struct ShellRestore: Sendable {
 final class DeviceEvents: NSObject, SKPaymentTransactionObserver {
     enum Event: Sendable {
         case updated([SKPaymentTransaction])
+        case downloads([SKDownload])
         case restoreFinished
         case restoreFailed(String)
     }
@@ -131,6 +133,10 @@ final class DeviceEvents: NSObject, SKPaymentTransactionObserver {
 
     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         send.yield(.updated(transactions))
+    }
+
+    func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
+        send.yield(.downloads(downloads))
     }
 
     func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { send.yield(.restoreFinished) }

@@ -87,10 +87,11 @@ struct ShellDevice: Sendable {
     var folder: URL
     var root: URL
 
-    /// Configures StoreKit, and does `body`, for at most a minute.
+    /// Configures StoreKit, and does `body`, for at most `limit`.
     /// - Throws: ``CommandError`` `failed` with `late` when the time is over.
     func use<Report: Sendable>(
-        _ sheet: any PaymentSheet, late: String, _ body: @escaping @Sendable () async throws -> Report
+        _ sheet: any PaymentSheet, late: String, within limit: Duration = .seconds(60),
+        _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {
         let problems = Problems()
         var configuration = StoreKitConfiguration(
@@ -104,7 +105,7 @@ struct ShellDevice: Sendable {
         return try await withThrowingTaskGroup(of: Report.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                try await Task.sleep(for: .seconds(60))
+                try await Task.sleep(for: limit)
                 throw CommandError(.failed, late + problems.text)
             }
             defer { group.cancelAll() }

@@ -30,6 +30,12 @@ public struct StoreKitConfiguration: Sendable {
     /// A link `itms-services://?action=purchaseIntent&…` that opened the app: observers are asked about its product when
     /// the first is added.
     public var purchaseIntent: URL?
+    /// How many downloads of hosted content run at once; at least 1. The others wait for their turn.
+    public var simultaneousDownloads = 3
+    /// Whether content stays in the app's caches after its transaction was finished, for
+    /// ``SKDownload/contentURL(forProductID:)``, until ``SKDownload/deleteContent(forProductID:)``, as on macOS. Else it is
+    /// removed when the app is next launched, as iOS may do at any time.
+    public var keepsContent = false
     /// Where observers and delegates are called.
     public var callbackQueue: DispatchQueue
     /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt

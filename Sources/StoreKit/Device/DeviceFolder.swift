@@ -36,6 +36,13 @@ struct DeviceFolder: Sendable {
         return folder
     }
 
+    /// The folder of an app's caches, made when it is not there: all in it can be had again.
+    func cachesFolder(of bundleID: BundleID) throws -> URL {
+        let folder = try bundleFolder(of: bundleID).appendingPathComponent("caches", isDirectory: true)
+        try Self.makeFolder(folder)
+        return folder
+    }
+
     /// Where the app's receipt lies; the folder need not be there yet.
     static func receiptURL(device: URL, bundleID: BundleID, environment: StoreEnvironment) -> URL {
         device.appendingPathComponent("apps/\(fileName(bundleID.rawValue))", isDirectory: true)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreWire
 
 /// Where the queue's entries outlive the process.
 protocol PaymentJournal: Sendable {
@@ -13,6 +14,16 @@ protocol PaymentJournal: Sendable {
     func close()
 }
 
+/// Where the downloads that the app has begun outlive the process.
+protocol DownloadJournal: Sendable {
+    /// Everything in it. What cannot be read is left out: it can be downloaded again.
+    func loadDownloads() throws -> [DownloadEntry]
+    /// Writes the entries, new or changed, all or none.
+    func save(downloads: [DownloadEntry]) throws
+    /// Takes these out.
+    func forget(downloads: [TransactionID]) throws
+}
+
 /// Keeps nothing: for a queue that refuses every payment anyway.
 struct NoJournal: PaymentJournal {
     func load() throws -> [PaymentQueueEntry] { [] }
@@ -23,7 +34,7 @@ struct NoJournal: PaymentJournal {
 
 /// The journal in an SQLite file, with a write-ahead log that is synced at every commit.
 final class SQLitePaymentJournal: PaymentJournal {
-    private let database: DatabaseQueue
+    let database: DatabaseQueue
     private let lock: FolderLock
 
     /// Opens the journal in `folder` and locks it against other processes. A file that is not a database is set
@@ -51,8 +62,8 @@ final class SQLitePaymentJournal: PaymentJournal {
             ?? DeviceError(code: .journalUnusable, detail: "cannot open the journal \(file.path): \(error)")
     }
 
-    /// 1: the first. 2: entries may be restored ones, which an older program could not read.
-    private static let version = 2
+    /// 1: the first. 2: entries may be restored ones, which an older program could not read. 3: downloads.
+    private static let version = 3
 
     private static func open(_ file: URL) throws -> DatabaseQueue {
         var configuration = Configuration()
@@ -75,6 +86,10 @@ final class SQLitePaymentJournal: PaymentJournal {
                         position INTEGER NOT NULL,
                         body BLOB NOT NULL
                     ) WITHOUT ROWID;
+                    CREATE TABLE IF NOT EXISTS download (
+                        id INTEGER PRIMARY KEY NOT NULL,
+                        body BLOB NOT NULL
+                    );
                     PRAGMA user_version = \(version);
                     """)
         }

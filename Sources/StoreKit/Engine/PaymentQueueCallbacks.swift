@@ -29,9 +29,13 @@ final class PaymentQueueCallbacks: Sendable {
     let callbackQueue: DispatchQueue
     private let languages: [String]
 
-    init(callbackQueue: DispatchQueue, languages: [String] = []) {
+    /// The transactions' downloads; nil for a queue without any.
+    let downloads: DownloadObjects?
+
+    init(callbackQueue: DispatchQueue, languages: [String] = [], downloads: DownloadObjects? = nil) {
         self.callbackQueue = callbackQueue
         self.languages = languages
+        self.downloads = downloads
     }
 
     /// Asked by the queue; not retained.
@@ -95,6 +99,7 @@ final class PaymentQueueCallbacks: Sendable {
             }
             guard !transactions.isEmpty else { return }
             self.each { $0.paymentQueue($1, removedTransactions: transactions) }
+            self.release(transactions)
         }
     }
 
@@ -114,14 +119,20 @@ final class PaymentQueueCallbacks: Sendable {
     }
 
     func apply(_ entries: [PaymentQueueEntry]) -> [SKPaymentTransaction] {
-        let records = entries.map { ($0, SKPaymentTransaction.Record($0, languages: languages)) }
+        let records = entries.map { entry in
+            var record = SKPaymentTransaction.Record(entry, languages: languages)
+            record.downloads = downloads?.downloads(of: entry) ?? []
+            return (entry, record)
+        }
         return state.withLock { state in
             records.map { entry, record in
                 if let known = state.objects[entry.key]?.transaction {
                     known.become(record)
+                    for download in record.downloads { download.belong(to: known) }
                     return known
                 }
                 let made = SKPaymentTransaction(key: entry.key, payment: entry.payment, record: record)
+                for download in record.downloads { download.belong(to: made) }
                 state.objects[entry.key] = (entry.position, made)
                 return made
             }

@@ -23,6 +23,8 @@ final class PaymentQueueEngine: Sendable {
         var languages: [String] = []
         /// Called each time after the whole of the store's list was taken in: the store can be reached.
         var afterListing: @Sendable () async -> Void = {}
+        /// The transactions' downloads; nil for a queue that has none.
+        var downloads: DownloadEngine?
         /// Called before and after each action; it may end the process. For tests.
         var onStep: (@Sendable (PaymentQueueStep) -> Void)?
     }
@@ -45,8 +47,10 @@ final class PaymentQueueEngine: Sendable {
 
     init(_ parts: Parts, journal: [PaymentQueueEntry]) {
         self.parts = parts
-        callbacks = PaymentQueueCallbacks(callbackQueue: parts.callbackQueue, languages: parts.languages)
+        callbacks = PaymentQueueCallbacks(
+            callbackQueue: parts.callbackQueue, languages: parts.languages, downloads: parts.downloads?.objects)
         state = Mutex(State(machine: PaymentQueueStateMachine(journal: journal)))
+        parts.downloads?.attach(callbacks)
     }
 
     // MARK: The app's side
@@ -99,6 +103,7 @@ final class PaymentQueueEngine: Sendable {
     /// Ends it as a kill would: nothing more is performed or told. On return the journal is closed.
     func stop() async {
         _ = markStopped()
+        await parts.downloads?.stop()
         await withCheckedContinuation { continuation in
             work.async {
                 self.parts.journal.close()
@@ -164,9 +169,11 @@ final class PaymentQueueEngine: Sendable {
         switch action {
         case .save(let entries, let isGate):
             if let unsaved = save(entries, isGate: isGate) { return unsaved }
+            parts.downloads?.left(entries.filter { $0.phase == .finishing })
         case .forget(let keys): forget(keys)
-        case .update(let entries): callbacks.update(entries)
-        case .introduce(let observer, let entries): callbacks.introduce(entries, to: observer)
+        case .update(let entries): withDownloads(of: entries) { callbacks.update(entries) }
+        case .introduce(let observer, let entries):
+            withDownloads(of: entries) { callbacks.introduce(entries, to: observer) }
         case .remove(let keys): callbacks.removed(keys)
         case .concludeRestore(let key): happened { $0.concludeRestore(key) }
         case .restoreEnded(let calls, let failure, let cause):
@@ -179,6 +186,11 @@ final class PaymentQueueEngine: Sendable {
         }
         parts.onStep?(PaymentQueueStep(.after, action))
         return nil
+    }
+
+    /// Tells the app of transactions whose downloads, if any, it can start at once.
+    private func withDownloads(of entries: [PaymentQueueEntry], _ tell: () -> Void) {
+        if let downloads = parts.downloads { downloads.introduce(entries, tell) } else { tell() }
     }
 
     /// Asks the store or the customer in a task of its own, and takes the answer as an event.

@@ -199,13 +199,14 @@ struct PaymentQueueStateMachine: Sendable {
         for transaction in page.transactions where !isKnown(transaction.transactionID) {
             take(transaction, account: account, fresh: fresh)
         }
+        let renewed = renewContent(page.transactions)
         if let next = page.next, next > lastListed ?? TransactionID(rawValue: 0), entries.count < Self.largestQueue {
             lastListed = next
-            return [.list(after: next)] + nextCollection() + nextConfirmation()
+            return renewed + [.list(after: next)] + nextCollection() + nextConfirmation()
         }
         endListing()
         attempts[.listing] = nil
-        return nextCollection() + nextConfirmation()
+        return renewed + nextCollection() + nextConfirmation()
     }
 
     /// The list could not be had; `isWorthRetrying` is false when nobody is signed in.

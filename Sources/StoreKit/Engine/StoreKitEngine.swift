@@ -14,6 +14,8 @@ final class StoreKitEngine: Sendable {
     }()
 
     let payments: PaymentQueueEngine
+    /// The downloads of the queue's transactions; nil while nothing is configured, or it cannot be used.
+    let downloads: DownloadEngine?
     let callbackQueue: DispatchQueue
     /// Where the receipt lies; nil while nothing is configured.
     let receiptURL: URL?
@@ -32,7 +34,8 @@ final class StoreKitEngine: Sendable {
     init(
         configuration: StoreKitConfiguration, transport: (any StoreTransport)?, timer: any RetryTimer, backoff: Backoff,
         newKey: @escaping @Sendable () -> UUID,
-        mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
+        mayPerform: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true },
+        downloading: DownloadBoundary = DownloadBoundary()
     ) {
         callbackQueue = configuration.callbackQueue
         allowsPayments = Self.allowsPayments(configuration)
@@ -46,14 +49,15 @@ final class StoreKitEngine: Sendable {
             presenter: configuration.presenter, bundleIdentifier: configuration.bundleIdentifier ?? "",
             folder: receiptURL?.deletingLastPathComponent())
         func queue(
-            _ journal: any PaymentJournal, _ store: any PaymentStore, _ notices: StoreNotices? = nil
+            _ journal: any PaymentJournal, _ store: any PaymentStore, _ notices: StoreNotices? = nil,
+            _ downloads: DownloadEngine? = nil
         ) -> PaymentQueueEngine.Parts {
             PaymentQueueEngine.Parts(
                 journal: journal, store: store, callbackQueue: configuration.callbackQueue, timer: timer,
                 backoff: backoff,
                 newKey: newKey, diagnostics: configuration.diagnostics, mayPerform: mayPerform,
                 languages: configuration.languages, afterListing: { await notices?.check() },
-                onStep: configuration.onStep)
+                downloads: downloads, onStep: configuration.onStep)
         }
         func refusing(_ failure: PaymentFailure) -> PaymentQueueEngine {
             PaymentQueueEngine(queue(NoJournal(), RefusingPaymentStore(failure: failure)), journal: [])
@@ -63,6 +67,7 @@ final class StoreKitEngine: Sendable {
             session = nil
             remote = .failure(.unreachable)
             notices = nil
+            downloads = nil
             payments = refusing(.unreachable)
             return
         }
@@ -74,12 +79,18 @@ final class StoreKitEngine: Sendable {
                 let (journal, store) = try Self.journalAndStore(configuration, place, folder, session)
                 let entries = try Self.load(journal)
                 let notices = try Self.notices(configuration, place, folder, session, store)
-                payments = PaymentQueueEngine(queue(journal, store, notices), journal: entries)
+                let downloads = DownloadEngine(
+                    configuration, journal: journal, transactions: entries,
+                    store: RemoteContentStore(session: session, store: place.store),
+                    caches: try folder.cachesFolder(of: place.bundleID), timer: timer, backoff: backoff, downloading)
+                self.downloads = downloads
+                payments = PaymentQueueEngine(queue(journal, store, notices, downloads), journal: entries)
                 notices.attach(payments)
                 self.notices = notices
                 remote = .success(store)
             } catch {
                 notices = nil
+                downloads = nil
                 configuration.diagnostics(Self.text(error))
                 remote = .failure(PaymentFailure(.unknown, Self.text(error)))
                 payments = refusing(PaymentFailure(.unknown, Self.text(error)))
@@ -89,6 +100,7 @@ final class StoreKitEngine: Sendable {
             session = nil
             remote = .failure(PaymentFailure(.unknown, Self.text(error)))
             notices = nil
+            downloads = nil
             payments = refusing(PaymentFailure(.unknown, Self.text(error)))
         }
     }
@@ -127,7 +139,7 @@ final class StoreKitEngine: Sendable {
 
     private static func journalAndStore(
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession
-    ) throws -> (any PaymentJournal, RemotePaymentStore) {
+    ) throws -> (SQLitePaymentJournal, RemotePaymentStore) {
         let bundleFolder = try folder.bundleFolder(of: place.bundleID)
         let check = try ReceiptCheck(
             roots: configuration.roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,

@@ -36,6 +36,9 @@ enum ErrorTexts {
         case ineligibleForOffer
         case unsupportedPlatform
         case overlayInBackground
+        case contentNotAvailable
+        case contentDamaged
+        case noSpace
     }
 
     /// The languages in which the texts are written, in the order of the table's columns.

@@ -59,6 +59,13 @@ struct StoreClient: Sendable {
         try await value(.redemptions, request, token: token)
     }
 
+    /// Where a transaction's hosted content is.
+    func content(
+        _ transaction: TransactionID, _ request: ContentRequest, token: String
+    ) async throws(StoreFailure) -> ContentGrant {
+        try await value(.content(transaction), request, token: token)
+    }
+
     /// The DER bytes of a fresh app receipt.
     func appReceipt(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) -> Data {
         try await answer(.appReceipt, body: encode(request), token: token)

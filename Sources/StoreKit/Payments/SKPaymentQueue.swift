@@ -70,7 +70,8 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
 
     /// Says that the app is done with a transaction: what was bought is delivered and saved. The store is told, again
     /// after a relaunch if need be, and then `removedTransactions` says so. Finishing one that is still purchasing is
-    /// a programmer's error and traps, as at Apple's; one that is deferred or not in the queue is left as it is.
+    /// a programmer's error and traps, as at Apple's; one that is deferred or not in the queue is left as it is. Its downloads that are not
+    /// finished are cancelled, and the finished ones' content is let go: it is removed at the next launch.
     open func finishTransaction(_ transaction: SKPaymentTransaction) {
         precondition(
             transaction.transactionState != .purchasing,
@@ -112,18 +113,22 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
 
     // MARK: Downloads
 
-    // The store hosts no content yet, so the queue has made none of the downloads that these can be given. What an app
-    // or a test made itself belongs to no transaction of the queue, and is left as it is, as at Apple's.
+    // What an app or a test made itself belongs to no transaction of the queue, and is left as it is, as at Apple's.
 
-    /// Begins downloads of the queue's transactions; others are ignored.
-    open func start(_ downloads: [SKDownload]) {}
+    /// Begins downloads of the queue's transactions: those that failed or were cancelled anew, paused ones where they
+    /// stopped. What is under way is left as it is, so that an app may start what it is told is waiting. Some of them run at once
+    /// (``StoreKitConfiguration/simultaneousDownloads``); the others wait, and follow by themselves.
+    ///
+    /// A download that was started goes on, where it stopped, after a lost network and after the app was killed: as soon as
+    /// there is an observer again. Started after a relaunch, one that was finished before is told as finished once more.
+    open func start(_ downloads: [SKDownload]) { engine.downloads?.start(downloads.compactMap(\.id)) }
 
-    /// Halts downloads that are under way; others are ignored.
-    open func pause(_ downloads: [SKDownload]) {}
+    /// Halts downloads that were started, and keeps what has come; others are ignored.
+    open func pause(_ downloads: [SKDownload]) { engine.downloads?.pause(downloads.compactMap(\.id)) }
 
-    /// Goes on with paused downloads; others are ignored.
-    open func resume(_ downloads: [SKDownload]) {}
+    /// Goes on with paused downloads where they stopped; others are ignored.
+    open func resume(_ downloads: [SKDownload]) { engine.downloads?.resume(downloads.compactMap(\.id)) }
 
-    /// Gives downloads up; others are ignored.
-    open func cancel(_ downloads: [SKDownload]) {}
+    /// Gives downloads up that are not finished, and removes what has come; others are ignored.
+    open func cancel(_ downloads: [SKDownload]) { engine.downloads?.cancel(downloads.compactMap(\.id)) }
 }

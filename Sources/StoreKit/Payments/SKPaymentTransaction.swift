@@ -27,6 +27,7 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
         var transactionDate: Date?
         var transactionReceipt: Data?
         var original: SKPaymentTransaction?
+        var downloads: [SKDownload] = []
     }
 
     /// The queue's name for it; nil when no queue made it.
@@ -52,6 +53,14 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
 
     final func become(_ new: Record) { record.withLock { $0 = new } }
 
+    /// Lets go of the downloads, which hold the transaction.
+    final func releaseDownloads() -> [SKDownload] {
+        record.withLock { record in
+            defer { record.downloads = [] }
+            return record.downloads
+        }
+    }
+
     /// Why it failed; nil in every other state. An ``SKError``.
     open var error: (any Error)? { record.withLock { $0.error } }
     /// The first transaction of the same purchase, for a restored or renewed one.
@@ -65,8 +74,9 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
     /// The iOS 6 receipt of this transaction alone (a property list); only for purchased ones. Apple deprecated it
     /// for the app receipt.
     open var transactionReceipt: Data? { record.withLock { $0.transactionReceipt } }
-    /// The content to download, of purchased and restored transactions. Empty: the store hosts no content yet.
-    open var downloads: [SKDownload] { [] }
+    /// The content to download, of purchased and restored transactions: one for a product whose content the store hosts,
+    /// else none. They wait until ``SKPaymentQueue/start(_:)``. Empty once the transaction has left the queue.
+    open var downloads: [SKDownload] { record.withLock { $0.downloads } }
     /// Where it stands.
     open var transactionState: SKPaymentTransactionState { record.withLock { $0.state } }
 }

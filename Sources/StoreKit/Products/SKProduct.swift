@@ -34,16 +34,18 @@ open class SKProduct: NSObject {
     open var priceLocale: Locale { Locale(identifier: values?.priceLocale ?? "en_US_POSIX") }
     /// The product's identifier.
     open var productIdentifier: String { values?.productID.rawValue ?? "" }
-    /// Whether the store hosts content for it. False: it hosts none yet.
-    open var isDownloadable: Bool { false }
+    /// Whether the store hosts content for it that can be downloaded now.
+    open var isDownloadable: Bool { values?.content != nil }
     /// The older name of ``isDownloadable`` (macOS 10.8 to 10.14).
     open var downloadable: Bool { isDownloadable }
     /// The sizes of the hosted content in bytes, one for each part.
-    open var downloadContentLengths: [NSNumber] { [] }
+    open var downloadContentLengths: [NSNumber] {
+        values?.content?.lengths.map { NSNumber(value: $0) } ?? []
+    }
     /// The older name of ``downloadContentLengths`` (macOS 10.14).
     open var contentLengths: [NSNumber] { downloadContentLengths }
-    /// The version of the hosted content; empty when there is none.
-    open var downloadContentVersion: String { "" }
+    /// The version of the hosted content that a buyer gets now; empty when there is none.
+    open var downloadContentVersion: String { values?.content?.version ?? "" }
     /// The older name of ``downloadContentVersion`` (macOS 10.14).
     open var contentVersion: String { downloadContentVersion }
     /// Whether the family of the buyer may use it.

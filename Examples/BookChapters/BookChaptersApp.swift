@@ -1,0 +1,236 @@
+import PhotoFilters
+import StoreKit
+
+/// The app in a terminal. Everything here runs on the main thread.
+@MainActor
+public final class BookChaptersApp {
+    private enum Input: Sendable {
+        case store(BookStore.Event)
+        case typed(String?)
+    }
+
+    private enum Next {
+        case goOn
+        case end(Int32)
+    }
+
+    private let options: BookChaptersOptions
+    private let shelf: ContentShelf
+    private let store: BookStore
+    private let inputs: AsyncStream<Input>
+    private let send: AsyncStream<Input>.Continuation
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private var hasPrices = false
+    private var hasStarted = false
+    private var isPrompting = false
+    private var hasFailed = false
+    private var isBarShown = false
+    /// What was said of a chapter last, not to say it twice.
+    private var said: [Chapter: String] = [:]
+
+    private init(options: BookChaptersOptions, shelf: ContentShelf) {
+        self.options = options
+        self.shelf = shelf
+        let (inputs, send) = AsyncStream.makeStream(of: Input.self)
+        self.inputs = inputs
+        self.send = send
+        store = BookStore(queue: .default(), shelf: shelf) { send.yield(.store($0)) }
+    }
+
+    /// Runs the app to its end.
+    ///
+    /// - Returns: the exit code.
+    public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
+        do {
+            let options = try BookChaptersOptions(arguments: arguments)
+            if options.action == .help {
+                print(BookChaptersOptions.help)
+                return 0
+            }
+            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
+            // to be said somewhere.
+            var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
+            configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.bookchapters"
+            try StoreKitConfiguration.use(configuration)
+            let shelf = try ContentShelf(
+                folder: configuration.deviceFolder.appendingPathComponent("shelves/com.example.bookchapters"))
+            return await BookChaptersApp(options: options, shelf: shelf).run()
+        } catch let misuse as BookChaptersOptions.Misuse {
+            complain(misuse.text)
+            return 2
+        } catch {
+            complain((error as? ContentShelfError)?.detail ?? "\(error)")
+            return 1
+        }
+    }
+
+    private static func complain(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("book-chapters: \(text)\n".utf8))
+    }
+
+    private func run() async -> Int32 {
+        switch options.action {
+        case .read(let chapter): return read(chapter) ? 0 : 1
+        case .ask, .buy, .download, .update, .list, .help: break
+        }
+        store.open()
+        defer { store.close() }
+        for await input in inputs {
+            let next: Next
+            switch input {
+            case .store(let event): next = handle(event)
+            case .typed(let line):
+                isPrompting = false
+                if line == nil { print() }
+                next = line.map(handle) ?? .end(0)
+            }
+            if case .end(let code) = next { return code }
+            if let code = whenIdle() { return code }
+        }
+        return 0
+    }
+
+    private func handle(_ event: BookStore.Event) -> Next {
+        switch event {
+        case .pricesChanged:
+            hasPrices = true
+            guard !hasStarted else { break }
+            hasStarted = true
+            switch options.action {
+            case .buy(let chapter): return buy(chapter)
+            case .update: store.restore()
+            case .list:
+                list()
+                return .end(0)
+            case .ask, .download, .read, .help: if options.action == .ask { show() }
+            }
+        case .downloading(let chapter, let download): return tell(chapter, download)
+        case .ready(let chapter, let version): say("\(chapter.name) is yours, in version \(version).")
+        case .restored: if options.action == .ask { say("Everything bought before is on its way, or here.") }
+        case .failed(let text):
+            hasFailed = true
+            say(text)
+        case .cancelled: hasFailed = true
+        case .deferred: say("Waiting for approval. The chapter comes when it is given.")
+        case .queueChanged: break
+        }
+        return .goOn
+    }
+
+    // MARK: The screen
+
+    private func list() {
+        for chapter in Chapter.allCases {
+            let title = store.product(of: chapter)?.localizedTitle ?? chapter.name
+            print("\(chapter.rawValue)  \(title)  \(store.label(of: chapter))")
+        }
+    }
+
+    private func show() {
+        list()
+        print("  u  Get what is new, and what was bought before")
+        print("  q  Quit")
+    }
+
+    /// Says something on a line of its own, below the bar if there is one.
+    private func say(_ text: String) {
+        if isBarShown { print() }
+        isBarShown = false
+        print(text)
+    }
+
+    private func tell(_ chapter: Chapter, _ download: BookStore.Download) -> Next {
+        let line = isTerminal ? DownloadLine.bar(chapter, download) : DownloadLine.words(chapter, download)
+        if said.updateValue(line, forKey: chapter) != line {
+            if isTerminal {
+                print("\r\(line)\u{1B}[K", terminator: "")
+                isBarShown = true
+                fflush(nil)
+            } else {
+                print(line)
+            }
+        }
+        if let stop = options.stop, download.state == .active, Int(download.progress * 100) >= stop.percent {
+            switch stop.what {
+            case .pause: store.pause()
+            case .crash:
+                fflush(nil)
+                // Not exit(): nothing is put away.
+                _exit(9)
+            }
+        }
+        return .goOn
+    }
+
+    /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
+    ///
+    /// - Returns: the exit code when it is the end.
+    private func whenIdle() -> Int32? {
+        guard hasPrices, !store.isBusy else { return nil }
+        guard options.action == .ask else { return hasFailed ? 1 : 0 }
+        if !isPrompting {
+            isPrompting = true
+            print("Which (a number buys or opens it)? ", terminator: "")
+            fflush(nil)
+            let send = send
+            Thread { send.yield(.typed(readLine())) }.start()
+        }
+        return nil
+    }
+
+    private func handle(_ line: String) -> Next {
+        let word = line.trimmingCharacters(in: .whitespaces).lowercased()
+        if word == "q" { return .end(0) }
+        if word == "u" {
+            store.restore()
+            return .goOn
+        }
+        guard let chapter = Int(word).flatMap(Chapter.init(rawValue:)) else {
+            show()
+            return .goOn
+        }
+        if shelf.newest(of: chapter.productIdentifier) == nil {
+            _ = buy(chapter)
+        } else {
+            _ = read(chapter)
+        }
+        return .goOn
+    }
+
+    private func buy(_ chapter: Chapter) -> Next {
+        if shelf.newest(of: chapter.productIdentifier) != nil {
+            say("\(chapter.name) is yours already.")
+            return .end(0)
+        }
+        guard SKPaymentQueue.canMakePayments(), let product = store.product(of: chapter) else {
+            say(SKPaymentQueue.canMakePayments() ? store.label(of: chapter) : "AppStore disabled")
+            return .end(1)
+        }
+        guard product.isDownloadable else {
+            say("\(chapter.name) is not out yet.")
+            return .end(1)
+        }
+        store.buy(product)
+        return .goOn
+    }
+
+    // MARK: Reading
+
+    private func read(_ chapter: Chapter) -> Bool {
+        guard let item = shelf.newest(of: chapter.productIdentifier) else {
+            print("\(chapter.name) is not here. (--buy \(chapter.rawValue), or --update)")
+            return false
+        }
+        do {
+            let content = try ChapterText(item)
+            if isTerminal, let picture = try? Picture(png: Data(contentsOf: content.picture)) {
+                print(TerminalPicture.text(picture, width: 72))
+            }
+            print(content.text, terminator: "")
+            return true
+        } catch {
+            print("\(chapter.name) cannot be read: \(error.localizedDescription)")
+            return false
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// One file to download, whose length and SHA-256 are known beforehand.
+///
+/// The bytes are written to `FILE.part` and hashed as they come; only when length and digest are right do they get the
+/// file's name. A download that was stopped, by whatever, goes on where it was: the part is hashed again and the rest
+/// asked for (RFC 9110, `Range` with `If-Range`). One download at a time may use a file.
+public struct ContentDownload: Sendable {
+    /// Where the bytes are, `http` or `https`.
+    public let address: URL
+    /// How many bytes there are.
+    public let length: Int64
+    /// Their SHA-256 in lower-case hexadecimal.
+    public let sha256: String
+    /// Where the file goes; its folder has to be there.
+    public let file: URL
+
+    public init(address: URL, length: Int64, sha256: String, file: URL) {
+        self.address = address
+        self.length = length
+        self.sha256 = sha256
+        self.file = file
+    }
+
+    /// How many bytes of the download to `file` are on the disk already; 0 when none was begun.
+    public static func received(for file: URL) -> Int64 { PartFile.length(of: file) }
+
+    /// Removes what was downloaded to `file`, whole or in part.
+    public static func remove(_ file: URL) {
+        unlink(file.path)
+        PartFile.remove(file)
+    }
+
+    /// Downloads the file, or the rest of it, and returns when it is whole, right and on the disk. Cancelling the task
+    /// stops it.
+    ///
+    /// - Parameters:
+    ///   - client: who asks; nil for one that the process shares.
+    ///   - progress: is told how many bytes have come in all, after each portion, on the download's task. It should be
+    ///     quick.
+    /// - Throws: ``ContentDownloadError``. Whether to try again, and when, is the caller's.
+    public func run(
+        client: HTTPClient? = nil, progress: @Sendable (Int64) -> Void = { _ in }
+    ) async throws(ContentDownloadError) {
+        guard let scheme = address.scheme?.lowercased(), ["http", "https"].contains(scheme), address.host != nil else {
+            throw ContentDownloadError(.invalidRequest, "the download's address is not an http or https URL")
+        }
+        guard length >= 0, sha256.utf8.count == 64, sha256.utf8.allSatisfy(\.isLowerHexadecimal) else {
+            throw ContentDownloadError(.invalidRequest, "the download's length or SHA-256 is none")
+        }
+        if try isThere() {
+            progress(length)
+            return
+        }
+        let part = try PartFile(of: file, digest: sha256, limit: length)
+        defer { part.close() }
+        try part.rehash { Task.isCancelled }
+        progress(part.length)
+        // Twice: a part that turns out to be spoilt, or that the server cannot go on with, is begun anew once.
+        for attempt in 0..<2 {
+            let resumedAt = part.length
+            do throws(ContentDownloadError) {
+                if part.length < length || length == 0 {
+                    try await receive(into: part, client ?? Self.shared, progress)
+                }
+                try check(part)
+                return try part.commit()
+            } catch {
+                guard [.wrongLength, .wrongDigest].contains(error.code) else {
+                    // An empty part is of no use to anybody.
+                    if part.length == 0 { PartFile.remove(file) }
+                    throw error
+                }
+                if attempt == 0, resumedAt > 0 {
+                    try part.restart()
+                } else {
+                    part.close()
+                    PartFile.remove(file)
+                    throw error
+                }
+            }
+        }
+    }
+
+    private static let shared: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.connectionPool.retryConnectionEstablishment = false
+        // As many as anybody runs at once: downloads are long, and one must not wait for another's connection.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+        // Between two portions, not for the whole.
+        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
+        configuration.httpVersion = .http1Only
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    /// Whether the whole file is there, of an earlier run that was stopped at the last moment.
+    private func isThere() throws(ContentDownloadError) -> Bool {
+        var status = stat()
+        guard lstat(file.path, &status) == 0 else { return false }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw ContentDownloadError(.fileUnusable, "\(file.path) is not a plain file; remove it")
+        }
+        // Its name says that it was right when it was written; another version's is not wanted.
+        guard status.st_size == off_t(length),
+            try FileDigest.sha256(of: file, isCancelled: { Task.isCancelled }) == sha256
+        else {
+            unlink(file.path)
+            return false
+        }
+        return true
+    }
+
+    private func check(_ part: PartFile) throws(ContentDownloadError) {
+        guard part.length == length else { throw .wrongLength(part.length, expected: length) }
+        guard part.finalDigest() == sha256 else {
+            throw ContentDownloadError(
+                .wrongDigest, "the downloaded bytes are not those that were announced: their SHA-256 is another")
+        }
+    }
+
+    private func receive(
+        into part: PartFile, _ client: HTTPClient, _ progress: @Sendable (Int64) -> Void
+    ) async throws(ContentDownloadError) {
+        var request = HTTPClientRequest(url: address.absoluteString)
+        request.headers.add(name: "Accept-Encoding", value: "identity")
+        if part.length > 0, let tag = part.entityTag {
+            request.headers.add(name: "Range", value: "bytes=\(part.length)-")
+            request.headers.add(name: "If-Range", value: tag)
+        } else if part.length > 0 {
+            // Without the server's tag nobody knows whether the rest is of the same file.
+            try part.restart()
+        }
+        let response: HTTPClientResponse
+        do { response = try await client.execute(request, timeout: .seconds(60)) } catch { throw Self.lost(error) }
+        try prepare(part, for: DownloadAnswer(response, offset: part.length, length: length))
+        do {
+            for try await bytes in response.body {
+                guard !Task.isCancelled else { throw ContentDownloadError.wasCancelled }
+                guard part.length + Int64(bytes.readableBytes) <= length else {
+                    throw ContentDownloadError.wrongLength(nil, expected: length)
+                }
+                try bytes.withUnsafeReadableBytes { try part.append($0) }
+                progress(part.length)
+            }
+        } catch let error as ContentDownloadError {
+            throw error
+        } catch {
+            throw Self.lost(error)
+        }
+    }
+
+    private func prepare(_ part: PartFile, for answer: DownloadAnswer) throws(ContentDownloadError) {
+        switch answer {
+        case .rest: break
+        case .whole(let entityTag): try part.begin(entityTag: entityTag)
+        case .failed(let error): throw error
+        }
+    }
+
+    private static func lost(_ error: any Error) -> ContentDownloadError {
+        if Task.isCancelled || error is CancellationError || error as? HTTPClientError == .cancelled {
+            return .wasCancelled
+        }
+        let reason =
+            switch error as? HTTPClientError {
+            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the server fell silent"
+            case .remoteConnectionClosed: "the connection was lost"
+            default: "the server cannot be reached"
+            }
+        return ContentDownloadError(.unreachable, "\(reason); try again")
+    }
+}
+
+extension ContentDownloadError {
+    static func wrongLength(_ length: Int64?, expected: Int64) -> ContentDownloadError {
+        let found = length.map { "has \($0) bytes" } ?? "has more bytes"
+        return ContentDownloadError(.wrongLength, "the server's file \(found), and \(expected) were announced")
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLowerHexadecimal: Bool { (0x30...0x39).contains(self) || (0x61...0x66).contains(self) }
+}

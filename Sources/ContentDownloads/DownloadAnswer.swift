@@ -1,0 +1,58 @@
+import AsyncHTTPClient
+
+/// What the head of the server's answer says of the bytes behind it.
+enum DownloadAnswer {
+    /// The rest of the part, from where it ends.
+    case rest
+    /// The whole file, with its strong entity tag when it has one.
+    case whole(entityTag: String?)
+    case failed(ContentDownloadError)
+
+    /// Reads it. `offset` is where the part ends and `length` the file's: whatever contradicts them is refused.
+    init(_ response: HTTPClientResponse, offset: Int64, length: Int64) {
+        let status = Int(response.status.code)
+        let announced = response.headers.first(name: "Content-Length").flatMap(Int64.init)
+        switch status {
+        case 200:
+            guard announced == nil || announced == length else {
+                self = .failed(.wrongLength(announced, expected: length))
+                return
+            }
+            self = .whole(entityTag: response.headers.first(name: "ETag").flatMap(Self.strong))
+        case 206:
+            let range = response.headers.first(name: "Content-Range")
+            guard offset > 0, range == "bytes \(offset)-\(length - 1)/\(length)",
+                announced == nil || announced == length - offset
+            else {
+                self = .failed(
+                    ContentDownloadError(
+                        .wrongLength, "the server sent another range than was asked for", status: status))
+                return
+            }
+            self = .rest
+        case 416:
+            self = .failed(
+                ContentDownloadError(
+                    .wrongLength, "the server's file is shorter than what was downloaded of it", status: status))
+        case 403, 410:
+            self = .failed(
+                ContentDownloadError(
+                    .addressExpired, "the download's address is good no longer; ask for another", status: status))
+        case 408, 429, 500...:
+            self = .failed(
+                ContentDownloadError(
+                    .unreachable, "the server answered \(status); try again later", status: status))
+        default:
+            self = .failed(
+                ContentDownloadError(.refused, "the server answered \(status) to the download", status: status))
+        }
+    }
+
+    /// An entity tag that may stand in `If-Range` (RFC 9110, 13.1.5): strong, in quotes, and of a sane length.
+    private static func strong(_ tag: String) -> String? {
+        guard tag.hasPrefix("\""), tag.hasSuffix("\""), (2...512).contains(tag.utf8.count),
+            tag.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return nil }
+        return tag
+    }
+}

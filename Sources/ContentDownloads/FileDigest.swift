@@ -1,0 +1,29 @@
+import Crypto
+import Foundation
+
+/// The SHA-256 of files, read in portions.
+enum FileDigest {
+    private static let portion = 1 << 20
+
+    /// In lower-case hexadecimal.
+    static func sha256(of file: URL, isCancelled: () -> Bool) throws(ContentDownloadError) -> String {
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .system("cannot open", file) }
+        defer { close(descriptor) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: portion, alignment: 16)
+        defer { buffer.deallocate() }
+        var hasher = SHA256()
+        while true {
+            guard !isCancelled() else { throw .wasCancelled }
+            let count = read(descriptor, buffer.baseAddress, portion)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .system("cannot read", file) }
+            guard count > 0 else { return hasher.finalize().hexadecimal }
+            hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+    }
+}
+
+extension Digest {
+    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}

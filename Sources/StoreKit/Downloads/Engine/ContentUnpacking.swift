@@ -1,0 +1,68 @@
+import ContentPackages
+import Foundation
+import StoreWire
+import Synchronization
+
+/// Gets a package's content to its place.
+struct ContentUnpacking: Sendable {
+    /// How unpacking ended.
+    enum Result: Sendable, Equatable {
+        /// It is in its place, and says that it is of this product in this version.
+        case unpacked(productID: String, version: String)
+        case damaged(String)
+        case noSpace
+        case unwritable(String)
+        case cancelled
+    }
+
+    /// Unpacks a package to a folder that is not there yet: wholly, or not at all.
+    typealias Unpack =
+        @Sendable (
+            _ package: URL, _ folder: URL, _ unpackedLength: Int64, _ isCancelled: @escaping @Sendable () -> Bool
+        ) -> Result
+
+    private static let work = DispatchQueue(label: "StoreKit.unpacking", attributes: .concurrent)
+
+    let files: DownloadFiles
+    let entry: DownloadEntry
+    let content: GrantedContent
+    let unpack: Unpack
+
+    /// Unpacks the download's package, off the threads that tasks share. Nil when the task was cancelled.
+    func run() async -> DownloadStateMachine.Outcome? {
+        let isCancelled = Mutex(false)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Self.work.async {
+                    let (package, folder) = (files.package(of: entry.id), files.content(of: entry))
+                    // One of another version, or of a run that nobody heard the end of.
+                    try? FileManager.default.removeItem(at: folder)
+                    continuation.resume(
+                        returning: unpack(package, folder, content.unpackedLength) { isCancelled.withLock { $0 } })
+                }
+            }
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
+        let outcome = outcome(of: result)
+        switch result {
+        case .unpacked, .damaged:
+            if outcome != .finished { files.discard(entry) }
+        // The package stays: with some room made, it need not come again.
+        case .noSpace, .unwritable, .cancelled: break
+        }
+        return outcome
+    }
+
+    private func outcome(of result: Result) -> DownloadStateMachine.Outcome? {
+        switch result {
+        case .unpacked(entry.productID.rawValue, content.version): return .finished
+        case .unpacked(let product, let version):
+            return .failed(.damaged("It is \(product) \(version), and not \(entry.productID) \(content.version)."))
+        case .damaged(let reason): return .failed(.damaged(reason))
+        case .noSpace: return .failed(.noSpace)
+        case .unwritable(let reason): return .failed(.contentFile(reason))
+        case .cancelled: return nil
+        }
+    }
+}

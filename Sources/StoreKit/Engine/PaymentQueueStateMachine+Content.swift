@@ -1,0 +1,21 @@
+import StoreWire
+
+extension PaymentQueueStateMachine {
+    /// Takes up what the store hosts by now for transactions that were told to the app before: what can be downloaded may
+    /// have been approved, or replaced, since. Those that had nothing to download are told again.
+    mutating func renewContent(_ transactions: [TransactionDescription]) -> [Action] {
+        let hosted = transactions.reduce(into: [TransactionID: HostedContent]()) { $0[$1.transactionID] = $1.content }
+        guard !hosted.isEmpty else { return [] }
+        var renewed: [PaymentQueueEntry] = []
+        for var entry in entries.values where entry.phase == .purchased || entry.phase == .restored {
+            guard let id = entry.transaction?.transactionID, let content = hosted[id],
+                entry.transaction?.content != content
+            else { continue }
+            entry.transaction?.content = content
+            put(entry)
+            renewed.append(entry)
+        }
+        renewed.sort { $0.position < $1.position }
+        return renewed.isEmpty ? [] : [.save(renewed, isGate: false), .update(renewed)]
+    }
+}

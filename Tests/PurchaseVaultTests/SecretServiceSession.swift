@@ -1,0 +1,57 @@
+import Foundation
+
+/// A desktop session of its own: a message bus and GNOME Keyring as its secret service, in a temporary home.
+final class SecretServiceSession {
+    let environment: [String: String]
+    private let bus = Process()
+    private let keyring = Process()
+
+    struct NotStarted: Error {
+        var what: String
+    }
+
+    init(home: URL) throws {
+        let run = home.appendingPathComponent("run")
+        try FileManager.default.createDirectory(
+            at: run, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        var environment = ["HOME": home.path, "XDG_RUNTIME_DIR": run.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
+        let address = "unix:path=\(run.appendingPathComponent("bus").path)"
+        environment["DBUS_SESSION_BUS_ADDRESS"] = address
+        self.environment = environment
+        let ready = Pipe()
+        bus.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-daemon")
+        bus.arguments = ["--session", "--nofork", "--print-address", "--address=\(address)"]
+        bus.environment = environment
+        bus.standardOutput = ready
+        bus.standardError = FileHandle.nullDevice
+        try bus.run()
+        // It prints its address once it listens.
+        guard try ready.fileHandleForReading.read(upToCount: 1)?.isEmpty == false else {
+            throw NotStarted(what: "dbus-daemon")
+        }
+        let password = Pipe()
+        keyring.executableURL = URL(fileURLWithPath: "/usr/bin/gnome-keyring-daemon")
+        // In the foreground: Foundation takes a child for running while one of the child's own holds its sockets.
+        keyring.arguments = ["--foreground", "--unlock", "--components=secrets"]
+        keyring.environment = environment
+        keyring.standardInput = password
+        keyring.standardOutput = FileHandle.nullDevice
+        keyring.standardError = FileHandle.nullDevice
+        try keyring.run()
+        try password.fileHandleForWriting.write(contentsOf: Data("a login's password".utf8))
+        try password.fileHandleForWriting.close()
+        let control = run.appendingPathComponent("keyring/control").path
+        let end = ContinuousClock.now + .seconds(30)
+        while access(control, F_OK) != 0 {
+            guard ContinuousClock.now < end else { throw NotStarted(what: "gnome-keyring-daemon") }
+            sched_yield()
+        }
+    }
+
+    /// The person logs out.
+    func end() {
+        for process in [keyring, bus] where process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    deinit { end() }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import GRDB
+import StoreWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import StoreKit
+
+@Suite("Downloads, killed at every step", .timeLimit(.minutes(2)))
+struct DownloadCrashTests {
+    @Test func `a kill at any step ends, after relaunch, in the content and an empty journal`() async throws {
+        var kills = 0
+        for step in 1...60 {
+            let wasKilled = Mutex(false)
+            try await DownloadScene.run { scene async throws in
+                scene.server.trouble(.cut(after: 90_000))
+                let reached = Mutex(0)
+                let engine = scene.launch(mayPass: { _ in
+                    let now = reached.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if now == step { wasKilled.withLock { $0 = true } }
+                    return now != step
+                })
+                let queue = SKPaymentQueue(engine: engine)
+                let observer = DownloadObserver()
+                queue.add(observer)
+                queue.add(DownloadScene.payment(1))
+                await until { wasKilled.withLock { $0 } || observer.words.last == "1 finished" }
+                await engine.stop()
+                try await Self.goOn(scene)
+            }
+            if wasKilled.withLock({ $0 }) { kills += 1 } else { break }
+        }
+        // Save, update, transfer, tick, granted, save, wait, granted, downloaded, unpacked, save, update, discard.
+        #expect(kills >= 12)
+    }
+
+    /// The next launch, of an app that starts all it meets and finishes what is finished.
+    private static func goOn(_ scene: DownloadScene) async throws {
+        let engine = scene.launch()
+        let queue = SKPaymentQueue(engine: engine)
+        let chapters = Mutex<[String]>([])
+        let observer = DownloadObserver(onUpdate: { queue, download in
+            guard download.state == .finished, let content = download.contentURL else { return }
+            let text = try? String(contentsOf: content.appendingPathComponent("Contents/chapter.txt"), encoding: .utf8)
+            chapters.withLock { $0.append(text ?? "nothing") }
+            queue.finishTransaction(download.transaction)
+        })
+        queue.add(observer)
+        await until { !observer.all.removed.isEmpty }
+        #expect(chapters.withLock { $0 } == ["Once upon a time, 1.0"])
+        await engine.stop()
+        let last = scene.launch()
+        #expect(scene.files == ["content", "downloads"])
+        await last.stop()
+        let folder = try DeviceFolder(scene.device.folder).bundleFolder(of: BundleID(TestDevice.bundleID))
+        let journal = try SQLitePaymentJournal(folder: folder, name: "sandbox.journal") { _ in }
+        #expect(try journal.loadDownloads().isEmpty)
+        #expect(try journal.load().isEmpty)
+        journal.close()
+    }
+
+    @Test func `what was active goes on by itself after a relaunch, where it stopped`() async throws {
+        try await DownloadScene.run { scene async throws in
+            scene.server.trouble(.silent(after: 70_000))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
+            await engine.stop()
+
+            let again = scene.launch()
+            // Nobody is there to be told: nothing goes on.
+            #expect(scene.server.ranges == ["-"])
+            let nextQueue = SKPaymentQueue(engine: again)
+            let next = DownloadObserver(startsAll: false)
+            nextQueue.add(next)
+            await until { next.words.last == "1 finished" }
+            #expect(next.words == ["1 active", "1 finished"])
+            #expect(next.all.progress.first == 0.35)
+            #expect(scene.server.ranges == ["-", "bytes=70000-"])
+            await again.stop()
+        }
+    }
+
+    @Test func `what was paused is paused after a relaunch, and what was finished is finished`() async throws {
+        try await DownloadScene.run(products: 2) { scene async throws in
+            scene.server.trouble(.silent(after: 70_000))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
+            queue.pause(observer.downloads)
+            await until { observer.words.last == "1 paused" }
+            queue.add(DownloadScene.payment(2))
+            await until { observer.words.last == "2 finished" }
+            await engine.stop()
+
+            let again = scene.launch()
+            let nextQueue = SKPaymentQueue(engine: again)
+            let next = DownloadObserver(startsAll: false)
+            nextQueue.add(next)
+            await until { next.downloads.count == 2 }
+            let paused = try #require(next.downloads.first { $0.contentIdentifier.hasSuffix("1") })
+            let finished = try #require(next.downloads.first { $0.contentIdentifier.hasSuffix("2") })
+            #expect(paused.state == .paused && paused.progress == 0.35)
+            #expect(finished.state == .finished && finished.contentURL != nil)
+            #expect(next.words.isEmpty)
+            nextQueue.resume([paused])
+            await until { next.words.last == "1 finished" }
+            await again.stop()
+        }
+    }
+
+    @Test func `content that was cleared from the caches can be downloaded again`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { observer.words.last == "1 finished" }
+            await engine.stop()
+            try FileManager.default.removeItem(
+                at: scene.device.folder.appendingPathComponent("apps/\(TestDevice.bundleID)/caches"))
+            let again = scene.launch()
+            let nextQueue = SKPaymentQueue(engine: again)
+            let next = DownloadObserver()
+            nextQueue.add(next)
+            await until { next.words.last == "1 finished" }
+            #expect(next.downloads.first?.contentURL != nil)
+            await again.stop()
+        }
+    }
+
+    @Test func `journals of earlier versions are read, and one of a later is refused`() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let entry = PaymentQueueEntry(
+            key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a"), phase: .queued)
+        // As version 2 made it.
+        let old = try DatabaseQueue(path: folder.appendingPathComponent("old").path)
+        try old.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE entry (
+                        key TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, body BLOB NOT NULL
+                    ) WITHOUT ROWID;
+                    PRAGMA user_version = 2;
+                    """)
+            try db.execute(
+                sql: "INSERT INTO entry (key, position, body) VALUES (?, 1, ?)",
+                arguments: [entry.key.uuidString, try JSONEncoder().encode(entry)])
+        }
+        try old.close()
+        let journal = try SQLitePaymentJournal(folder: folder, name: "old") { _ in }
+        #expect(try journal.load() == [entry])
+        let download = DownloadEntry(
+            id: TransactionID(rawValue: 7), productID: "a", account: "me", phase: .paused, version: "1.0", length: 5)
+        try journal.save(downloads: [download])
+        #expect(try journal.loadDownloads() == [download])
+        // One that cannot be read is as if it were not there.
+        try journal.database.write { db in
+            try db.execute(sql: "INSERT INTO download (id, body) VALUES (8, 'nonsense')")
+        }
+        #expect(try journal.loadDownloads() == [download])
+        try journal.forget(downloads: [download.id])
+        #expect(try journal.loadDownloads().isEmpty)
+        journal.close()
+    }
+}

@@ -1,0 +1,352 @@
+import Foundation
+import StoreWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import StoreKit
+
+@Suite("Downloads", .timeLimit(.minutes(2)))
+struct DownloadTests {
+    @Test func `a product says what can be downloaded`() async throws {
+        try await DownloadScene.run(length: 12_345) { scene async throws in
+            let engine = scene.launch()
+            let identifiers: Set = [DownloadScene.product(1).rawValue, "com.example.monkeys.credits5"]
+            let answer = try await engine.products(identifiers).get()
+            let products = answer.products.map { SKProduct($0) }
+            let book = try #require(products.first { $0.isDownloadable })
+            #expect(book.downloadContentLengths == [12_345] && book.contentLengths == [12_345])
+            #expect(book.downloadContentVersion == "1.0" && book.contentVersion == "1.0" && book.downloadable)
+            let credits = try #require(products.first { !$0.isDownloadable })
+            #expect(credits.downloadContentLengths.isEmpty && credits.downloadContentVersion.isEmpty)
+            await engine.stop()
+        }
+    }
+
+    @Test func `bought, downloaded, unpacked, finished`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { observer.words.last == "1 finished" }
+            #expect(observer.words == ["1 active", "1 finished"])
+            let download = try #require(observer.downloads.first)
+            #expect(observer.downloads.count == 1)
+            #expect(download.transaction === observer.all.transactions.first)
+            #expect(download.contentIdentifier == DownloadScene.product(1).rawValue)
+            #expect(download.contentVersion == "1.0" && download.expectedContentLength == 200_000)
+            #expect(download.contentLength == 200_000 && download.downloadState == .finished)
+            #expect(download.progress == 1 && download.error == nil)
+            let content = try #require(download.contentURL)
+            #expect(content.path.hasPrefix(scene.device.folder.path))
+            #expect(
+                try String(contentsOf: content.appendingPathComponent("Contents/chapter.txt"), encoding: .utf8)
+                    == "Once upon a time, 1.0")
+            #expect(engine.downloads?.content(of: DownloadScene.product(1))?.path == content.path)
+            #expect(scene.files.filter { $0.contains(".pkg") }.isEmpty)
+            queue.finishTransaction(download.transaction)
+            await until { !observer.all.removed.isEmpty }
+            // The app may be copying still: it goes at the next launch.
+            #expect(FileManager.default.fileExists(atPath: content.path))
+            await engine.stop()
+            let again = scene.launch()
+            #expect(scene.files == ["content", "downloads"])
+            #expect(again.downloads?.content(of: DownloadScene.product(1)) == nil)
+            await again.stop()
+        }
+    }
+
+    @Test func `an app that keeps its content finds it by product, and deletes it`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver(finishesAll: true)
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { !observer.all.removed.isEmpty }
+            await engine.stop()
+            let again = scene.launch(configure: { $0.keepsContent = true })
+            #expect(again.downloads?.content(of: DownloadScene.product(1)) != nil)
+            again.downloads?.deleteContent(of: DownloadScene.product(1))
+            #expect(again.downloads?.content(of: DownloadScene.product(1)) == nil)
+            await again.stop()
+        }
+    }
+
+    @Test func `progress is told about once a second, and the time that is left`() async throws {
+        try await DownloadScene.run(length: 400_000) { scene async throws in
+            scene.server.trouble(.silent(after: 100_000))
+            let timer = ManualTimer()
+            let clock = Mutex(0.0)
+            let engine = scene.device.launch(
+                timer: timer,
+                downloading: DownloadBoundary(
+                    unpack: DownloadScene.unpack,
+                    now: {
+                        clock.withLock { now in
+                            now += 0.5
+                            return now
+                        }
+                    }))
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { observer.words.last == "1 active" }
+            #expect(observer.downloads.first?.timeRemaining == SKDownloadTimeRemainingUnknown)
+            while !Task.isCancelled, observer.downloads.first?.progress != 0.25 { await timer.fire() }
+            #expect(timer.delays.allSatisfy { $0 == 1 })
+            #expect(try #require(observer.downloads.first).timeRemaining > 0)
+            scene.server.release()
+            await until { observer.words.last == "1 finished" }
+            #expect(observer.all.timesRemaining.first == -1)
+            await engine.stop()
+        }
+    }
+
+    @Test func `paused, resumed, and the bytes that came are not asked for again`() async throws {
+        try await DownloadScene.run { scene async throws in
+            scene.server.trouble(.silent(after: 70_000))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
+            queue.pause(observer.downloads)
+            await until { observer.words.last == "1 paused" }
+            #expect(observer.downloads.first?.progress == 0.35)
+            queue.resume(observer.downloads)
+            await until { observer.words.last == "1 finished" }
+            #expect(scene.server.ranges == ["-", "bytes=70000-"])
+            #expect(observer.words == ["1 active", "1 paused", "1 active", "1 finished"])
+            // The version that was begun is asked for.
+            #expect(scene.device.store.change { $0.contentRequests.map(\.version) } == [nil, "1.0"])
+            await engine.stop()
+        }
+    }
+
+    @Test func `cancelled, nothing is left, and it can be started anew`() async throws {
+        try await DownloadScene.run { scene async throws in
+            scene.server.trouble(.silent(after: 70_000))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { (observer.downloads.first?.progress ?? 0) > 0 }
+            let download = try #require(observer.downloads.first)
+            queue.cancel([download])
+            await until { observer.words.last == "1 cancelled" }
+            await until { !scene.files.contains { $0.contains(".pkg") } }
+            queue.start([download])
+            await until { observer.words.last == "1 finished" }
+            #expect(scene.server.ranges == ["-", "-"])
+            #expect(observer.downloads.first === download)
+            await engine.stop()
+        }
+    }
+
+    @Test func `a lost network is no end`() async throws {
+        try await DownloadScene.run { scene async throws in
+            scene.server.trouble(.cut(after: 50_000), .status(503), .cut(after: 10_000))
+            scene.device.store.failNext("content", .lostRequest)
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { observer.words.last == "1 finished" }
+            #expect(scene.server.ranges == ["-", "bytes=50000-", "bytes=50000-", "bytes=60000-"])
+            #expect(observer.words == ["1 active", "1 finished"])
+            await engine.stop()
+        }
+    }
+
+    @Test func `an expired address is asked for anew`() async throws {
+        try await DownloadScene.run { scene async throws in
+            scene.server.trouble(.cut(after: 50_000), .status(403), .status(410))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { observer.words.last == "1 finished" }
+            #expect(scene.device.store.change { $0.contentRequests.count } == 4)
+            await engine.stop()
+        }
+    }
+
+    struct Lie: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var tell: @Sendable (DownloadScene) -> Void
+        var underlying: CocoaError.Code?
+    }
+
+    static let lies = [
+        Lie(
+            testDescription: "another digest",
+            tell: {
+                $0.device.store.change {
+                    $0.hosted[DownloadScene.product(1)]?.sha256 = String(repeating: "a", count: 64)
+                }
+            },
+            underlying: .fileReadCorruptFile),
+        Lie(
+            testDescription: "a smaller length",
+            tell: { $0.device.store.change { $0.hosted[DownloadScene.product(1)]?.length = 1000 } },
+            underlying: .fileReadCorruptFile),
+        Lie(
+            testDescription: "another product's package", tell: { $0.host(1, says: "com.example.apes.book") },
+            underlying: .fileReadCorruptFile),
+        Lie(
+            testDescription: "no package",
+            tell: { scene in
+                scene.server.change { $0.files["\(DownloadScene.product(1)).pkg"] = [] }
+                scene.device.store.change { $0.hosted[DownloadScene.product(1)]?.length = 0 }
+            }),
+        Lie(
+            testDescription: "more than any package may have",
+            tell: { $0.device.store.change { $0.hosted[DownloadScene.product(1)]?.length = 1 << 40 } }),
+        Lie(
+            testDescription: "a package that is not there",
+            tell: { $0.server.change { $0.files = [:] } }),
+        Lie(
+            testDescription: "an address of another kind",
+            tell: { $0.device.store.change { $0.contentBase = "file:///etc/" } }),
+        Lie(
+            testDescription: "no content any more",
+            tell: { $0.device.store.failNext("content", .refusal(404, WireError(code: .noContent, message: "Gone."))) }),
+    ]
+
+    @Test(arguments: lies)
+    func `a lie of the store fails the download, and leaves nothing but the transaction`(lie: Lie) async throws {
+        try await DownloadScene.run { scene async throws in
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver(startsAll: false)
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { !observer.downloads.isEmpty }
+            lie.tell(scene)
+            queue.start(observer.downloads)
+            await until { observer.words.last == "1 failed" }
+            let error = try #require(observer.downloads.first?.error as? SKError)
+            #expect(error.code == .unknown && !error.localizedDescription.isEmpty)
+            let underlying = error.errorUserInfo[NSUnderlyingErrorKey] as? NSError
+            if let code = lie.underlying {
+                #expect(underlying?.domain == NSCocoaErrorDomain && underlying?.code == code.rawValue)
+            }
+            #expect(underlying != nil)
+            #expect(queue.transactions.count == 1)
+            let left = scene.files.filter { $0.contains(".pkg") || $0.contains("ContentInfo") }
+            #expect(left.isEmpty, "\(left)")
+            // What was mended in the meantime can be started again.
+            scene.host(1)
+            guard lie.testDescription != "an address of another kind" else { return await engine.stop() }
+            queue.start(observer.downloads)
+            await until { observer.words.last == "1 finished" }
+            await engine.stop()
+        }
+    }
+
+    @Test func `a full disk fails the download with its own error, and keeps the transaction`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let isFull = Mutex(true)
+            let engine = scene.launch(unpack: { package, folder, length, isCancelled in
+                if isFull.withLock({ $0 }) { return .noSpace }
+                return DownloadScene.unpack(package, folder, length, isCancelled)
+            })
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { observer.words.last == "1 failed" }
+            let error = try #require(observer.downloads.first?.error as? SKError)
+            let underlying = try #require(error.errorUserInfo[NSUnderlyingErrorKey] as? NSError)
+            #expect(underlying.domain == NSCocoaErrorDomain)
+            #expect(underlying.code == CocoaError.fileWriteOutOfSpace.rawValue)
+            #expect(queue.transactions.count == 1)
+            isFull.withLock { $0 = false }
+            queue.start(observer.downloads)
+            await until { observer.words.last == "1 finished" }
+            // The package was there.
+            #expect(scene.server.ranges == ["-"])
+            await engine.stop()
+        }
+    }
+
+    @Test func `a restore of many queues their downloads and starts none, and three run at once`() async throws {
+        try await DownloadScene.run(products: 7, length: 3000) { scene async throws in
+            scene.device.store.change { state in
+                for number in 1...7 {
+                    let id = TransactionID(rawValue: 100 + Int64(number))
+                    state.restorable.append(
+                        (
+                            "account-1",
+                            TransactionDescription(
+                                transactionID: id, originalTransactionID: id, bundleID: "com.example.monkeys",
+                                productID: DownloadScene.product(number), kind: .nonConsumable, quantity: 1,
+                                purchaseDate: 0, originalPurchaseDate: 0, expiresDate: nil, applicationUsername: nil,
+                                idempotencyKey: nil)
+                        ))
+                }
+            }
+            for _ in 1...7 { scene.server.trouble(.silent(after: 100)) }
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver(startsAll: false)
+            queue.add(observer)
+            queue.restoreCompletedTransactions()
+            await until { observer.all.restoresEnded == 1 }
+            #expect(observer.downloads.count == 7)
+            #expect(observer.downloads.allSatisfy { $0.state == .waiting })
+            #expect(observer.words.isEmpty && scene.server.ranges.isEmpty)
+            queue.start(observer.downloads)
+            await until { scene.server.change { $0.running } == 3 }
+            #expect(observer.downloads.filter { $0.state == .active }.count == 3)
+            scene.server.release()
+            await until { observer.downloads.allSatisfy { $0.state == .finished } }
+            #expect(scene.server.change { $0.mostRunning } <= 3)
+            await engine.stop()
+        }
+    }
+
+    @Test func `finishing the transaction cancels its download and removes what came`() async throws {
+        try await DownloadScene.run { scene async throws in
+            scene.server.trouble(.silent(after: 70_000))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver()
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { (observer.downloads.first?.progress ?? 0) > 0 }
+            let download = try #require(observer.downloads.first)
+            queue.finishTransaction(download.transaction)
+            await until { !observer.all.removed.isEmpty && observer.words.last == "1 cancelled" }
+            await until { !scene.files.contains { $0.contains(".pkg") } }
+            // It belongs to nothing any more.
+            queue.start([download])
+            await until { download.transaction.downloads.isEmpty }
+            await engine.stop()
+            #expect(scene.server.ranges == ["-"])
+        }
+    }
+
+    @Test func `downloads of nobody are left alone`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let mine = [SKDownload()]
+            queue.start(mine)
+            queue.pause(mine)
+            queue.resume(mine)
+            queue.cancel(mine)
+            #expect(mine[0].state == .waiting && mine[0].contentURL == nil)
+            #expect(mine[0].timeRemaining == SKDownloadTimeRemainingUnknown)
+            await engine.stop()
+        }
+    }
+}
