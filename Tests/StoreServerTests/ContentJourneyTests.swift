@@ -105,10 +105,8 @@ enum PackagePlace: String, CaseIterable, CustomStringConvertible {
         #expect(newest.version == "1.2" && newest.sha256 == better.sha256)
         #expect(try await server.fetch(newest, nil).count == Int(better.length))
         // Who began with the first version ends with it; asked anew, the newest is given.
-        #expect(
-            try await server.grant(early.transactionID, token: anna, version: "1.0")
-                == grant.with(
-                    expires: try await server.grant(early.transactionID, token: anna, version: "1.0")))
+        let begun = try await server.grant(early.transactionID, token: anna, version: "1.0")
+        #expect(begun.version == "1.0" && begun.sha256 == grant.sha256 && begun.length == grant.length)
         #expect(try await server.grant(early.transactionID, token: anna).version == "1.2")
 
         let shown = try #require(try await server.hosted().first)
@@ -117,15 +115,6 @@ enum PackagePlace: String, CaseIterable, CustomStringConvertible {
         #expect(shown.versions.map(\.version) == ["1.2", "1.1", "1.0"])
         _ = try await server.step(shown.versions[0], "remove")
         #expect(try await server.grant(late.transactionID, token: berta).version == "1.0")
-    }
-}
-
-extension ContentGrant {
-    /// The same with what changes from one answer to the next.
-    fileprivate func with(expires other: ContentGrant) -> ContentGrant {
-        var copy = self
-        (copy.expires, copy.url) = (other.expires, other.url)
-        return copy
     }
 }
 

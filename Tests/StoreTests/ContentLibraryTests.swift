@@ -283,7 +283,7 @@ struct TestLibrary {
             #expect(try await begin(ContentLibrary.largestPackage + 1) == .tooLarge)
             #expect(try await begin(5, ContentProduct("credits5", of: TestStore.bundleID)) == .wrongState)
             for index in 0..<ContentLibrary.mostUploads.ofProduct {
-                _ = try await test.begin([UInt8(index)])
+                _ = try await test.begin([UInt8(index), 9])
             }
             #expect(try await begin(5) == .wrongState)
             let uploads = try #require(try await test.library.products(of: nil).first?.uploads)

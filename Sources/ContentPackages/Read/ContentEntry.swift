@@ -34,5 +34,5 @@ public struct ContentEntry: Sendable, Hashable {
     }
 
     /// How many bytes at the beginning of a file tell what it is.
-    static let headSize = 1024
+    static let headSize = 128
 }

@@ -70,6 +70,7 @@ struct PackageContents: Sendable {
         _ data: XarData, _ path: String, limits: ContentLimits, isCancelled: () -> Bool
     ) throws {
         let reader = CpioReader(try PayloadStream(archive, data, path: path), limits: limits)
+        var infos = 0
         while let found = try reader.next() {
             if isCancelled() { throw ContentPackageError.cancelled }
             // The root itself.
@@ -79,7 +80,10 @@ struct PackageContents: Sendable {
             switch found.mode & Int(S_IFMT) {
             case Int(S_IFREG):
                 entry.size = found.size
-                let wanted = found.path.hasSuffix(ContentInfo.fileName) ? limits.infoBytes + 1 : ContentEntry.headSize
+                // The plist is wanted whole, and nobody knows yet which of that name is the one; a package that has many is not read for it.
+                let isInfo = found.path == ContentInfo.fileName || found.path.hasSuffix("/" + ContentInfo.fileName)
+                if isInfo { infos += 1 }
+                let wanted = isInfo && infos <= 8 ? limits.infoBytes : ContentEntry.headSize
                 var head: [UInt8] = []
                 while let bytes = try reader.readChunk() {
                     if isCancelled() { throw ContentPackageError.cancelled }

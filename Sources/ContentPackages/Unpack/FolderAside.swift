@@ -55,6 +55,8 @@ final class FolderAside: Sendable {
 
     /// Makes the folders of the entries, those above files too.
     func makeFolders(_ entries: [ContentEntry]) throws {
+        // Whatever the process's mask is.
+        guard fchmod(descriptor, 0o755) == 0 else { throw ContentPackageError.writing(aside) }
         var made: Set<[UInt8]> = []
         for entry in entries {
             let names = entry.path.utf8.split(separator: UInt8(ascii: "/"))
