@@ -99,7 +99,8 @@ struct MonkeyCreditsTests {
             let vault = try await vault(cancelling)
             #expect(await shop(store, cancelling, vault, until: 2, buy(0)) == [.pricesChanged, .purchaseCancelled])
             try await store.control("payment-rules", #"{"name":"no","count":1}"#)
-            let buying = store.device("device", app: "com.example.monkeys")
+            // Another device, where no cancelled payment waits to be told again.
+            let buying = store.device("other", app: "com.example.monkeys")
             let events = await shop(store, buying, vault, until: 2, buy(0))
             guard case .purchaseFailed(let text)? = events.last else {
                 Issue.record("\(events)")
