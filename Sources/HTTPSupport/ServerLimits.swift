@@ -8,12 +8,15 @@ public enum ServerLimits {
     /// A connection is closed after 60 idle seconds (75 at most); headers have at most 16 KiB and 100 fields.
     /// - Parameter answering: answers some requests before the router sees them.
     public static func server(_ answering: (any DirectAnswering)? = nil) -> HTTPServerBuilder {
-        .http1(
-            configuration: .init(
-                additionalChannelHandlers: answering.map { [DirectRequestHandler($0)] } ?? [],
-                idleTimeout: .seconds(60) + DirectRequestHandler.passesOneEvery,
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
+        HTTPServerBuilder { responder in
+            ConnectionChannel(
+                responder: responder,
+                configuration: .init(
+                    additionalChannelHandlers: answering.map { [DirectRequestHandler($0)] } ?? [],
+                    idleTimeout: .seconds(60) + DirectRequestHandler.passesOneEvery,
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))
+        }
     }
 
     /// How many connections a port may hold open; more wait to be accepted. A part of the files that the process may open, so that a flood leaves

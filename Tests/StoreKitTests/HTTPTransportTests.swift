@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -28,18 +29,7 @@ func withServer(_ store: FakeStore, _ body: @escaping @Sendable (URL) async thro
             .transactionReceipt(TransactionID(try context.parameters.require("id")) ?? TransactionID(rawValue: 0)),
             request)
     }
-    let (ports, port) = AsyncStream.makeStream(of: Int.self)
-    let application = Application(
-        router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-        onServerRunning: { port.yield($0.localAddress?.port ?? 0) })
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await application.run() }
-        var iterator = ports.makeAsyncIterator()
-        let number = try #require(await iterator.next())
-        let url = try #require(URL(string: "http://127.0.0.1:\(number)/"))
-        try await body(url)
-        group.cancelAll()
-    }
+    try await LoopbackServer.with(router, body)
 }
 
 private func respond(_ store: FakeStore, _ route: StoreRoute, _ request: Request) async throws -> Response {

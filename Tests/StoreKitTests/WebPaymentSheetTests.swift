@@ -50,17 +50,7 @@ private final class ScriptedControl: Sendable {
             case .reply(let reply): return try Self.json(200, reply)
             }
         }
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let application = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            var iterator = ports.makeAsyncIterator()
-            let number = try #require(await iterator.next())
-            try await body(try #require(URL(string: "http://127.0.0.1:\(number)")))
-            group.cancelAll()
-        }
+        try await LoopbackServer.with(router, body)
     }
 
     private static func json(_ status: Int, _ value: some Encodable) throws -> Response {

@@ -213,6 +213,38 @@ import Testing
         }
     }
 
+    /// Servers that are stopped while connections come in, as many as the clients can open.
+    @Test func aServerStopsUnderARushOfConnections() async throws {
+        for _ in 0..<20 {
+            let (rush, stop) = AsyncStream.makeStream(of: Never.self)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let (ports, port) = AsyncStream.makeStream(of: UInt16.self)
+                group.addTask {
+                    let router = Router()
+                    router.get("/") { _, _ in "here" }
+                    try await LoopbackServer.with(router) { url in
+                        port.yield(UInt16(url.port ?? 0))
+                        for await _ in rush {}
+                    }
+                }
+                var iterator = ports.makeAsyncIterator()
+                let number = try #require(await iterator.next())
+                group.addTask {
+                    try await RawConnection.run {
+                        let end = ContinuousClock.now + .seconds(20)
+                        var opened = 0
+                        while (try? RawConnection(port: number)) != nil, ContinuousClock.now < end {
+                            opened += 1
+                            if opened == 50 { stop.finish() }
+                        }
+                        #expect(ContinuousClock.now < end)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     private struct Secret: Error, CustomStringConvertible { var description: String { "the password is banana" } }
 
     @Test(arguments: [Logger.quiet, Logger.silent]) func anUnknownErrorShowsNothingOfItself(_ logger: Logger)

@@ -64,19 +64,7 @@ public final class ByteServer: Sendable {
         router.get(":name") { request, context in
             try self.answer(request, try context.parameters.require("name"))
         }
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let application = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            var iterator = ports.makeAsyncIterator()
-            let number = await iterator.next() ?? 0
-            guard let url = URL(string: "http://127.0.0.1:\(number)/") else { throw Cut() }
-            let result = await Result.catching { try await body(url) }
-            group.cancelAll()
-            try result.get()
-        }
+        try await LoopbackServer.with(router, body)
     }
 
     private func answer(_ request: Request, _ name: String) throws -> Response {

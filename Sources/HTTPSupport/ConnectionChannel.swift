@@ -1,0 +1,49 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTPTypes
+import Synchronization
+
+/// Hummingbird's HTTP/1 connections, of which one may be dropped before it is served.
+///
+/// A server that stops right while a connection is taken up drops it unserved, and NIO ends the process when a `NIOAsyncChannel` goes away whose
+/// writer was not finished ("Deinited NIOAsyncWriter without calling finish()"). Here such a connection is closed instead.
+struct ConnectionChannel: ServerChildChannel {
+    private let http: HTTP1Channel
+
+    init(responder: @escaping HTTPChannelHandler.Responder, configuration: HTTP1Channel.Configuration) {
+        http = HTTP1Channel(responder: responder, configuration: configuration)
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
+        http.setup(channel: channel, logger: logger).map(Connection.init)
+    }
+
+    func handle(value connection: Connection, logger: Logger) async {
+        guard let asyncChannel = connection.take() else { return }
+        await http.handle(value: asyncChannel, logger: logger)
+    }
+
+    /// A connection that waits to be served; one that nobody takes is finished and closed.
+    final class Connection: ServerChildChannelValue {
+        private let asyncChannel: HTTP1Channel.Value
+        private let isTaken = Atomic(false)
+
+        init(_ asyncChannel: HTTP1Channel.Value) {
+            self.asyncChannel = asyncChannel
+        }
+
+        var channel: any Channel { asyncChannel.channel }
+
+        /// The connection, once.
+        func take() -> HTTP1Channel.Value? {
+            isTaken.exchange(true, ordering: .relaxed) ? nil : asyncChannel
+        }
+
+        deinit {
+            guard !isTaken.load(ordering: .relaxed) else { return }
+            Task { [asyncChannel] in try? await asyncChannel.executeThenClose { _, _ in } }
+        }
+    }
+}
