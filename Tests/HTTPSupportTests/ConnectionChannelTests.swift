@@ -17,6 +17,8 @@ import Testing
             let connection = try await channel.testingEventLoop.executeInContext {
                 connections.setup(channel: channel, logger: Logger.silent)
             }.get()
+            // With this NIO leaves the writer to whoever holds the connection.
+            channel.pipeline.fireChannelActive()
             #expect(connection.channel.isActive)
         }
         try await channel.closeFuture.get()
