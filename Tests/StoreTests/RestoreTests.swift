@@ -270,6 +270,37 @@ import Testing
         }
     }
 
+    /// All of an account's devices are looked at when one comes that was not there, and not with every page of every restore.
+    @Test(arguments: Backend.available)
+    func aKnownDeviceLooksAtNoOther(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let hats = try await own("hats", test, account)
+            for restored in try await test.store.restore(request(), for: account).transactions {
+                try await test.store.finish(restored.transactionID, of: account)
+            }
+            let more = RestoredTransactions.devices + 7
+            try await test.database.write { connection in
+                for number in 1...more {
+                    try connection.execute(
+                        """
+                        INSERT INTO restored_transactions
+                            (account_id, transaction_id, source_transaction_id, restore_key, device_id, restored_at)
+                        VALUES ($1, $2, $3, $4, $5, 0)
+                        """,
+                        [
+                            account.accountID.rawValue, Int64(number), hats.transactionID.rawValue,
+                            UUID().uuidString, UUID().uuidString,
+                        ])
+                }
+            }
+            _ = try await test.store.restore(request(), for: account)
+            #expect(try await test.count("restored_transactions") == more + 1)
+            _ = try await test.store.restore(request(device: UUID()), for: account)
+            #expect(try await test.count("restored_transactions") == RestoredTransactions.devices)
+        }
+    }
+
     @Test(arguments: Backend.available)
     func idsGoOnAboveThoseOfRestoresAfterARestart(_ backend: Backend) async throws {
         try await backend.withTestDatabases { database, apps async throws in

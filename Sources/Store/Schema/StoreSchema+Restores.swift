@@ -31,4 +31,15 @@ extension StoreSchema {
             ON restored_transactions (account_id, device_id, source_transaction_id) WHERE finished_at IS NULL
             """,
         ])
+
+    /// A device's deliveries are forgotten page by page, and all of a device's at once. Without an index of their own each page of a restore would
+    /// read all that the account's devices ever restored.
+    static let restoredByDevice = Migration(
+        5, "restored transactions by device",
+        [
+            """
+            CREATE INDEX restored_transactions_by_device
+            ON restored_transactions (account_id, device_id, source_transaction_id, transaction_id)
+            """
+        ])
 }

@@ -119,6 +119,7 @@ public enum StoreSchema {
         restoredTransactions,
         promotionalOffers,
         customer,
+        restoredByDevice,
     ]
 }
 

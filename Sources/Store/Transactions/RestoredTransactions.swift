@@ -76,11 +76,18 @@ enum RestoredTransactions {
     /// How many devices of an account are remembered, those that restored last.
     static let devices = 32
 
-    /// Forgets what does not matter any more once a page was delivered anew: what the device finished of it in earlier restores, and all of the
-    /// account's devices that have not restored for the longest. So each device has one row for each source, or two while it delivers one again.
+    /// Whether nothing was restored to the device yet, as far as is remembered.
+    static func isNew(_ deviceID: UUID, of accountID: AccountID, _ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            "SELECT 1 FROM restored_transactions WHERE account_id = $1 AND device_id = $2 LIMIT 1",
+            [accountID.rawValue, deviceID.uuidString]) == nil
+    }
+
+    /// Forgets what the device finished of a page in earlier restores, once the page was delivered anew. So each device has one row for each source,
+    /// or two while it delivers one again.
     ///
     /// A highest id is never forgotten, since a page's new ids are above.
-    static func forget(
+    static func forgetFinished(
         _ request: RestoreRequest, of accountID: AccountID, sources: ClosedRange<TransactionID>,
         _ connection: Connection
     ) throws {
@@ -94,12 +101,17 @@ enum RestoredTransactions {
                 accountID.rawValue, request.deviceID.uuidString, request.idempotencyKey.uuidString,
                 sources.lowerBound.rawValue, sources.upperBound.rawValue,
             ])
-        // With a limit, without which SQLite knows no offset.
+    }
+
+    /// Forgets all of the account's devices that have not restored for the longest. Every device of the account is looked at, so it is called when one
+    /// came that was not there.
+    static func forgetDevices(of accountID: AccountID, _ connection: Connection) throws {
+        // With a limit, without which SQLite knows no offset; grouped as the index is.
         try connection.execute(
             """
             DELETE FROM restored_transactions WHERE account_id = $1 AND device_id IN (
                 SELECT device_id FROM restored_transactions WHERE account_id = $1
-                GROUP BY device_id ORDER BY max(transaction_id) DESC LIMIT 1000000 OFFSET $2)
+                GROUP BY account_id, device_id ORDER BY max(transaction_id) DESC LIMIT 1000000 OFFSET $2)
             """, [accountID.rawValue, devices])
     }
 

@@ -35,6 +35,7 @@ extension Store {
         let restored = try await database.write { connection in
             var known = try RestoredTransactions.deliveries(request, of: accountID, sources: first...last, connection)
             let count = known.count
+            let isNewDevice = try RestoredTransactions.isNew(request.deviceID, of: accountID, connection)
             let descriptions = try sources.map { source in
                 if let delivery = known[source.transactionID] { return source.restored(delivery).description }
                 let delivery = RestoredTransactions.Delivery(transactionID: ids.next(), restoredAt: now)
@@ -43,8 +44,9 @@ extension Store {
                 return source.restored(delivery).description
             }
             if known.count > count {
-                try RestoredTransactions.forget(request, of: accountID, sources: first...last, connection)
+                try RestoredTransactions.forgetFinished(request, of: accountID, sources: first...last, connection)
             }
+            if isNewDevice { try RestoredTransactions.forgetDevices(of: accountID, connection) }
             return descriptions
         }
         return RestoreResponse(transactions: await described(restored), next: found.count > sources.count ? last : nil)
