@@ -491,4 +491,29 @@ struct PaymentQueueStateMachineTests {
         #expect(Backoff(jitter: { 0 }).delay(3) == 2)
         #expect(steady.delay(Int.max) == 60)
     }
+
+    @Test func `an account that does not sign in keeps nobody else's receipts`() throws {
+        let keys = (1...3).map(TestDevice.key)
+        let entries = zip(keys, ["me", "you", "me"] as [AccountID]).enumerated().map { index, pair in
+            PaymentQueueEntry(
+                key: pair.0, position: Int64(index + 1), payment: values, account: pair.1, phase: .collecting,
+                transaction: transaction(Int64(index + 1), key: pair.0))
+        }
+        func collects(_ actions: [PaymentQueueStateMachine.Action]) -> [UUID] {
+            actions.flatMap { action -> [UUID] in
+                guard case .collect(let entries) = action else { return [] }
+                return entries.map(\.key)
+            }
+        }
+        var machine = PaymentQueueStateMachine(journal: entries)
+        #expect(collects(machine.observerAdded(1, isFirst: true)) == [keys[0], keys[2]])
+        let other = machine.collectionFailed()
+        #expect(names(other) == ["wait collection 1", "collect 1"] && collects(other) == [keys[1]])
+        #expect(names(machine.collected([:])) == ["gate purchased", "update purchased"])
+        // The first account's wait for their time, and no longer.
+        #expect(collects(machine.waited(for: .collection)) == [keys[0], keys[2]])
+        #expect(names(machine.collectionFailed()) == ["wait collection 1"])
+        #expect(collects(machine.waited(for: .collection)) == [keys[0], keys[2]])
+        #expect(names(machine.collected([:])) == ["gate purchased,purchased", "update purchased,purchased"])
+    }
 }

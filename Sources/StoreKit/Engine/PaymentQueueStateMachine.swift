@@ -19,6 +19,9 @@ struct PaymentQueueStateMachine: Sendable {
     private var sending: Set<UUID> = []
     private var finishing: Set<UUID> = []
     private var collecting: [UUID] = []
+    /// The accounts whose receipts could not be had, until they are asked for again. Another account's do not wait for
+    /// them: who never signs in again keeps nobody's purchase.
+    private var uncollected: Set<AccountID?> = []
     private var waiting: Set<Retry> = []
     var attempts: [Retry: Int] = [:]
     private(set) var isListing = false
@@ -185,10 +188,11 @@ struct PaymentQueueStateMachine: Sendable {
         return nextCollection() + [.save(done, isGate: true), .update(done)]
     }
 
-    /// The receipts could not be had: the purchase stays, and they are asked for again.
+    /// The receipts could not be had: the purchases stay, and their receipts are asked for again.
     mutating func collectionFailed() -> [Action] {
+        for key in collecting { if let entry = entries[key] { uncollected.insert(entry.account) } }
         collecting = []
-        return wait(for: .collection)
+        return wait(for: .collection) + nextCollection()
     }
 
     /// A page of the store's unfinished transactions of `account`. `fresh` makes names for those that no entry has.
@@ -243,7 +247,9 @@ struct PaymentQueueStateMachine: Sendable {
     mutating func waited(for retry: Retry) -> [Action] {
         guard waiting.remove(retry) != nil else { return [] }
         switch retry {
-        case .collection: return nextCollection()
+        case .collection:
+            uncollected = []
+            return nextCollection()
         case .listing: return startListing()
         case .restore(let key): return restoreAgain(key)
         case .entry(let key):
@@ -278,6 +284,7 @@ struct PaymentQueueStateMachine: Sendable {
             case .purchased:
                 entry.phase = .collecting
                 put(entry)
+                uncollected.insert(entry.account)
                 mustCollectAgain = true
             case .restored: unsaved.append(key)
             case .deferred, .collecting, .failed, .finishing:
@@ -285,7 +292,7 @@ struct PaymentQueueStateMachine: Sendable {
             }
         }
         if !unsaved.isEmpty { actions += restoreUnsaved(unsaved) }
-        if mustCollectAgain, !waiting.contains(.collection) { actions += wait(for: .collection) }
+        if mustCollectAgain { actions += wait(for: .collection) }
         return actions + nextConfirmation()
     }
 
@@ -389,13 +396,14 @@ struct PaymentQueueStateMachine: Sendable {
 
     /// One batch at a time, of one account, in the queue's order.
     mutating func nextCollection() -> [Action] {
-        guard collecting.isEmpty, !waiting.contains(.collection) else { return [] }
-        let (entries, dormant) = (entries, dormant)
+        guard collecting.isEmpty else { return [] }
+        let (entries, dormant, uncollected) = (entries, dormant, uncollected)
         var account: AccountID??
         collecting = collectingOrder.first(StoreLimits.page) { key in
             guard let entry = entries[key], entry.phase == .collecting else { return .gone }
-            if account == nil, !dormant.contains(key) { account = .some(entry.account) }
-            return dormant.contains(key) || account != .some(entry.account) ? .leave : .take
+            guard !dormant.contains(key), !uncollected.contains(entry.account) else { return .leave }
+            if account == nil { account = .some(entry.account) }
+            return account != .some(entry.account) ? .leave : .take
         }
         let batch = collecting.compactMap { entries[$0] }
         return batch.isEmpty ? [] : [.collect(batch)]
