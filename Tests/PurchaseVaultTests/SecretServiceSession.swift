@@ -48,6 +48,21 @@ final class SecretServiceSession {
         }
     }
 
+    /// The keyring is locked, and nobody is there to unlock it.
+    func lock() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-send")
+        process.arguments = [
+            "--session", "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets",
+            "org.freedesktop.Secret.Service.Lock", "array:objpath:/org/freedesktop/secrets/aliases/default",
+        ]
+        process.environment = environment
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw NotStarted(what: "dbus-send") }
+    }
+
     /// The person logs out.
     func end() {
         for process in [keyring, bus] where process.isRunning { kill(process.processIdentifier, SIGKILL) }

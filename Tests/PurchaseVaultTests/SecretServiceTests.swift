@@ -81,6 +81,37 @@ struct SecretServiceTests {
         }
     }
 
+    @Test func `a key that is locked away is not taken for none`() async throws {
+        try await with { bench, session in
+            let known = try configuration(bench, session.environment)
+            try bench.layReceipt([])
+            try await bought(known, bench)
+            try session.lock()
+            let service = SecretServiceVaultKeyStore(for: known, environment: session.environment)
+            #expect(service.isAvailable)
+            let error = #expect(throws: VaultError.self) { try service.key() }
+            #expect(error?.code == .storage && error?.detail.contains("unlock") == true)
+            await #expect(throws: VaultError.self) { try await PurchaseVault(known) }
+            // One that is not there is none, locked keyring or not.
+            let other = SecretServiceVaultKeyStore(
+                for: try bench.configuration(.production), environment: session.environment)
+            #expect(try other.key() == nil)
+        }
+    }
+
+    @Test func `a service that does not answer in time is not taken for one without the key`() async throws {
+        try await with { bench, session in
+            let socket = try SilentSocket(folder: try #require(session.environment["XDG_RUNTIME_DIR"]))
+            var silent = session.environment
+            silent["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=\(socket.path)"
+            let service = SecretServiceVaultKeyStore(
+                for: try bench.configuration(), patience: 0.2, environment: silent)
+            #expect(!service.isAvailable)
+            let error = #expect(throws: VaultError.self) { try service.key() }
+            #expect(error?.code == .storage && error?.detail.contains("seconds") == true)
+        }
+    }
+
     @Test func `without a service the key lies in a file, and stays there when a desktop comes`() async throws {
         try await with { bench, session in
             var away = session.environment
@@ -94,4 +125,28 @@ struct SecretServiceTests {
             vault.close()
         }
     }
+}
+
+/// A message bus that takes connections and says nothing.
+private final class SilentSocket {
+    struct Unusable: Error {}
+
+    let path: String
+    private let descriptor: Int32
+
+    init(folder: String) throws {
+        path = folder + "/silent"
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8.prefix(107))) }
+        let isListening = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(descriptor, 8) == 0
+            }
+        }
+        guard isListening else { throw Unusable() }
+    }
+
+    deinit { close(descriptor) }
 }

@@ -32,10 +32,17 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
     }
 
     /// Whether a service answers. It may still be locked.
-    public var isAvailable: Bool { (try? lookUp()) != nil }
+    public var isAvailable: Bool { (try? isKept()) != nil }
 
     public func key() throws(VaultError) -> [UInt8]? {
         let text = try lookUp()
+        // Whoever does not unlock the keyring when asked is told as little of a key as where there is none. Another key in
+        // this one's place would put the whole vault aside.
+        if text.isEmpty, try isKept() {
+            throw VaultError(
+                .storage,
+                "the desktop's secret service keeps the vault's key and does not give it out; unlock its keyring")
+        }
         guard let bytes = Data(base64Encoded: text), bytes.count == 32 else { return nil }
         return [UInt8](bytes)
     }
@@ -57,6 +64,15 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
         // The program says nothing when there is no such secret, and why when it could not ask.
         guard answer.errors.isEmpty else { throw refusal(answer) }
         return ""
+    }
+
+    /// Whether the service has the secret, locked or not. Nobody is asked to unlock anything.
+    private func isKept() throws(VaultError) -> Bool {
+        let answer = try run(["search"] + attributes, input: "")
+        // It complains of a locked secret, and shows it.
+        guard answer.output.isEmpty, answer.status != 0 else { return !answer.output.isEmpty }
+        guard answer.errors.isEmpty else { throw refusal(answer) }
+        return false
     }
 
     private var attributes: [String] {
@@ -94,7 +110,8 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
             throw VaultError(
                 .storage, "\(Self.program.path) cannot be started; install it (Debian: libsecret-tools)")
         }
-        let alarm = DispatchWorkItem { process.terminate() }
+        // The program inherits the calling thread's signal mask, in which SIGTERM may be blocked; SIGKILL cannot be.
+        let alarm = DispatchWorkItem { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
         DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: alarm)
         defer { alarm.cancel() }
         // A program that has ended reads nothing; its status says so.
@@ -103,6 +120,10 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
         let answer = Self.text(output)
         let complaint = Self.text(errors)
         process.waitUntilExit()
+        guard process.terminationReason == .exit else {
+            throw VaultError(
+                .storage, "the desktop's secret service does not answer: stopped after \(Int(patience)) seconds")
+        }
         return Answer(status: process.terminationStatus, output: answer, errors: complaint)
     }
 
