@@ -55,6 +55,35 @@ import Testing
         }
     }
 
+    /// The price changes between the looks of two requests under one key; the ledger has the first that was recorded.
+    @Test(arguments: Backend.available, [0, 2000])
+    func whatIsHeldIsWhatTheLedgerSays(_ backend: Backend, limit: Int64) async throws {
+        let pause = Pause()
+        // With a limit, the second request's price is declined.
+        let processor = ScriptedProcessor { payment in
+            await pause.pass(payment)
+            guard limit == 0 || payment.amount.milliunits < limit else { return .declined(message: "Too much.") }
+            return .approved(reference: "R-\(payment.idempotencyKey)")
+        }
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.account()
+            let request = test.request("hats")
+            test.store.catalog.replace(
+                with: try TestStore.catalog { $0.replacingOccurrences(of: "2.99", with: "1.00") })
+            pause.next(request.idempotencyKey)
+            async let early = test.store.purchase(request, by: account)
+            await pause.asked.wait()
+            test.store.catalog.replace(with: try TestStore.catalog())
+            // Recorded first, at the new price; unless it is declined, which is recorded as well.
+            let answer = try await test.store.purchase(request, by: account)
+            await pause.goesOn.open()
+            #expect(try await early == answer)
+            #expect(answer.state == (limit == 0 ? .purchased : .failed))
+            #expect(try await test.ledger().map(\.price.milliunits) == (limit == 0 ? [2990] : []))
+            #expect(processor.held == (limit == 0 ? [request.idempotencyKey: 2990] : [:]))
+        }
+    }
+
     @Test(arguments: Backend.available)
     func aKeyThatFailedIsVoidedAndStaysSo(_ backend: Backend) async throws {
         let pause = Pause()

@@ -7,7 +7,8 @@ public protocol PaymentProcessor: Sendable {
     /// Asks for the amount. Called once at least for each purchase that costs something, never inside a database transaction.
     ///
     /// A repeated `idempotencyKey` with the same amount is the same authorization. With another amount it takes the first one's place: between a look
-    /// at a purchase and its record the price can change, as when an introductory price was used up. A key that was voided stays so and is declined.
+    /// at a purchase and its record the price can change, as when an introductory price was used up; one that is declined then leaves the first as it
+    /// is. A key that was voided stays so and is declined.
     /// - Throws: when the processor cannot be asked; the purchase then fails as `unavailable` and may be tried again.
     func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision
 

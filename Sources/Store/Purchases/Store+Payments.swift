@@ -6,6 +6,8 @@ struct PurchaseAnswer: Sendable, Equatable {
     var response: PurchaseResponse
     /// Whether what the processor authorized under the key is in use, or may come to be.
     var usesPayment: Bool
+    /// What the ledger says is paid, or is to be.
+    var amount: Money
 
     init(_ purchase: Purchase, transaction: Transaction?) {
         let state: PurchaseResponse.State =
@@ -18,6 +20,7 @@ struct PurchaseAnswer: Sendable, Equatable {
             state: state, transaction: transaction?.description,
             failure: purchase.state == .failed ? purchase.failure : nil)
         usesPayment = purchase.usesPayment
+        amount = purchase.amount
     }
 }
 
@@ -37,6 +40,17 @@ extension Store {
         } catch {
             throw StoreError(.unavailable, "The payment processor cannot be reached. Try again.")
         }
+    }
+
+    /// Has the processor hold what the ledger says, when it was asked for another amount meanwhile: of two requests under one key that saw
+    /// different prices the first to be recorded counts, and the other may have asked last.
+    func reconcile(_ answer: PurchaseAnswer?, asked amount: Money, _ request: PurchaseRequest, _ account: Account)
+        async throws
+    {
+        guard let answer, answer.response.state == .purchased, answer.usesPayment, answer.amount != amount else {
+            return
+        }
+        _ = try await authorize(answer.amount, request, account)
     }
 
     /// What was answered to this key before.

@@ -215,12 +215,16 @@ extension Store {
             return try await record(request, by: account, .deferred, failure: nil, amount: amount)
         case .sell(let sale):
             let decision = try await authorize(sale.amount, request, account)
-            guard case .approved(let reference) = decision else {
-                guard case .declined(let message) = decision else { return nil }
+            let answer: PurchaseAnswer?
+            switch decision {
+            case .approved(let reference):
+                answer = try await sell(sale, request, by: account, reference: reference)
+            case .declined(let message):
                 let failure = WireError(code: .paymentDeclined, message: message)
-                return try await record(request, by: account, .failed, failure: failure, amount: sale.amount)
+                answer = try await record(request, by: account, .failed, failure: failure, amount: sale.amount)
             }
-            return try await sell(sale, request, by: account, reference: reference)
+            try await reconcile(answer, asked: sale.amount, request, account)
+            return answer
         }
     }
 
