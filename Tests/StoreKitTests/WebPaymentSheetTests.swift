@@ -20,13 +20,15 @@ private final class ScriptedControl: Sendable {
 
     struct State {
         var steps: [Step]
+        /// What the next questions are answered; after these, that they are shown.
+        var posts: [Step]
         var posted: [SheetQuestion] = []
         var asked = 0
     }
 
     private let state: Mutex<State>
 
-    init(_ steps: [Step] = []) { state = Mutex(State(steps: steps)) }
+    init(_ steps: [Step] = [], posts: [Step] = []) { state = Mutex(State(steps: steps, posts: posts)) }
 
     var posted: [SheetQuestion] { state.withLock { $0.posted } }
     var asked: Int { state.withLock { $0.asked } }
@@ -36,7 +38,11 @@ private final class ScriptedControl: Sendable {
         router.post("/control/v1/sheets") { request, _ in
             let bytes = try await request.body.collect(upTo: 64 << 10)
             let question = try JSONDecoder().decode(SheetQuestion.self, from: Data(buffer: bytes))
-            self.state.withLock { $0.posted.append(question) }
+            let step = self.state.withLock { state -> Step? in
+                state.posted.append(question)
+                return state.posts.isEmpty ? nil : state.posts.removeFirst()
+            }
+            if let step { return try Self.response(step) }
             return try Self.json(201, SheetPosted(id: "7", path: "/sheets/7"))
         }
         router.get("/control/v1/sheets/7/answer") { _, _ in
@@ -44,13 +50,17 @@ private final class ScriptedControl: Sendable {
                 state.asked += 1
                 return state.steps.isEmpty ? Step.status(404) : state.steps.removeFirst()
             }
-            switch step {
-            case .lost: return Response(status: .ok, body: ResponseBody(contentLength: 10) { _ in throw Dropped() })
-            case .status(let status): return Response(status: .init(code: status))
-            case .reply(let reply): return try Self.json(200, reply)
-            }
+            return try Self.response(step)
         }
         try await LoopbackServer.with(router, body)
+    }
+
+    private static func response(_ step: Step) throws -> Response {
+        switch step {
+        case .lost: Response(status: .ok, body: ResponseBody(contentLength: 10) { _ in throw Dropped() })
+        case .status(let status): Response(status: .init(code: status))
+        case .reply(let reply): try json(200, reply)
+        }
     }
 
     private static func json(_ status: Int, _ value: some Encodable) throws -> Response {
@@ -72,6 +82,30 @@ struct WebPaymentSheetTests {
             #expect(await sheet.confirm(Self.request) == .buy)
         }
         #expect(control.asked == 3 && control.posted.count == 1)
+    }
+
+    @Test func `a question that was not taken is put up again, and what is wrong is said`() async throws {
+        let control = ScriptedControl([.reply(SheetReply(choice: .accept))], posts: [.lost, .status(503)])
+        let said = Mutex<[String]>([])
+        try await control.serve { url in
+            let sheet = WebPaymentSheet(control: url, adminToken: nil) { line in
+                said.withLock { $0.append(line) }
+            } show: { _ in
+            }
+            #expect(await sheet.confirm(Self.request) == .buy)
+        }
+        #expect(control.posted.count == 3 && said.withLock { $0.isEmpty })
+        let guarded = ScriptedControl(posts: [.status(401), .status(401)])
+        try await guarded.serve { url in
+            let sheet = WebPaymentSheet(control: url, adminToken: "no") { line in
+                said.withLock { $0.append(line) }
+            } show: { _ in
+            }
+            #expect(await sheet.confirm(Self.request) == .cancel)
+        }
+        #expect(guarded.posted.count == 1)
+        let line = try #require(said.withLock { $0.first })
+        #expect(line.contains("401") && line.contains("CORNERSTORE_ADMIN_TOKEN"))
     }
 
     @Test func `a sheet that is over, or a port that goes on failing, is a cancel`() async throws {

@@ -64,14 +64,16 @@ extension StoreKitConfiguration {
     }
 
     /// The control port's web pages; their addresses are said on standard error. Nil when no control port is known.
-    private static func webSheet(_ variables: [String: String], _ data: URL?) -> (any PaymentSheet)? {
+    private static func webSheet(
+        _ variables: [String: String], _ data: URL?, _ say: @escaping @Sendable (String) -> Void
+    ) -> (any PaymentSheet)? {
         let known = data.flatMap { BoundedFile.read($0.appendingPathComponent("addresses.json"), limit: 1 << 16) }
             .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) }?["control"]
         guard let text = variables["CORNERSTORE_CONTROL"].flatMap({ $0.isEmpty ? nil : $0 }) ?? known,
             let control = URL(string: text), ["http", "https"].contains(control.scheme ?? "")
         else { return nil }
         let token = variables["CORNERSTORE_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
-        return WebPaymentSheet(control: control, adminToken: token) { page in
+        return WebPaymentSheet(control: control, adminToken: token, say: say) { page in
             try? FileHandle.standardError.write(contentsOf: Data("Answer at \(page.absoluteString)\n".utf8))
         }
     }
@@ -150,7 +152,7 @@ extension StoreKitConfiguration {
         return switch variables["CORNERSTORE_SHEET"]?.lowercased() {
         case "approve": automaticSheet(.buy, credentials, say)
         case "decline": automaticSheet(.cancel, credentials, say)
-        case "web": webSheet(variables, data) ?? unreachableWebSheet(say)
+        case "web": webSheet(variables, data, say) ?? unreachableWebSheet(say)
         default: TerminalPaymentSheet(credentials: credentials)
         }
     }

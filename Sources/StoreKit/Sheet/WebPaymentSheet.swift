@@ -10,17 +10,27 @@ public struct WebPaymentSheet: PaymentSheet {
     private let control: String
     private let adminToken: String?
     private let show: @Sendable (URL) -> Void
+    private let say: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - control: the control port's base URL.
     ///   - adminToken: its admin token, when it has one.
     ///   - show: is given each page's address, to open or print it.
     public init(control: URL, adminToken: String? = nil, show: @escaping @Sendable (URL) -> Void) {
+        self.init(control: control, adminToken: adminToken, say: { _ in }, show: show)
+    }
+
+    /// `say` is told why a question is not shown: the purchase is only cancelled.
+    init(
+        control: URL, adminToken: String?, say: @escaping @Sendable (String) -> Void,
+        show: @escaping @Sendable (URL) -> Void
+    ) {
         var base = control.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
         self.control = base
         self.adminToken = adminToken
         self.show = show
+        self.say = say
     }
 
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer {
@@ -47,7 +57,8 @@ public struct WebPaymentSheet: PaymentSheet {
 
     /// Shows a page with the notice and returns at once: nothing waits for somebody to read it.
     public func tell(_ notice: PaymentSheetNotice) async {
-        _ = await post(SheetQuestion(kind: .notice, title: "Store", lines: [notice.text]), within: .seconds(10))
+        _ = await post(
+            SheetQuestion(kind: .notice, title: "Store", lines: [notice.text]), within: .seconds(10), attempts: 1)
     }
 
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
@@ -70,7 +81,7 @@ public struct WebPaymentSheet: PaymentSheet {
     /// Puts the question up and waits for the answer; nil when nobody gave one, or the control port is gone. An answer that was lost on its way is
     /// asked for again.
     private func ask(_ question: SheetQuestion) async -> SheetReply? {
-        guard let sheet = await post(question, within: .seconds(60)) else { return nil }
+        guard let sheet = await post(question, within: .seconds(60), attempts: Self.attempts) else { return nil }
         let clock = ContinuousClock()
         var failures = 0
         while !Task.isCancelled {
@@ -89,9 +100,7 @@ public struct WebPaymentSheet: PaymentSheet {
             }
             guard failures < Self.attempts else { return nil }
             // Longer after each failure; and a port that says at once that there is no answer yet is not asked without end.
-            let pause =
-                failures > 0
-                ? Duration.milliseconds(100 << failures) : max(.seconds(1) - (clock.now - start), .zero)
+            let pause = failures > 0 ? Self.pause(after: failures) : max(.seconds(1) - (clock.now - start), .zero)
             try? await Task.sleep(for: pause)
         }
         return nil
@@ -100,15 +109,30 @@ public struct WebPaymentSheet: PaymentSheet {
     /// How often in a row the control port may fail, some six seconds altogether.
     private static let attempts = 6
 
-    /// Puts the question up and shows its page; nil when the control port does not take it.
-    private func post(_ question: SheetQuestion, within time: TimeAmount) async -> SheetPosted? {
-        guard let body = try? JSONEncoder().encode(question.shortened),
-            let posted = try? await send("POST", "/control/v1/sheets", body, within: time), posted.status == 201,
-            let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
-            let page = URL(string: control + sheet.path)
-        else { return nil }
-        show(page)
-        return sheet
+    private static func pause(after failures: Int) -> Duration { .milliseconds(100 << failures) }
+
+    /// Puts the question up and shows its page; nil when the control port does not take it. When the answer to that was lost, the question is put
+    /// up once more, and nobody is sent to the first one's page.
+    private func post(_ question: SheetQuestion, within time: TimeAmount, attempts: Int) async -> SheetPosted? {
+        guard let body = try? JSONEncoder().encode(question.shortened) else { return nil }
+        var problem = "nobody answers there"
+        for attempt in 1...attempts {
+            if let posted = try? await send("POST", "/control/v1/sheets", body, within: time) {
+                if posted.status == 201, let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
+                    let page = URL(string: control + sheet.path)
+                {
+                    show(page)
+                    return sheet
+                }
+                problem = "it answers \(posted.status)"
+                if posted.status == 401 { problem += ", and CORNERSTORE_ADMIN_TOKEN has to be its token" }
+                if (400...499).contains(posted.status) { break }
+            }
+            guard attempt < attempts, !Task.isCancelled else { break }
+            try? await Task.sleep(for: Self.pause(after: attempt))
+        }
+        say("the control port \(control) shows no payment sheet: \(problem)")
+        return nil
     }
 
     private func send(
