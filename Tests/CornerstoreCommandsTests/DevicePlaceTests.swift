@@ -1,4 +1,5 @@
 import Foundation
+import StoreServer
 import Testing
 
 @testable import CornerstoreCommands
@@ -33,6 +34,19 @@ import Testing
             #expect((queue["transactions"] as? [Any])?.isEmpty == true)
             #expect(!FileManager.default.fileExists(atPath: store.data + "/devices"))
             #expect(await store.run("transaction list").output == "No transactions in sandbox.\n")
+        }
+    }
+
+    @Test func anAccountThatIsMisspeltGetsNoDevice() async throws {
+        try await RunningStore.with { store in
+            for state in ["off", "on"] {
+                let result = await store.run("device payments \(state) --account nobody@example.com")
+                #expect(result.status == 1 && result.errors.contains("nobody@example.com has no device"))
+            }
+            #expect(!FileManager.default.fileExists(atPath: store.data + "/devices"))
+            let tester = try #require(SandboxTester.read(from: URL(fileURLWithPath: store.data)))
+            #expect(await store.run("device payments off").status == 0)
+            #expect(await store.run("device payments on --account", tester.email).status == 0)
         }
     }
 

@@ -11,7 +11,7 @@ struct DeviceCommand: AsyncParsableCommand {
         discussion: """
             canMakePayments() is false where it is forbidden, and payments fail with paymentNotAllowed; prices can be read. Running apps obey \
             from their next purchase on. The device is that of “cornerstore buy” unless --device names another, which an app made when it first \
-            ran.
+            ran. Another account than the tester has one since it first bought or restored.
 
               cornerstore device payments off
               cornerstore device payments on --account anna@example.com
@@ -50,7 +50,13 @@ struct DeviceCommand: AsyncParsableCommand {
 
         private func folder() throws -> URL {
             if let device { return try DevicePlace.existing(device) }
-            guard let email = account ?? SandboxTester.read(from: data.directory)?.email else {
+            // The tester is known to be there, with or without a device; whose address is misspelt gets none.
+            if let account {
+                let folder = BuyCommand.deviceFolder(of: account, in: data.directory)
+                guard DevicePlace.isDevice(folder) else { throw DevicePlace.missing(of: account, in: data.directory) }
+                return folder
+            }
+            guard let email = SandboxTester.read(from: data.directory)?.email else {
                 throw CommandError(.failed, "There is no tester in \(data.directory.path); name --account or --device.")
             }
             return BuyCommand.deviceFolder(of: email, in: data.directory)

@@ -15,6 +15,14 @@ enum DevicePlace {
         return folder
     }
 
+    /// Why an account's device in the store's data directory cannot be used.
+    static func missing(of email: String, in data: URL) -> CommandError {
+        CommandError(
+            .failed,
+            "\(Style.printable(email)) has no device in \(data.path). “cornerstore buy --account” and “cornerstore restore --account” make it."
+        )
+    }
+
     /// A device that is there, or a place where one can be made: nothing, or an empty folder.
     /// - Throws: ``CommandError`` `failed` when something else is there.
     static func usable(_ path: String) throws -> URL {
