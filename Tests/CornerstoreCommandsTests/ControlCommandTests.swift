@@ -34,12 +34,14 @@ import Testing
             #expect(ordered[0]["status"] as? Int == 21005)
             #expect(ordered[0]["count"] as? Int == 3)
             #expect(await store.run("fault").output.contains("21005"))
-            for line in [
-                "fault order verifyReceipt 503", "fault order purchases 404", "fault order nothing 503",
+            for (line, word) in [
+                ("fault order verifyReceipt 503", "21005"), ("fault order purchases 700", "500 to 599"),
+                ("fault order nothing 503", "verifyReceipt, products"), ("fault order finish unknown", "by name"),
+                ("fault order purchases cut-after:7", "download"),
             ] {
                 let refused = await store.run(line)
-                #expect(refused.status == 1, "\(line)")
-                #expect(refused.output.isEmpty)
+                #expect(refused.status == 2, "\(line)")
+                #expect(refused.output.isEmpty && refused.errors.contains(word), "\(refused.errors)")
             }
             #expect(try await store.run("fault clear --json").output.objects().isEmpty)
             #expect(await store.run("fault").output == "No fault is ordered.\n")

@@ -16,7 +16,6 @@ import Testing
             #expect(await store.run("fault order products SSServerErrorDomain/5002").status == 0)
             let list = await store.run("fault").output
             #expect(list.contains("paymentNotAllowed") && list.contains("SSServerErrorDomain/5002"))
-            #expect(await store.run("fault order finish unknown").status == 1)
             #expect(await store.run("fault order purchases SSServerErrorDomain/7").status == 2)
         }
     }

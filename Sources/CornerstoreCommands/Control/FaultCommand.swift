@@ -93,6 +93,15 @@ struct FaultCommand: AsyncParsableCommand {
             guard (1...1_000_000).contains(count) else {
                 throw ValidationError("--count is a number from 1 to 1000000.")
             }
+            guard let operation = Faults.Operation(rawValue: operation) else {
+                let known = Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("There is no operation “\(Style.printable(self.operation))”; there are \(known).")
+            }
+            var fault = Faults.Fault(operation: operation, status: failure.status ?? 0, remaining: count)
+            fault.error = failure.error
+            fault.cutAfter = failure.cutAfter
+            fault.lie = failure.lie.flatMap(Faults.Lie.init(rawValue:))
+            do { try fault.check() } catch let error as StoreError { throw ValidationError(error.detail) }
         }
 
         func run() async throws {

@@ -75,6 +75,41 @@ public final class Faults: Sendable {
             self.init(operation: .content, status: 200, remaining: remaining)
             self.lie = lie
         }
+
+        /// Whether it can be ordered.
+        /// - Throws: ``StoreError`` `invalid_request` for a status, an error or a count that it cannot have.
+        public func check() throws {
+            let statuses: [ClosedRange<Int>] =
+                switch operation {
+                case .verifyReceipt: [21005...21005, 21009...21009, 21100...21199]
+                case .download: [400...599]
+                default: [500...599]
+                }
+            if let cutAfter {
+                guard operation == .download, cutAfter >= 0 else {
+                    throw StoreError(.invalidRequest, "Only a download can be cut, after 0 bytes or more.")
+                }
+            } else if lie != nil {
+                guard operation == .content else {
+                    throw StoreError(.invalidRequest, "A lie can be ordered for content.")
+                }
+            } else if error != nil {
+                guard [.products, .purchases, .receipts, .restores].contains(operation) else {
+                    throw StoreError(
+                        .invalidRequest,
+                        "An error by name can be ordered for products, purchases, receipts and restores.")
+                }
+            } else if !statuses.contains(where: { $0.contains(status) }) {
+                throw StoreError(
+                    .invalidRequest,
+                    operation == .verifyReceipt
+                        ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199."
+                        : "Give an HTTP status of \(operation == .download ? 400 : 500) to 599.")
+            }
+            guard (1...1_000_000).contains(remaining) else {
+                throw StoreError(.invalidRequest, "A fault can be ordered for the next 1 to 1,000,000 requests.")
+            }
+        }
     }
 
     private let faults = Mutex<[Operation: Fault]>([:])
@@ -82,35 +117,7 @@ public final class Faults: Sendable {
     /// Orders a fault in place of any earlier one for that operation.
     /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered.
     public func order(_ fault: Fault) throws {
-        let statuses: [ClosedRange<Int>] =
-            switch fault.operation {
-            case .verifyReceipt: [21005...21005, 21009...21009, 21100...21199]
-            case .download: [400...599]
-            default: [500...599]
-            }
-        if let cutAfter = fault.cutAfter {
-            guard fault.operation == .download, cutAfter >= 0 else {
-                throw StoreError(.invalidRequest, "Only a download can be cut, after 0 bytes or more.")
-            }
-        } else if fault.lie != nil {
-            guard fault.operation == .content else {
-                throw StoreError(.invalidRequest, "A lie can be ordered for content.")
-            }
-        } else if fault.error != nil {
-            guard [.products, .purchases, .receipts, .restores].contains(fault.operation) else {
-                throw StoreError(
-                    .invalidRequest, "An error by name can be ordered for products, purchases, receipts and restores.")
-            }
-        } else if !statuses.contains(where: { $0.contains(fault.status) }) {
-            throw StoreError(
-                .invalidRequest,
-                fault.operation == .verifyReceipt
-                    ? "verifyReceipt can be made to answer 21005, 21009 or 21100 to 21199."
-                    : "Give an HTTP status of \(fault.operation == .download ? 400 : 500) to 599.")
-        }
-        guard (1...1_000_000).contains(fault.remaining) else {
-            throw StoreError(.invalidRequest, "A fault can be ordered for the next 1 to 1,000,000 requests.")
-        }
+        try fault.check()
         faults.withLock { $0[fault.operation] = fault }
     }
 
