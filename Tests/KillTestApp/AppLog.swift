@@ -11,7 +11,7 @@ public enum AppLog {
         case journaled(order: String)
         /// The queue has told of a transaction that is purchased or restored, for the first time or again.
         case delivered(transaction: String)
-        /// What the customer has bought, given; flushed before the transaction is finished, and once for a transaction.
+        /// What the customer has bought, given; written before the transaction is finished, and once for a transaction.
         case granted(transaction: String, Order)
         /// What a restore brought, likewise.
         case regranted(transaction: String, original: String, product: String)
@@ -54,11 +54,11 @@ public enum AppLog {
             guard descriptor >= 0 else { return nil }
         }
 
-        /// One write, which a kill cannot tear apart; with `isDurable` it is flushed, so that it survives a loss of power.
-        func append(_ event: Event, isDurable: Bool = false) -> Bool {
+        /// One write, which a kill cannot tear apart or undo. It is not flushed, as an app's would be against a loss of power: nothing here takes
+        /// the machine's power, and ten thousand flushes take a minute.
+        func append(_ event: Event) -> Bool {
             let line = Array("\(event.line)\n".utf8)
-            guard write(descriptor, line, line.count) == line.count else { return false }
-            return !isDurable || fsync(descriptor) == 0
+            return write(descriptor, line, line.count) == line.count
         }
 
         deinit { close(descriptor) }

@@ -101,9 +101,9 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         self.granted = Mutex(Set(granted))
     }
 
-    func note(_ event: AppLog.Event, isDurable: Bool = false) {
+    func note(_ event: AppLog.Event) {
         // An app that cannot save must not finish either.
-        guard log.append(event, isDurable: isDurable) else { exit(3) }
+        guard log.append(event) else { exit(3) }
     }
 
     /// Returns when the restore that was asked for has ended, well or not.
@@ -129,7 +129,7 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         note(.delivered(transaction: identifier))
         killer.pass(.beforeGrant)
         if granted.withLock({ !$0.contains(identifier) }) {
-            note(grant(transaction, identifier), isDurable: true)
+            note(grant(transaction, identifier))
             _ = granted.withLock { $0.insert(identifier) }
         }
         killer.pass(.afterGrant)
