@@ -24,10 +24,8 @@ struct DownloadCrashTests {
                     if now == step { wasKilled.withLock { $0 = true } }
                     return now != step
                 })
-                let queue = SKPaymentQueue(engine: engine)
                 let observer = DownloadObserver()
-                queue.add(observer)
-                queue.add(DownloadScene.payment(1))
+                engine.queue(with: observer, buying: 1)
                 await until { wasKilled.withLock { $0 } || observer.words.last == "1 finished" }
                 await engine.stop()
                 try await Self.goOn(scene)
@@ -67,19 +65,16 @@ struct DownloadCrashTests {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            engine.queue(with: observer, buying: 1)
             await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             await engine.stop()
 
             let again = scene.launch()
             // Nobody is there to be told: nothing goes on.
             #expect(scene.server.ranges == ["-"])
-            let nextQueue = SKPaymentQueue(engine: again)
             let next = DownloadObserver(startsAll: false)
-            nextQueue.add(next)
+            again.queue(with: next)
             await until { next.words.last == "1 finished" }
             #expect(next.words == ["1 active", "1 finished"])
             #expect(next.all.progress.first == 0.35)
@@ -92,10 +87,8 @@ struct DownloadCrashTests {
         try await DownloadScene.run(products: 2) { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             queue.pause(observer.downloads)
             await until { observer.words.last == "1 paused" }
@@ -104,9 +97,8 @@ struct DownloadCrashTests {
             await engine.stop()
 
             let again = scene.launch()
-            let nextQueue = SKPaymentQueue(engine: again)
             let next = DownloadObserver(startsAll: false)
-            nextQueue.add(next)
+            let nextQueue = again.queue(with: next)
             await until { next.downloads.count == 2 }
             let paused = try #require(next.downloads.first { $0.contentIdentifier.hasSuffix("1") })
             let finished = try #require(next.downloads.first { $0.contentIdentifier.hasSuffix("2") })
@@ -122,18 +114,15 @@ struct DownloadCrashTests {
     @Test func `content that was cleared from the caches can be downloaded again`() async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 finished" }
             await engine.stop()
             try FileManager.default.removeItem(
                 at: scene.device.folder.appendingPathComponent("apps/\(TestDevice.bundleID)/caches"))
             let again = scene.launch()
-            let nextQueue = SKPaymentQueue(engine: again)
             let next = DownloadObserver()
-            nextQueue.add(next)
+            again.queue(with: next)
             await until { next.words.last == "1 finished" }
             #expect(next.downloads.first?.contentURL != nil)
             await again.stop()

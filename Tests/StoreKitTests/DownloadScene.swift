@@ -88,6 +88,18 @@ final class DownloadScene: Sendable {
     }
 }
 
+extension StoreKitEngine {
+    /// The app's queue, which it observes and keeps; it buys these products at once.
+    @discardableResult
+    func queue(with observer: DownloadObserver, buying products: Int...) -> SKPaymentQueue {
+        let queue = SKPaymentQueue(engine: self)
+        queue.add(observer)
+        observer.keep(queue)
+        for number in products { queue.add(DownloadScene.payment(number)) }
+        return queue
+    }
+}
+
 /// The app: it starts, or not, what it is told of, and remembers all that it hears.
 // @unchecked: all is in a Mutex or constant.
 final class DownloadObserver: NSObject, SKPaymentTransactionObserver, @unchecked Sendable {
@@ -102,6 +114,7 @@ final class DownloadObserver: NSObject, SKPaymentTransactionObserver, @unchecked
     }
 
     private let heard = Mutex(Heard())
+    private let queues = Mutex<[SKPaymentQueue]>([])
     private let startsAll: Bool
     private let finishesAll: Bool
     private let onUpdate: @Sendable (SKPaymentQueue, SKDownload) -> Void
@@ -114,6 +127,9 @@ final class DownloadObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         self.finishesAll = finishesAll
         self.onUpdate = onUpdate
     }
+
+    /// Who adds an observer to a queue holds the queue as well, as an app does with its own.
+    func keep(_ queue: SKPaymentQueue) { queues.withLock { $0.append(queue) } }
 
     var all: Heard { heard.withLock { $0 } }
     var words: [String] { all.words }

@@ -26,10 +26,8 @@ struct DownloadTests {
     @Test func `bought, downloaded, unpacked, finished`() async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 finished" }
             #expect(observer.words == ["1 active", "1 finished"])
             let download = try #require(observer.downloads.first)
@@ -61,10 +59,8 @@ struct DownloadTests {
     @Test func `an app that keeps its content finds it by product, and deletes it`() async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver(finishesAll: true)
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            engine.queue(with: observer, buying: 1)
             await until { !observer.all.removed.isEmpty }
             await engine.stop()
             let again = scene.launch(configure: { $0.keepsContent = true })
@@ -90,10 +86,8 @@ struct DownloadTests {
                             return now
                         }
                     }))
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 active" }
             #expect(observer.downloads.first?.timeRemaining == SKDownloadTimeRemainingUnknown)
             while !Task.isCancelled, observer.downloads.first?.progress != 0.25 { await timer.fire() }
@@ -110,10 +104,8 @@ struct DownloadTests {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { (observer.downloads.first?.progress ?? 0) >= 0.35 }
             queue.pause(observer.downloads)
             await until { observer.words.last == "1 paused" }
@@ -132,10 +124,8 @@ struct DownloadTests {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { (observer.downloads.first?.progress ?? 0) > 0 }
             let download = try #require(observer.downloads.first)
             queue.cancel([download])
@@ -154,10 +144,8 @@ struct DownloadTests {
             scene.server.trouble(.cut(after: 50_000), .status(503), .cut(after: 10_000))
             scene.device.store.failNext("content", .lostRequest)
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 finished" }
             // The last bytes before a cut may be lost on their way; what came is not asked for again.
             let starts = scene.server.ranges.map { Int($0.dropFirst("bytes=".count).dropLast()) ?? 0 }
@@ -171,10 +159,8 @@ struct DownloadTests {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.cut(after: 50_000), .status(403), .status(410))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 finished" }
             #expect(scene.device.store.change { $0.contentRequests.count } == 4)
             await engine.stop()
@@ -227,10 +213,8 @@ struct DownloadTests {
     func `a lie of the store fails the download, and leaves nothing but the transaction`(lie: Lie) async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver(startsAll: false)
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { !observer.downloads.isEmpty }
             lie.tell(scene)
             queue.start(observer.downloads)
@@ -261,10 +245,8 @@ struct DownloadTests {
                 if isFull.withLock({ $0 }) { return .noSpace }
                 return DownloadScene.unpack(package, folder, length, isCancelled)
             })
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 failed" }
             let error = try #require(observer.downloads.first?.error as? SKError)
             let underlying = try #require(error.errorUserInfo[NSUnderlyingErrorKey] as? NSError)
@@ -298,9 +280,8 @@ struct DownloadTests {
             }
             for _ in 1...7 { scene.server.trouble(.silent(after: 100)) }
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver(startsAll: false)
-            queue.add(observer)
+            let queue = engine.queue(with: observer)
             queue.restoreCompletedTransactions()
             await until { observer.all.restoresEnded == 1 }
             #expect(observer.downloads.count == 7)
@@ -320,10 +301,8 @@ struct DownloadTests {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { (observer.downloads.first?.progress ?? 0) > 0 }
             let download = try #require(observer.downloads.first)
             queue.finishTransaction(download.transaction)

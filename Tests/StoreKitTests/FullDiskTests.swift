@@ -56,10 +56,8 @@ struct FullDiskTests {
             defer { disk.unmount() }
             scene.server.trouble(.silent(after: 100_000))
             let engine = scene.launch()
-            let queue = SKPaymentQueue(engine: engine)
             let observer = DownloadObserver()
-            queue.add(observer)
-            queue.add(DownloadScene.payment(1))
+            let queue = engine.queue(with: observer, buying: 1)
             await until { (observer.downloads.first?.progress ?? 0) >= 0.25 }
             var filler = try disk.fill()
             scene.server.release()
