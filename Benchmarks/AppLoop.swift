@@ -1,8 +1,10 @@
+import AsyncHTTPClient
 import Foundation
 import StoreKit
 import StoreWire
 
-/// An app that asks for products, and buys and finishes, again and again, in a process of its own.
+/// An app that asks for products, and buys and finishes, again and again, in a process of its own; in turns with the same requests and flushes made
+/// bare, so that whatever else the machine does meets both.
 enum AppLoop {
     static let subcommand = "app-loop"
 
@@ -14,13 +16,23 @@ enum AppLoop {
         var purchase: [Double] = []
         /// From `finishTransaction(_:)` to `removedTransactions`.
         var finish: [Double] = []
+        /// What each of them cannot do without.
+        var alone = RoundTrips()
     }
 
     /// Runs the loop in this process, and says what it took.
     static func run(_ arguments: [String]) async throws {
-        guard let count = arguments.first.flatMap({ Int($0) }), count > 0 else {
-            throw BenchmarkError("the app's loop takes a number")
+        guard arguments.count == 3, let count = Int(arguments[0]), count > 0 else {
+            throw BenchmarkError("the app's loop takes a number, an address and a folder")
         }
+        let found = try await HTTPClient.withHTTPClient { client in
+            let device = try await RoundTrips.Device(client, store: arguments[1], data: URL(filePath: arguments[2]))
+            return try await run(count, beside: device)
+        }
+        print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+    }
+
+    private static func run(_ count: Int, beside device: RoundTrips.Device) async throws -> Found {
         var found = Found()
         let product = SampleReceipts.bundleID + ".credit"
         let events = LoopEvents()
@@ -28,6 +40,7 @@ enum AppLoop {
         queue.add(events)
         var stream = events.stream.makeAsyncIterator()
         for _ in 0..<count {
+            try await device.measure(into: &found.alone)
             let request = SKProductsRequest(productIdentifiers: [product])
             request.delegate = events
             found.products.append(
@@ -36,8 +49,6 @@ enum AppLoop {
                 } until: {
                     guard case .products(1)? = await stream.next() else { throw BenchmarkError("no product came") }
                 })
-        }
-        for _ in 0..<count {
             let payment = SKMutablePayment()
             payment.productIdentifier = product
             var bought: SKPaymentTransaction?
@@ -61,7 +72,7 @@ enum AppLoop {
                     guard case .removed? = await stream.next() else { throw BenchmarkError("it was not finished") }
                 })
         }
-        print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+        return found
     }
 
     private static func seconds(_ body: () -> Void, until: () async throws -> Void) async rethrows -> Double {
@@ -75,8 +86,9 @@ enum AppLoop {
     static func found(_ count: Int, store: String, data: URL, device: URL) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(
-            try ChildProcess.ownExecutable(), [subcommand, String(count)],
-            environment: try AppProcess.environment(store: store, data: data, device: device), output: output)
+            try ChildProcess.ownExecutable(), [subcommand, String(count), store, data.path],
+            environment: try AppProcess.environment(store: store, data: data, device: device), output: output,
+            on: .forLoad)
         defer { child.stop() }
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         do { return try JSONDecoder().decode(Found.self, from: text) } catch {
