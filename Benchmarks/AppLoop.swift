@@ -47,7 +47,10 @@ enum AppLoop {
                 try await seconds {
                     request.start()
                 } until: {
-                    guard case .products(1)? = await stream.next() else { throw BenchmarkError("no product came") }
+                    guard case .products(1, let told)? = await stream.next() else {
+                        throw BenchmarkError("no product came")
+                    }
+                    return told
                 })
             let payment = SKMutablePayment()
             payment.productIdentifier = product
@@ -56,9 +59,11 @@ enum AppLoop {
                 try await seconds {
                     queue.add(payment)
                 } until: {
-                    while bought == nil {
+                    while true {
                         switch await stream.next() {
-                        case .purchased(let transaction): bought = transaction
+                        case .purchased(let transaction, let told):
+                            bought = transaction
+                            return told
                         case .purchasing: continue
                         default: throw BenchmarkError("the purchase failed")
                         }
@@ -69,17 +74,22 @@ enum AppLoop {
                 try await seconds {
                     queue.finishTransaction(bought)
                 } until: {
-                    guard case .removed? = await stream.next() else { throw BenchmarkError("it was not finished") }
+                    guard case .removed(let told)? = await stream.next() else {
+                        throw BenchmarkError("it was not finished")
+                    }
+                    return told
                 })
         }
         return found
     }
 
-    private static func seconds(_ body: () -> Void, until: () async throws -> Void) async rethrows -> Double {
+    /// From the call until the app was told, which `until` waits for and says.
+    private static func seconds(
+        _ body: () -> Void, until: () async throws -> ContinuousClock.Instant
+    ) async rethrows -> Double {
         let start = ContinuousClock.now
         body()
-        try await until()
-        return (ContinuousClock.now - start).seconds
+        return (try await until() - start).seconds
     }
 
     /// Starts the process for a device and gives what it found.
@@ -97,13 +107,13 @@ enum AppLoop {
     }
 }
 
-/// Turns the calls of queue and request into a stream.
+/// Turns the calls of queue and request into a stream, with the time of each.
 private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProductsRequestDelegate {
     enum Event: Sendable {
-        case products(Int)
+        case products(Int, ContinuousClock.Instant)
         case purchasing
-        case purchased(SKPaymentTransaction)
-        case removed
+        case purchased(SKPaymentTransaction, ContinuousClock.Instant)
+        case removed(ContinuousClock.Instant)
         case failed
     }
 
@@ -116,7 +126,7 @@ private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProduc
     }
 
     func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
-        send.yield(.products(response.products.count))
+        send.yield(.products(response.products.count, .now))
     }
 
     func request(_ request: SKRequest, didFailWithError error: any Error) { send.yield(.failed) }
@@ -125,13 +135,13 @@ private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProduc
         for transaction in transactions {
             switch transaction.transactionState {
             case .purchasing: send.yield(.purchasing)
-            case .purchased: send.yield(.purchased(transaction))
+            case .purchased: send.yield(.purchased(transaction, .now))
             case .failed, .restored, .deferred: send.yield(.failed)
             }
         }
     }
 
     func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
-        send.yield(.removed)
+        send.yield(.removed(.now))
     }
 }
