@@ -39,57 +39,54 @@ enum AppLoop {
         let queue = SKPaymentQueue.default()
         queue.add(events)
         var stream = events.stream.makeAsyncIterator()
-        for _ in 0..<count {
-            try await device.measure(into: &found.alone)
-            let request = SKProductsRequest(productIdentifiers: [product])
-            request.delegate = events
-            found.products.append(
-                try await seconds {
-                    request.start()
-                } until: {
-                    guard case .products(1, let told)? = await stream.next() else {
-                        throw BenchmarkError("no product came")
-                    }
-                    return told
-                })
-            let payment = SKMutablePayment()
-            payment.productIdentifier = product
-            var bought: SKPaymentTransaction?
-            found.purchase.append(
-                try await seconds {
-                    queue.add(payment)
-                } until: {
-                    while true {
-                        switch await stream.next() {
-                        case .purchased(let transaction, let told):
-                            bought = transaction
-                            return told
-                        case .purchasing: continue
-                        default: throw BenchmarkError("the purchase failed")
-                        }
-                    }
-                })
-            guard let bought else { continue }
-            found.finish.append(
-                try await seconds {
-                    queue.finishTransaction(bought)
-                } until: {
-                    guard case .removed(let told)? = await stream.next() else {
-                        throw BenchmarkError("it was not finished")
-                    }
-                    return told
-                })
+        for round in 0..<count {
+            // Who comes second finds the store's caches warm.
+            for isApp in round % 2 == 0 ? [true, false] : [false, true] {
+                if isApp {
+                    found.products.append(try await products([product], events, &stream))
+                } else {
+                    try await device.products(into: &found.alone)
+                }
+            }
+            for isApp in round % 2 == 0 ? [true, false] : [false, true] {
+                if isApp {
+                    let seconds = try await purchase(product, queue, &stream)
+                    found.purchase.append(seconds.purchase)
+                    found.finish.append(seconds.finish)
+                } else {
+                    try await device.purchase(into: &found.alone)
+                }
+            }
+            try device.flush(into: &found.alone)
         }
         return found
     }
 
-    /// From the call until the app was told, which `until` waits for and says.
-    private static func seconds(
-        _ body: () -> Void, until: () async throws -> ContinuousClock.Instant
-    ) async rethrows -> Double {
+    private static func products(
+        _ identifiers: Set<String>, _ events: LoopEvents, _ stream: inout AsyncStream<LoopEvents.Event>.AsyncIterator
+    ) async throws -> Double {
+        let request = SKProductsRequest(productIdentifiers: identifiers)
+        request.delegate = events
         let start = ContinuousClock.now
-        body()
-        return (try await until() - start).seconds
+        request.start()
+        guard case .products(1, let told)? = await stream.next() else { throw BenchmarkError("no product came") }
+        return (told - start).seconds
+    }
+
+    private static func purchase(
+        _ product: String, _ queue: SKPaymentQueue, _ stream: inout AsyncStream<LoopEvents.Event>.AsyncIterator
+    ) async throws -> (purchase: Double, finish: Double) {
+        let payment = SKMutablePayment()
+        payment.productIdentifier = product
+        let added = ContinuousClock.now
+        queue.add(payment)
+        var next = await stream.next()
+        while case .purchasing? = next { next = await stream.next() }
+        guard case .purchased(let transaction, let bought)? = next else { throw BenchmarkError("the purchase failed") }
+        let finished = ContinuousClock.now
+        queue.finishTransaction(transaction)
+        guard case .removed(let removed)? = await stream.next() else { throw BenchmarkError("it was not finished") }
+        return ((bought - added).seconds, (removed - finished).seconds)
     }
 
     /// Starts the process for a device and gives what it found.

@@ -19,6 +19,7 @@ struct RoundTrips: Codable, Sendable {
     struct Device {
         private let caller: Caller
         private let folder: URL
+        private let product = ProductID(SampleReceipts.bundleID + ".credit")
         private let receipt = AppReceiptRequest(
             bundleID: BundleID(SampleReceipts.bundleID), bundleVersion: "1", vendorIdentifier: UUID())
 
@@ -32,13 +33,16 @@ struct RoundTrips: Codable, Sendable {
             (self.caller, folder) = (caller, data)
         }
 
-        /// Measures one after another, as an app does.
-        func measure(into found: inout RoundTrips) async throws {
-            let product = ProductID(SampleReceipts.bundleID + ".credit")
+        /// What the app shows first.
+        func products(into found: inout RoundTrips) async throws {
             found.products.append(
                 try await caller.ask(
                     .products, ProductsRequest(bundleID: receipt.bundleID, productIDs: [product], languages: ["en"])
                 ).seconds)
+        }
+
+        /// A purchase, its receipts and its finish, one after another, as an app does.
+        func purchase(into found: inout RoundTrips) async throws {
             let (answer, seconds) = try await caller.ask(
                 .purchases,
                 PurchaseRequest(
@@ -54,8 +58,10 @@ struct RoundTrips: Codable, Sendable {
             found.appReceipt.append(try await caller.ask(.appReceipt, receipt).seconds)
             found.finish.append(
                 try await caller.ask(.finish(bought.transactionID), nil as AppReceiptRequest?).seconds)
-            found.flush += try RoundTrips.flush(4, in: folder)
         }
+
+        /// As many flushes as a purchase has.
+        func flush(into found: inout RoundTrips) throws { found.flush += try RoundTrips.flush(4, in: folder) }
     }
 
     private static func flush(_ count: Int, in folder: URL) throws -> [Double] {
