@@ -1,8 +1,10 @@
+import AsyncHTTPClient
 import Foundation
 import StoreKit
 import StoreWire
 
-/// An app that asks for products, and buys and finishes, again and again, in a process of its own.
+/// An app that asks for products, and buys and finishes, again and again, in a process of its own; in turns with the same requests and flushes made
+/// bare, so that whatever else the machine does meets both.
 enum AppLoop {
     static let subcommand = "app-loop"
 
@@ -14,69 +16,86 @@ enum AppLoop {
         var purchase: [Double] = []
         /// From `finishTransaction(_:)` to `removedTransactions`.
         var finish: [Double] = []
+        /// What each of them cannot do without.
+        var alone = RoundTrips()
     }
 
     /// Runs the loop in this process, and says what it took.
     static func run(_ arguments: [String]) async throws {
-        guard let count = arguments.first.flatMap({ Int($0) }), count > 0 else {
-            throw BenchmarkError("the app's loop takes a number")
+        guard arguments.count == 3, let count = Int(arguments[0]), count > 0 else {
+            throw BenchmarkError("the app's loop takes a number, an address and a folder")
         }
+        let found = try await HTTPClient.withHTTPClient { client in
+            let device = try await RoundTrips.Device(client, store: arguments[1], data: URL(filePath: arguments[2]))
+            return try await run(count, beside: device)
+        }
+        print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+    }
+
+    private static func run(_ count: Int, beside device: RoundTrips.Device) async throws -> Found {
         var found = Found()
         let product = SampleReceipts.bundleID + ".credit"
         let events = LoopEvents()
         let queue = SKPaymentQueue.default()
         queue.add(events)
         var stream = events.stream.makeAsyncIterator()
-        for _ in 0..<count {
-            let request = SKProductsRequest(productIdentifiers: [product])
-            request.delegate = events
-            found.products.append(
-                try await seconds {
-                    request.start()
-                } until: {
-                    guard case .products(1)? = await stream.next() else { throw BenchmarkError("no product came") }
-                })
+        for round in 0..<count {
+            // Who comes second finds the store's caches warm.
+            for isApp in round % 2 == 0 ? [true, false] : [false, true] {
+                if isApp {
+                    found.products.append(try await products([product], events, &stream))
+                } else {
+                    try await device.products(into: &found.alone)
+                }
+            }
+            for isApp in round % 2 == 0 ? [true, false] : [false, true] {
+                if isApp {
+                    let seconds = try await purchase(product, queue, &stream)
+                    found.purchase.append(seconds.purchase)
+                    found.finish.append(seconds.finish)
+                } else {
+                    try await device.purchase(into: &found.alone)
+                }
+            }
+            try device.flush(into: &found.alone)
         }
-        for _ in 0..<count {
-            let payment = SKMutablePayment()
-            payment.productIdentifier = product
-            var bought: SKPaymentTransaction?
-            found.purchase.append(
-                try await seconds {
-                    queue.add(payment)
-                } until: {
-                    while bought == nil {
-                        switch await stream.next() {
-                        case .purchased(let transaction): bought = transaction
-                        case .purchasing: continue
-                        default: throw BenchmarkError("the purchase failed")
-                        }
-                    }
-                })
-            guard let bought else { continue }
-            found.finish.append(
-                try await seconds {
-                    queue.finishTransaction(bought)
-                } until: {
-                    guard case .removed? = await stream.next() else { throw BenchmarkError("it was not finished") }
-                })
-        }
-        print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+        return found
     }
 
-    private static func seconds(_ body: () -> Void, until: () async throws -> Void) async rethrows -> Double {
+    private static func products(
+        _ identifiers: Set<String>, _ events: LoopEvents, _ stream: inout AsyncStream<LoopEvents.Event>.AsyncIterator
+    ) async throws -> Double {
+        let request = SKProductsRequest(productIdentifiers: identifiers)
+        request.delegate = events
         let start = ContinuousClock.now
-        body()
-        try await until()
-        return (ContinuousClock.now - start).seconds
+        request.start()
+        guard case .products(1, let told)? = await stream.next() else { throw BenchmarkError("no product came") }
+        return (told - start).seconds
+    }
+
+    private static func purchase(
+        _ product: String, _ queue: SKPaymentQueue, _ stream: inout AsyncStream<LoopEvents.Event>.AsyncIterator
+    ) async throws -> (purchase: Double, finish: Double) {
+        let payment = SKMutablePayment()
+        payment.productIdentifier = product
+        let added = ContinuousClock.now
+        queue.add(payment)
+        var next = await stream.next()
+        while case .purchasing? = next { next = await stream.next() }
+        guard case .purchased(let transaction, let bought)? = next else { throw BenchmarkError("the purchase failed") }
+        let finished = ContinuousClock.now
+        queue.finishTransaction(transaction)
+        guard case .removed(let removed)? = await stream.next() else { throw BenchmarkError("it was not finished") }
+        return ((bought - added).seconds, (removed - finished).seconds)
     }
 
     /// Starts the process for a device and gives what it found.
     static func found(_ count: Int, store: String, data: URL, device: URL) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(
-            try ChildProcess.ownExecutable(), [subcommand, String(count)],
-            environment: try AppProcess.environment(store: store, data: data, device: device), output: output)
+            try ChildProcess.ownExecutable(), [subcommand, String(count), store, data.path],
+            environment: try AppProcess.environment(store: store, data: data, device: device), output: output,
+            on: .forLoad)
         defer { child.stop() }
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         do { return try JSONDecoder().decode(Found.self, from: text) } catch {
@@ -85,13 +104,13 @@ enum AppLoop {
     }
 }
 
-/// Turns the calls of queue and request into a stream.
+/// Turns the calls of queue and request into a stream, with the time of each.
 private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProductsRequestDelegate {
     enum Event: Sendable {
-        case products(Int)
+        case products(Int, ContinuousClock.Instant)
         case purchasing
-        case purchased(SKPaymentTransaction)
-        case removed
+        case purchased(SKPaymentTransaction, ContinuousClock.Instant)
+        case removed(ContinuousClock.Instant)
         case failed
     }
 
@@ -104,7 +123,7 @@ private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProduc
     }
 
     func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
-        send.yield(.products(response.products.count))
+        send.yield(.products(response.products.count, .now))
     }
 
     func request(_ request: SKRequest, didFailWithError error: any Error) { send.yield(.failed) }
@@ -113,13 +132,13 @@ private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProduc
         for transaction in transactions {
             switch transaction.transactionState {
             case .purchasing: send.yield(.purchasing)
-            case .purchased: send.yield(.purchased(transaction))
+            case .purchased: send.yield(.purchased(transaction, .now))
             case .failed, .restored, .deferred: send.yield(.failed)
             }
         }
     }
 
     func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
-        send.yield(.removed)
+        send.yield(.removed(.now))
     }
 }

@@ -27,9 +27,14 @@ enum ContentClient {
         }
         let url = arguments[0]
         let idle = try Memory.resident().now
-        let found = try await withThrowingTaskGroup(of: (Double, String).self) { group in
-            for _ in 0..<count { group.addTask { try await download(url, bytes) } }
-            return try await group.reduce(into: []) { $0.append($1) }
+        // Its pool would open eight at most, and the other downloads would wait for theirs to end.
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = count
+        let found = try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+            try await withThrowingTaskGroup(of: (Double, String).self) { group in
+                for _ in 0..<count { group.addTask { try await download(url, bytes, client) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
         }
         guard let digest = found.first?.1, found.allSatisfy({ $0.1 == digest }) else {
             throw BenchmarkError("the downloads differ")
@@ -40,11 +45,11 @@ enum ContentClient {
         print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
     }
 
-    private static func download(_ url: String, _ bytes: Int64) async throws -> (Double, String) {
+    private static func download(_ url: String, _ bytes: Int64, _ client: HTTPClient) async throws -> (Double, String) {
         let start = ContinuousClock.now
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "Range", value: "bytes=0-\(bytes - 1)")
-        let response = try await HTTPClient.shared.execute(request, timeout: .hours(1))
+        let response = try await client.execute(request, timeout: .hours(1))
         guard response.status == .partialContent else { throw BenchmarkError("HTTP \(response.status.code)") }
         var hash = SHA256()
         var count: Int64 = 0

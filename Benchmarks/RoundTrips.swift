@@ -5,80 +5,78 @@ import StoreWire
 
 /// What a purchase cannot do without, each measured alone: the requests to the store with what the store does for them (its signatures and its flush
 /// among it), and a flush of this machine's disk.
-struct RoundTrips: Sendable {
-    /// Medians, in seconds.
-    var products = 0.0
-    var purchase = 0.0
-    var transactionReceipt = 0.0
-    var appReceipt = 0.0
-    var finish = 0.0
+struct RoundTrips: Codable, Sendable {
+    /// In seconds, one of each round.
+    var products: [Double] = []
+    var purchase: [Double] = []
+    var transactionReceipt: [Double] = []
+    var appReceipt: [Double] = []
+    var finish: [Double] = []
     /// Two pages appended to a file and flushed, as a commit of the device's journal is.
-    var flush = 0.0
+    var flush: [Double] = []
 
-    /// Measures one after another, as an app does.
-    static func measure(_ count: Int, store: String, data: URL) async throws -> RoundTrips {
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
-        do {
-            let found = try await measure(count, Caller(client: client, store: store), data)
-            try await client.shutdown()
-            return found
-        } catch {
-            try? await client.shutdown()
-            throw error
+    /// Buys and finishes with bare requests, a round at a time.
+    struct Device {
+        private let caller: Caller
+        private let folder: URL
+        private let product = ProductID(SampleReceipts.bundleID + ".credit")
+        private let receipt = AppReceiptRequest(
+            bundleID: BundleID(SampleReceipts.bundleID), bundleVersion: "1", vendorIdentifier: UUID())
+
+        /// Signs the tester in.
+        init(_ client: HTTPClient, store: String, data: URL) async throws {
+            let tester = try Tester.read(data)
+            var caller = Caller(client: client, store: store)
+            let (signedIn, _) = try await caller.ask(
+                .signIn, SignInRequest(email: tester.email, password: tester.password, deviceID: UUID()))
+            caller.token = try JSONDecoder().decode(SignInResponse.self, from: signedIn).token
+            (self.caller, folder) = (caller, data)
         }
-    }
 
-    private static func measure(_ count: Int, _ anonymous: Caller, _ data: URL) async throws -> RoundTrips {
-        let tester = try Tester.read(data)
-        var caller = anonymous
-        let (signedIn, _) = try await caller.ask(
-            .signIn, SignInRequest(email: tester.email, password: tester.password, deviceID: UUID()))
-        caller.token = try JSONDecoder().decode(SignInResponse.self, from: signedIn).token
-        let bundleID = BundleID(SampleReceipts.bundleID)
-        let product = ProductID(SampleReceipts.bundleID + ".credit")
-        let receipt = AppReceiptRequest(bundleID: bundleID, bundleVersion: "1", vendorIdentifier: UUID())
-        var times: [[Double]] = Array(repeating: [], count: 5)
-        for _ in 0..<count {
-            times[0].append(
+        /// What the app shows first.
+        func products(into found: inout RoundTrips) async throws {
+            found.products.append(
                 try await caller.ask(
-                    .products, ProductsRequest(bundleID: bundleID, productIDs: [product], languages: ["en"])
+                    .products, ProductsRequest(bundleID: receipt.bundleID, productIDs: [product], languages: ["en"])
                 ).seconds)
+        }
+
+        /// A purchase, its receipts and its finish, one after another, as an app does.
+        func purchase(into found: inout RoundTrips) async throws {
             let (answer, seconds) = try await caller.ask(
                 .purchases,
                 PurchaseRequest(
-                    idempotencyKey: UUID(timeOrdered: Date(), chance: UUID()), bundleID: bundleID, productID: product,
-                    quantity: 1, applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil))
-            times[1].append(seconds)
+                    idempotencyKey: UUID(timeOrdered: Date(), chance: UUID()), bundleID: receipt.bundleID,
+                    productID: product, quantity: 1, applicationUsername: nil, simulatesAskToBuy: false,
+                    agreedPrice: nil))
+            found.purchase.append(seconds)
             guard let bought = try JSONDecoder().decode(PurchaseResponse.self, from: answer).transaction else {
                 throw BenchmarkError("a purchase was refused")
             }
-            times[2].append(try await caller.ask(.transactionReceipt(bought.transactionID), receipt).seconds)
-            times[3].append(try await caller.ask(.appReceipt, receipt).seconds)
-            times[4].append(try await caller.ask(.finish(bought.transactionID), nil as AppReceiptRequest?).seconds)
+            found.transactionReceipt.append(
+                try await caller.ask(.transactionReceipt(bought.transactionID), receipt).seconds)
+            found.appReceipt.append(try await caller.ask(.appReceipt, receipt).seconds)
+            found.finish.append(
+                try await caller.ask(.finish(bought.transactionID), nil as AppReceiptRequest?).seconds)
         }
-        let medians = times.map(Rate.median)
-        return RoundTrips(
-            products: medians[0], purchase: medians[1], transactionReceipt: medians[2], appReceipt: medians[3],
-            finish: medians[4], flush: try flush(count * 4, in: data))
+
+        /// As many flushes as a purchase has.
+        func flush(into found: inout RoundTrips) throws { found.flush += try RoundTrips.flush(4, in: folder) }
     }
 
-    private static func flush(_ count: Int, in folder: URL) throws -> Double {
+    private static func flush(_ count: Int, in folder: URL) throws -> [Double] {
         let path = folder.appending(path: "bench-flush").path
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw BenchmarkError("cannot write \(path)") }
-        defer {
-            close(descriptor)
-            unlink(path)
-        }
+        defer { close(descriptor) }
         let pages = [UInt8](repeating: 1, count: 8192)
-        return Rate.median(
-            try (0..<count).map { _ in
-                let start = ContinuousClock.now
-                guard write(descriptor, pages, pages.count) == pages.count, fdatasync(descriptor) == 0 else {
-                    throw BenchmarkError("cannot flush \(path)")
-                }
-                return (ContinuousClock.now - start).seconds
-            })
+        return try (0..<count).map { _ in
+            let start = ContinuousClock.now
+            guard write(descriptor, pages, pages.count) == pages.count, fdatasync(descriptor) == 0 else {
+                throw BenchmarkError("cannot flush \(path)")
+            }
+            return (ContinuousClock.now - start).seconds
+        }
     }
 
     private struct Caller {

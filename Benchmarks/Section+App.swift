@@ -9,32 +9,39 @@ extension Section {
         let store = try await StoreProcess.start(catalog: try StoreUnderLoad.catalog(), data: data)
         defer { store.child.stop() }
         guard let address = store.addresses["sandbox"] else { throw BenchmarkError("the store has no sandbox") }
-        let parts = try await RoundTrips.measure(count, store: address, data: data)
         let found = try AppLoop.found(count, store: address, data: data, device: data.appending(path: "device"))
-        let (products, purchase) = (Rate.median(found.products), Rate.median(found.purchase))
-        let finish = Rate.median(found.finish)
+        let alone = found.alone
+        func row(_ name: String, _ seconds: [Double]) -> String {
+            "\(name) \(String(format: "%.2f", Rate.median(seconds) * 1000))"
+        }
         print(
-            "  alone, in ms: products \(milliseconds(parts.products)), purchase \(milliseconds(parts.purchase)), "
-                + "its receipt \(milliseconds(parts.transactionReceipt)), app receipt \(milliseconds(parts.appReceipt)), "
-                + "finish \(milliseconds(parts.finish)), a flush \(milliseconds(parts.flush))")
+            "  alone, in ms: "
+                + [
+                    row("products", alone.products), row("purchase", alone.purchase),
+                    row("its receipt", alone.transactionReceipt), row("app receipt", alone.appReceipt),
+                    row("finish", alone.finish), row("a flush", alone.flush),
+                ].joined(separator: ", "))
         print(
-            "  the app, in ms: products \(milliseconds(products)), purchase \(milliseconds(purchase)), "
-                + "finish \(milliseconds(finish))")
+            "  the app, in ms: "
+                + [row("products", found.products), row("purchase", found.purchase), row("finish", found.finish)]
+                .joined(separator: ", "))
         return [
-            .appProducts(products / parts.products),
-            .appPurchase((purchase + finish) / (parts.ofAPurchase + parts.ofAFinish)),
+            .appProducts(Rate.median(found.products) / Rate.median(alone.products)),
+            .appPurchase(
+                (Rate.median(found.purchase) + Rate.median(found.finish)) / (alone.ofAPurchase + alone.ofAFinish)),
         ]
     }
-
-    private static func milliseconds(_ seconds: Double) -> String { String(format: "%.2f", seconds * 1000) }
 }
 
 extension RoundTrips {
     /// The price on the sheet, the purchase, both receipts; three commits of the journal (added, agreed to, purchased), and the receipt's file and
     /// folder.
-    var ofAPurchase: Double { products + purchase + transactionReceipt + appReceipt + 5 * flush }
+    var ofAPurchase: Double {
+        Rate.median(products) + Rate.median(purchase) + Rate.median(transactionReceipt) + Rate.median(appReceipt)
+            + 5 * Rate.median(flush)
+    }
     /// Two commits of the journal: finishing, and gone.
-    var ofAFinish: Double { finish + 2 * flush }
+    var ofAFinish: Double { Rate.median(finish) + 2 * Rate.median(flush) }
 }
 
 extension Figure {

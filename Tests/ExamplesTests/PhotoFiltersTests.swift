@@ -5,7 +5,7 @@ import Testing
 @testable import PhotoFilters
 @testable import StoreKit
 
-@Suite("Photo Filters", .timeLimit(.minutes(2)))
+@Suite("Photo Filters", .timeLimit(.minutes(5)))
 @MainActor
 struct PhotoFiltersTests {
     private func vault(_ configuration: StoreKitConfiguration) async throws -> PurchaseVault {

@@ -67,7 +67,7 @@ struct SampleProgram: Sendable {
     }
 }
 
-@Suite("The samples' commands", .timeLimit(.minutes(3)))
+@Suite("The samples' commands", .timeLimit(.minutes(5)))
 @MainActor
 struct SampleProgramTests {
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Hosted content, from the developer's folder to the app's shelf", .serialized, .timeLimit(.minutes(3)))
+@Suite("Hosted content, from the developer's folder to the app's shelf", .serialized, .timeLimit(.minutes(5)))
 struct DownloadJourneyTests {
     /// Bytes of the chapter in each package.
     private static let size = 300_000

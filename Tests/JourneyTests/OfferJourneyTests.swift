@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Offers and pages over a real store", .timeLimit(.minutes(2)))
+@Suite("Offers and pages over a real store", .timeLimit(.minutes(5)))
 struct OfferJourneyTests {
     /// What the app's own server does.
     private func discount(_ offerID: String, username: String, at date: Date = Date()) throws -> SKPaymentDiscount {

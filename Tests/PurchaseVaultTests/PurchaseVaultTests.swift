@@ -7,7 +7,7 @@ import Testing
 @testable import PurchaseVault
 @testable import StoreKit
 
-@Suite("A purchase vault", .timeLimit(.minutes(2)))
+@Suite("A purchase vault", .timeLimit(.minutes(5)))
 struct PurchaseVaultTests {
     private typealias Bench = VaultBench
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Downloads", .timeLimit(.minutes(2)))
+@Suite("Downloads", .timeLimit(.minutes(5)))
 struct DownloadTests {
     @Test func `a product says what can be downloaded`() async throws {
         try await DownloadScene.run(length: 12_345) { scene async throws in

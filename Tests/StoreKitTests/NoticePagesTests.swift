@@ -20,7 +20,7 @@ private final class RevocationObserver: NSObject, SKPaymentTransactionObserver, 
     ) { told.append(productIdentifiers) }
 }
 
-@Suite("Refunds that are told in pages", .timeLimit(.minutes(1)))
+@Suite("Refunds that are told in pages", .timeLimit(.minutes(5)))
 struct NoticePagesTests {
     /// A device on which somebody has signed in.
     private func signedIn() async throws -> TestDevice {

@@ -33,7 +33,7 @@ final class RecordedPresenter: StorePresenter {
     }
 }
 
-@Suite("Product pages", .timeLimit(.minutes(1)))
+@Suite("Product pages", .timeLimit(.minutes(5)))
 struct StorePagesTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
@@ -176,7 +176,7 @@ struct StorePagesTests {
     }
 }
 
-@Suite("Review requests", .timeLimit(.minutes(1)))
+@Suite("Review requests", .timeLimit(.minutes(5)))
 struct ReviewTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite(.timeLimit(.minutes(1))) struct SheetBoardTests {
+@Suite(.timeLimit(.minutes(5))) struct SheetBoardTests {
     private static let question = SheetQuestion(kind: .confirm, title: "Hats", lines: ["$2.99"])
 
     /// A clock that the test moves.
