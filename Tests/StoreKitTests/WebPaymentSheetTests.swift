@@ -108,6 +108,19 @@ struct WebPaymentSheetTests {
         #expect(line.contains("401") && line.contains("CORNERSTORE_ADMIN_TOKEN"))
     }
 
+    @Test func `a port where nobody listens is a cancel within seconds`() async throws {
+        let said = Mutex<[String]>([])
+        let control = try #require(URL(string: "http://127.0.0.1:1"))
+        let sheet = WebPaymentSheet(control: control, adminToken: nil) { line in
+            said.withLock { $0.append(line) }
+        } show: { _ in
+        }
+        let start = ContinuousClock.now
+        #expect(await sheet.confirm(Self.request) == .cancel)
+        #expect(ContinuousClock.now - start < .seconds(50))
+        #expect(said.withLock { $0.count } == 1 && said.withLock { $0.first?.contains("nobody answers") } == true)
+    }
+
     @Test func `a sheet that is over, or a port that goes on failing, is a cancel`() async throws {
         let over = ScriptedControl([.status(204), .status(404)])
         try await over.serve { url in

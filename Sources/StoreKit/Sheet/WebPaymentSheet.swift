@@ -7,6 +7,15 @@ import StoreWire
 /// Asks on a web page of the store's control port, for a program without a terminal. Whoever opens the page answers: it is
 /// for the operator's own machine.
 public struct WebPaymentSheet: PaymentSheet {
+    /// Says at once that nobody listens, where the usual client tries again until its time is up. Lives as long as the process.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(5)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     private let control: String
     private let adminToken: String?
     private let show: @Sendable (URL) -> Void
@@ -81,7 +90,7 @@ public struct WebPaymentSheet: PaymentSheet {
     /// Puts the question up and waits for the answer; nil when nobody gave one, or the control port is gone. An answer that was lost on its way is
     /// asked for again.
     private func ask(_ question: SheetQuestion) async -> SheetReply? {
-        guard let sheet = await post(question, within: .seconds(60), attempts: Self.attempts) else { return nil }
+        guard let sheet = await post(question, within: .seconds(10), attempts: Self.attempts) else { return nil }
         let clock = ContinuousClock()
         var failures = 0
         while !Task.isCancelled {
@@ -106,7 +115,7 @@ public struct WebPaymentSheet: PaymentSheet {
         return nil
     }
 
-    /// How often in a row the control port may fail, some six seconds altogether.
+    /// How often in a row the control port may fail: some six seconds altogether when nobody listens there.
     private static let attempts = 6
 
     private static func pause(after failures: Int) -> Duration { .milliseconds(100 << failures) }
@@ -145,7 +154,7 @@ public struct WebPaymentSheet: PaymentSheet {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(data: body))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: time)
+        let response = try await Self.client.execute(request, timeout: time)
         return (Int(response.status.code), Data(buffer: try await response.body.collect(upTo: 1 << 16)))
     }
 }
