@@ -109,4 +109,26 @@ struct ReceiptCheckTests {
         }
         #expect(error?.detail.contains("nonsense.der") == true)
     }
+
+    @Test func `a program that was not told to log says that a paid purchase waits for a receipt, once`() async throws {
+        let said = LockedList<String>()
+        let environment = [
+            "CORNERSTORE_STORE": "http://127.0.0.1:1", "CORNERSTORE_BUNDLE_ID": TestDevice.bundleID,
+            "CORNERSTORE_DEVICE": device.folder.path, "CORNERSTORE_SHEET": "approve",
+        ]
+        var configuration = StoreKitConfiguration(environment: environment, executable: nil) { said.append($0) }
+        configuration.sheet = device.configuration().sheet
+        configuration.roots = roots
+        configuration.callbackQueue = device.configuration().callbackQueue
+        device.store.change { $0.makeReceipt = { _ in Data("not a receipt".utf8) } }
+        let timer = ManualTimer()
+        let engine = device.launch(configuration, timer: timer)
+        let queue = SKPaymentQueue(engine: engine)
+        let observer = GrantBook().observer()
+        queue.add(observer)
+        queue.add(payment())
+        for _ in 0..<3 { await timer.fire() }
+        #expect(said.all.count { $0.contains("not taken") } == 1)
+        await engine.stop()
+    }
 }

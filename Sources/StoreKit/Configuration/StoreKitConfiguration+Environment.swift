@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import Synchronization
 
 extension StoreKitConfiguration {
     /// Reads the configuration from environment variables:
@@ -22,7 +23,8 @@ extension StoreKitConfiguration {
     ///
     /// Nothing here throws or traps. A variable that is set to something else than it takes is never replaced by a guess:
     /// it is said on standard error with what is taken, and the configuration has no store, so that every request fails
-    /// with "Cannot connect". What else cannot be read is left out, and said to ``diagnostics``.
+    /// with "Cannot connect". What else cannot be read is left out, and said to ``diagnostics``. A receipt that is not taken,
+    /// for which a paid purchase waits, is said on standard error with or without them.
     public init(environment variables: [String: String], executable: URL?) {
         self.init(environment: variables, executable: executable) { line in
             try? FileHandle.standardError.write(contentsOf: Data("StoreKit: \(line)\n".utf8))
@@ -53,6 +55,15 @@ extension StoreKitConfiguration {
             sheet: Self.sheet(variables, data: data, say: say))
         self.environment = environment
         self.diagnostics = diagnostics
+        let lastAlarm = Mutex<String?>(nil)
+        // Each retry meets the same.
+        alarm = { line in
+            let isNew = lastAlarm.withLock { last in
+                defer { last = line }
+                return last != line
+            }
+            if isNew { say(line) }
+        }
         bundleVersion = value("CORNERSTORE_BUNDLE_VERSION") ?? info["CFBundleVersion"] as? String ?? "1"
         roots = value("CORNERSTORE_ROOTS").map(Self.roots) ?? []
         if roots.isEmpty, named == nil, let data {

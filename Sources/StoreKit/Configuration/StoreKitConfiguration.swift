@@ -41,6 +41,8 @@ public struct StoreKitConfiguration: Sendable {
     /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt
     /// refused.
     public var diagnostics: @Sendable (String) -> Void
+    /// Is told instead of ``diagnostics`` of what keeps paid purchases from being delivered.
+    var alarm: (@Sendable (String) -> Void)?
     /// Is told of every step of the queue, on whatever thread takes it, and may end the process. For tests of crashes.
     package var onStep: (@Sendable (PaymentQueueStep) -> Void)?
     /// What the delays before retries are multiplied by. For tests of crashes.

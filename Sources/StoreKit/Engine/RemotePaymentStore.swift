@@ -11,12 +11,15 @@ struct RemotePaymentStore: PaymentStore {
     /// Whether the device lets the customer buy, now.
     let allowsPayments: @Sendable () -> Bool
     let diagnostics: @Sendable (String) -> Void
+    /// Is told of a receipt that is not to be had here: what was paid for waits for it.
+    let alarm: @Sendable (String) -> Void
     /// One receipt is fetched and written after the other: an older one is never written over a newer.
     private let receiptTurns = Turns()
 
     init(
         session: StoreSession, check: ReceiptCheck, receiptURL: URL, bundleVersion: String, vendorIdentifier: UUID,
-        allowsPayments: @escaping @Sendable () -> Bool, diagnostics: @escaping @Sendable (String) -> Void
+        allowsPayments: @escaping @Sendable () -> Bool, diagnostics: @escaping @Sendable (String) -> Void,
+        alarm: @escaping @Sendable (String) -> Void
     ) {
         self.session = session
         self.check = check
@@ -25,6 +28,7 @@ struct RemotePaymentStore: PaymentStore {
         self.vendorIdentifier = vendorIdentifier
         self.allowsPayments = allowsPayments
         self.diagnostics = diagnostics
+        self.alarm = alarm
     }
 
     var storefront: StorefrontDescription? { session.storefront }
@@ -153,11 +157,11 @@ struct RemotePaymentStore: PaymentStore {
 
     func write(_ receipt: Data) async throws(StoreFailure) {
         if let reason = await check.refusal(of: receipt) {
-            diagnostics("the store's receipt is not taken: \(reason)")
+            alarm("the store's receipt is not taken: \(reason)")
             throw .unreachable
         }
         do { try BoundedFile.write(receipt, to: receiptURL) } catch {
-            diagnostics("the receipt could not be written: \(error)")
+            alarm("the receipt could not be written: \(error)")
             throw .unreachable
         }
     }

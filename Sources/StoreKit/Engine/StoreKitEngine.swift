@@ -153,7 +153,8 @@ final class StoreKitEngine: Sendable {
             receiptURL: DeviceFolder.receiptURL(
                 device: configuration.deviceFolder, bundleID: place.bundleID, environment: configuration.environment),
             bundleVersion: configuration.bundleVersion, vendorIdentifier: folder.vendorIdentifier,
-            allowsPayments: Self.allowsPayments(configuration), diagnostics: configuration.diagnostics)
+            allowsPayments: Self.allowsPayments(configuration), diagnostics: configuration.diagnostics,
+            alarm: configuration.alarm ?? configuration.diagnostics)
         return (journal, store)
     }
 
