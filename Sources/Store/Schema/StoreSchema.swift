@@ -139,5 +139,6 @@ public enum AppSchema {
                 """
             ]),
         hostedContent,
+        uploadPlaces,
     ]
 }
