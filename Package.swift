@@ -50,10 +50,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "ContentPackages",
-            dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["CLinux", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
         .target(
@@ -344,7 +345,7 @@ let package = Package(
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "BlobStorage", "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
                 "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -369,7 +370,10 @@ let package = Package(
         ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         // What is killed, who kills, and `make soak`.
-        .target(name: "KillTestApp", dependencies: ["StoreKit"], path: "Tests/KillTestApp", swiftSettings: strict),
+        .target(
+            name: "KillTestApp", dependencies: ["StoreKit", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Tests/KillTestApp", swiftSettings: strict
+        ),
         .executableTarget(
             name: "kill-test-app", dependencies: ["KillTestApp"], path: "Tests/kill-test-app", swiftSettings: strict
         ),
@@ -391,6 +395,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "ContentPackages", "Database", "HTTPSupport", "StoreReceipts",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

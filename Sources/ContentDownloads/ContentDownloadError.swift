@@ -4,7 +4,7 @@ public struct ContentDownloadError: Error, Sendable, Equatable {
     public enum Code: String, Sendable, CaseIterable {
         /// The server was not reached, fell silent, or said to come back later. What came is kept: try again.
         case unreachable
-        /// The address is good no longer (403 or 410). What came is kept: try again with another address.
+        /// The address is good no longer, or nothing is there any more (403, 404, 410). What came is kept: try again with another address.
         case addressExpired
         /// The server refused for good; ``ContentDownloadError/status`` says how.
         case refused

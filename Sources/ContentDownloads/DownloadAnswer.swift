@@ -34,7 +34,8 @@ enum DownloadAnswer {
             self = .failed(
                 ContentDownloadError(
                     .wrongLength, "the server's file is shorter than what was downloaded of it", status: status))
-        case 403, 410:
+        // A bucket says 404 of what was removed.
+        case 403, 404, 410:
             self = .failed(
                 ContentDownloadError(
                     .addressExpired, "the download's address is good no longer; ask for another", status: status))

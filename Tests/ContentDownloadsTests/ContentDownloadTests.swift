@@ -184,7 +184,8 @@ struct ContentDownloadTests {
     }
 
     @Test(arguments: [
-        (403, ContentDownloadError.Code.addressExpired), (410, .addressExpired), (404, .refused), (401, .refused),
+        (403, ContentDownloadError.Code.addressExpired), (410, .addressExpired), (404, .addressExpired),
+        (401, .refused),
         (302, .refused), (429, .unreachable), (500, .unreachable), (503, .unreachable),
     ])
     func `each status has its meaning, and what came stays`(status: Int, code: ContentDownloadError.Code) async throws {

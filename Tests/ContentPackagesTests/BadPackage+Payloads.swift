@@ -18,8 +18,8 @@ extension BadPackage {
             return forge.package()
         },
         payload("a payload that is no gzip", .payload) { $0.editPayload = { $0 = Array("Hello, this is text.".utf8) } },
-        payload("a payload in bzip2", .payload) { $0.editPayload = { $0 = Array("BZh91AY".utf8) } },
-        payload("a payload in pbzx", .payload) { $0.editPayload = { $0 = Array("pbzx".utf8) + [0, 0, 0, 0] } },
+        payload("a payload in bzip2", .encoding) { $0.editPayload = { $0 = Array("BZh91AY".utf8) } },
+        payload("a payload in pbzx", .encoding) { $0.editPayload = { $0 = Array("pbzx".utf8) + [0, 0, 0, 0] } },
         payload("a gzip that is damaged", .payload) {
             $0.editPayload = { for index in 12..<40 { $0[index] = 0xFF } }
         },

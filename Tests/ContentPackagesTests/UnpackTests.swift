@@ -33,6 +33,17 @@ struct UnpackTests {
         }
     }
 
+    @Test func writtenOutItIsTheSame() async throws {
+        try await TemporaryDirectory.with { directory in
+            let package = try package(directory)
+            try package.unpack(into: directory.url.appending(path: "one"))
+            try package.unpack(into: directory.url.appending(path: "two"), isDurable: true)
+            #expect(try names(directory) == ["some.pkg", "one", "two"])
+            let (one, two) = (directory.url.appending(path: "one"), directory.url.appending(path: "two"))
+            #expect(try ContentFolder.read(one) == ContentFolder.read(two))
+        }
+    }
+
     @Test func whatIsThereIsNotTouched() async throws {
         try await TemporaryDirectory.with { directory in
             let folder = directory.url.appending(path: "content")

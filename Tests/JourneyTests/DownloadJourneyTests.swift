@@ -1,8 +1,4 @@
-import Crypto
 import Foundation
-import StoreServer
-import StoreWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,32 +6,6 @@ import Testing
 
 @Suite("Hosted content, from the developer's folder to the app's shelf", .serialized, .timeLimit(.minutes(5)))
 struct DownloadJourneyTests {
-    /// Bytes of the chapter in each package.
-    private static let size = 300_000
-
-    /// Builds a package of the product and uploads it.
-    private static func publish(_ product: String, _ version: String, to store: JourneyStore) async throws {
-        let bytes = try SampleContent.package(product, version, size: size)
-        let digest = SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        let base = "\(store.addresses.control)/control/v1/content"
-        let new = ControlAPI.NewContentUpload(
-            bundleId: JourneyStore.bundleID.rawValue, productId: product, length: Int64(bytes.count), sha256: digest)
-        let begun = try await store.send("POST", "\(base)/uploads", Array(try JSONEncoder().encode(new)))
-        let upload = try JSONDecoder().decode(ControlAPI.ContentUpload.self, from: Data(begun.body))
-        let sent = try await store.send("PATCH", "\(base)/uploads/\(upload.uploadId)?offset=0", bytes)
-        try #require(sent.status == 200, "\(String(decoding: sent.body, as: UTF8.self))")
-        let done = try await store.send("POST", "\(base)/uploads/\(upload.uploadId)/complete", Array("{}".utf8))
-        try #require(done.status == 200, "\(String(decoding: done.body, as: UTF8.self))")
-    }
-
-    private static func host(_ products: [String], at store: JourneyStore) async throws {
-        for product in products {
-            let body = #"{"bundleId":"\#(JourneyStore.bundleID)","productId":"\#(product)","hosted":true}"#
-            let url = "\(store.addresses.control)/control/v1/content/hosting"
-            try #require(try await store.send("PUT", url, Array(body.utf8)).status == 200)
-        }
-    }
-
     private static func order(_ fault: String, at store: JourneyStore) async throws {
         try #require(try await store.control("POST", "faults", fault).status / 100 == 2)
     }
@@ -45,9 +15,9 @@ struct DownloadJourneyTests {
         _ backend: Backend
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in
-            try await Self.host(["hats"], at: store)
+            try await store.host("hats")
             let device = try await JourneyDevice(store)
-            try await Self.publish("hats", "1.0", to: store)
+            try await store.publish("hats", "1.0")
             let shelf = try ContentShelf(folder: device.folder.appendingPathComponent("shelf"))
 
             // Killed when something has come: each cut lets some bytes through, or none.
@@ -67,7 +37,7 @@ struct DownloadJourneyTests {
             await app.until { _ in app.queue.transactions.contains { !$0.downloads.isEmpty } }
             try await store.start()
             await app.until { _ in shelf.newest(of: "hats") != nil && app.queue.transactions.isEmpty }
-            #expect(try chapter(shelf) == ["1.0", "\(Self.size)"])
+            #expect(try chapter(shelf) == ["1.0", "\(JourneyStore.chapterSize)"])
             await engine.stop()
             #expect(try await device.ledger().payments.count == 1)
             #expect(try await device.ledger().transactions.map(\.isFinished) == [true])
@@ -83,10 +53,10 @@ struct DownloadJourneyTests {
             #expect(downloads.map(\.state) == [.waiting] && downloads.map(\.contentVersion) == ["1.0"])
             app.queue.start(downloads)
             await app.until { _ in app.queue.transactions.isEmpty }
-            #expect(try chapter(secondShelf) == ["1.0", "\(Self.size)"])
+            #expect(try chapter(secondShelf) == ["1.0", "\(JourneyStore.chapterSize)"])
 
             // A newer version comes while the older is there.
-            try await Self.publish("hats", "1.1", to: store)
+            try await store.publish("hats", "1.1")
             let offered = try await engine.products(["hats"]).get().products.map { SKProduct($0) }
             #expect(offered.map(\.downloadContentVersion) == ["1.1"])
             let outdated = secondShelf.outdated(among: offered)
@@ -101,9 +71,9 @@ struct DownloadJourneyTests {
     @Test(arguments: Backend.available)
     func `a lie, a cut and an address that expired`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
-            try await Self.host(["hats"], at: store)
+            try await store.host("hats")
             let device = try await JourneyDevice(store)
-            try await Self.publish("hats", "1.0", to: store)
+            try await store.publish("hats", "1.0")
             let engine = device.launch()
             let app = ContentApp(SKPaymentQueue(engine: engine), shelf: nil, startsAll: false)
             app.queue.add(payment("hats"))
@@ -134,49 +104,4 @@ struct DownloadJourneyTests {
         let bytes = try Data(contentsOf: item.contents.appendingPathComponent("chapter.txt"))
         return [item.version, "\(bytes.count)"]
     }
-}
-
-/// An app that starts all downloads it is told of, or not, and puts them on its shelf, if it has one.
-// @unchecked: all is in a Mutex or constant.
-private final class ContentApp: NSObject, SKPaymentTransactionObserver, @unchecked Sendable {
-    struct Heard: Sendable {
-        var state: SKDownloadState
-        var received: Int64
-    }
-
-    let queue: SKPaymentQueue
-    private let shelf: ContentShelf?
-    private let startsAll: Bool
-    private let heard = Mutex<[Heard]>([])
-    private let restores = Mutex(0)
-
-    init(_ queue: SKPaymentQueue, shelf: ContentShelf?, startsAll: Bool = true) {
-        self.queue = queue
-        self.shelf = shelf
-        self.startsAll = startsAll
-        super.init()
-        queue.add(self)
-    }
-
-    func until(_ isSo: ([Heard]) -> Bool) async {
-        while !Task.isCancelled, !isSo(heard.withLock { $0 }) { await Task.yield() }
-    }
-
-    func untilRestored() async { await until { _ in restores.withLock { $0 } > 0 } }
-
-    func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
-        if startsAll { queue.start(transactions.flatMap(\.downloads)) }
-    }
-
-    func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
-        for download in downloads {
-            let received = Int64(Double(download.progress) * Double(download.expectedContentLength))
-            heard.withLock { $0.append(Heard(state: download.state, received: received)) }
-            if download.state == .finished, let shelf, (try? shelf.install(download)) != nil {
-                queue.finishTransaction(download.transaction)
-            }
-        }
-    }
-
-    func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) { restores.withLock { $0 += 1 } }
 }

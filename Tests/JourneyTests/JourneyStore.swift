@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import BlobStorage
 import Database
 import Foundation
 import NIOCore
@@ -22,10 +23,12 @@ actor JourneyStore {
     struct NotReady: Error {}
 
     /// Runs a test with a fresh store.
-    static func with(_ backend: Backend, _ body: @Sendable (JourneyStore) async throws -> Void) async throws {
+    static func with(
+        _ backend: Backend, bucket: S3Location? = nil, _ body: @Sendable (JourneyStore) async throws -> Void
+    ) async throws {
         try await TemporaryDirectory.with { directory async throws in
             try await backend.withServerDatabase { url, prefix async throws in
-                let store = try await JourneyStore(directory.url, url, prefix)
+                let store = try await JourneyStore(directory.url, url, prefix, bucket)
                 do {
                     try await body(store)
                 } catch {
@@ -37,13 +40,16 @@ actor JourneyStore {
         }
     }
 
-    private init(_ folder: URL, _ databaseURL: String?, _ schemaPrefix: String) async throws {
+    private init(
+        _ folder: URL, _ databaseURL: String?, _ schemaPrefix: String, _ bucket: S3Location?
+    ) async throws {
         let catalog = folder.appendingPathComponent("catalog.yaml")
         try Data(catalogText.utf8).write(to: catalog)
         var configuration = StoreServerConfiguration(
             dataDirectory: folder.appendingPathComponent("data"),
             catalogFiles: [CatalogFile(path: catalog.path, bundleID: nil)],
-            controlPort: 0, sandboxPort: 0, productionPort: 0, databaseURL: databaseURL, schemaPrefix: schemaPrefix)
+            controlPort: 0, sandboxPort: 0, productionPort: 0, databaseURL: databaseURL, schemaPrefix: schemaPrefix,
+            bucket: bucket)
         try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
         let (addresses, run) = try await Self.launch(configuration)
         configuration.controlPort = URL(string: addresses.control)?.port ?? 0

@@ -15,9 +15,13 @@ public enum AppLog {
         case granted(transaction: String, Order)
         /// What a restore brought, likewise.
         case regranted(transaction: String, original: String, product: String)
+        /// Hosted content was read at its place, and its file has this SHA-256. Right before what was bought with it is given.
+        case content(transaction: String, sha256: String)
         /// The queue has told that a transaction is finished.
         case removed(transaction: String)
         case failed(order: String, code: Int)
+        /// A download failed, which no kill explains.
+        case downloadFailed(transaction: String)
         case restoring
         case restored
         case restoreFailed(code: Int)
@@ -74,8 +78,10 @@ extension AppLog.Event {
         case .delivered(let transaction): "delivered \(transaction)"
         case .granted(let transaction, let order): "granted \(transaction) \(order.argument)"
         case .regranted(let transaction, let original, let product): "regranted \(transaction) \(original) \(product)"
+        case .content(let transaction, let sha256): "content \(transaction) \(sha256)"
         case .removed(let transaction): "removed \(transaction)"
         case .failed(let order, let code): "failed \(order) \(code)"
+        case .downloadFailed(let transaction): "downloadFailed \(transaction)"
         case .restoring: "restoring"
         case .restored: "restored"
         case .restoreFailed(let code): "restoreFailed \(code)"
@@ -96,6 +102,8 @@ extension AppLog.Event {
             guard let order = Order(argument: words[2]) else { return nil }
             self = .granted(transaction: words[1], order)
         case ("regranted", 4): self = .regranted(transaction: words[1], original: words[2], product: words[3])
+        case ("content", 3): self = .content(transaction: words[1], sha256: words[2])
+        case ("downloadFailed", 2): self = .downloadFailed(transaction: words[1])
         case ("removed", 2): self = .removed(transaction: words[1])
         case ("failed", 3):
             guard let code = Int(words[2]) else { return nil }

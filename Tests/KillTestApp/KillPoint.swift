@@ -2,7 +2,7 @@ import StoreKit
 
 /// Where the app kills itself: the `count`th time, in one launch, that it comes to a point.
 public struct KillPoint: Sendable, Hashable {
-    /// A step of the queue (``PaymentQueueStep/name``) or one of ``App``.
+    /// A step of the queue (``PaymentQueueStep/name``), of the downloads (``DownloadMoment/name``) or one of ``App``.
     public var name: String
     /// Counted from 1.
     public var count: Int
@@ -46,6 +46,9 @@ public struct KillPoint: Sendable, Hashable {
     public static var allNames: [String] {
         PaymentQueueStep.Action.allCases.flatMap { action in
             PaymentQueueStep.Moment.allCases.map { PaymentQueueStep($0, action).name }
-        } + App.allCases.map(\.rawValue)
+        } + App.allCases.map(\.rawValue) + downloadNames
     }
+
+    /// The names of those that only an app with hosted content comes to.
+    public static var downloadNames: [String] { DownloadMoment.allCases.map(\.name) }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import StoreKit
 import Synchronization
@@ -15,6 +16,14 @@ public enum KillTestApp {
         public static let tells = "KILL_TEST_TELLS"
         /// `1`: the app restores once everything is bought.
         public static let restores = "KILL_TEST_RESTORES"
+    }
+
+    /// The products with hosted content, and whether the app pauses (true) or cancels their download once in each launch.
+    public static let interruptions = ["wand": true, "lamp": false]
+
+    /// As the log has it.
+    public static func sha256(_ bytes: some DataProtocol) -> String {
+        SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// - Parameter arguments: ``Order/argument``s.
@@ -35,6 +44,7 @@ public enum KillTestApp {
             killer.pass($0.name)
             step.yield()
         }
+        configuration.onDownloadStep = { killer.pass($0.name) }
         do { try StoreKitConfiguration.use(configuration) } catch { return 2 }
 
         // The app chose no callback queue: it is called on the main one, which an async `main` drains.
@@ -88,6 +98,8 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
     /// The transactions whose goods were given, in this launch or an earlier one.
     private let granted: Mutex<Set<String>>
     private let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    /// The transactions whose download was interrupted in this launch.
+    private let interrupted = Mutex<Set<String>>([])
 
     init(known: [AppLog.Event], log: AppLog.Writer, killer: Killer) {
         self.log = log
@@ -128,12 +140,47 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         guard let identifier = transaction.transactionIdentifier else { return }
         note(.delivered(transaction: identifier))
         killer.pass(.beforeGrant)
-        if granted.withLock({ !$0.contains(identifier) }) {
+        let isGranted = granted.withLock { $0.contains(identifier) }
+        guard isGranted || transaction.downloads.isEmpty else { return queue.start(transaction.downloads) }
+        if !isGranted {
             note(grant(transaction, identifier))
             _ = granted.withLock { $0.insert(identifier) }
         }
         killer.pass(.afterGrant)
         queue.finishTransaction(transaction)
+        killer.pass(.afterFinish)
+    }
+
+    func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
+        guard DispatchQueue.getSpecific(key: Self.isMain) == true else { exit(4) }
+        for download in downloads {
+            guard let identifier = download.transaction.transactionIdentifier,
+                granted.withLock({ !$0.contains(identifier) })
+            else { continue }
+            switch download.state {
+            case .active:
+                guard let isPause = KillTestApp.interruptions[download.contentIdentifier],
+                    interrupted.withLock({ $0.insert(identifier).inserted })
+                else { continue }
+                if isPause { queue.pause([download]) } else { queue.cancel([download]) }
+            case .paused: queue.resume([download])
+            case .cancelled: queue.start([download])
+            case .failed: note(.downloadFailed(transaction: identifier))
+            case .finished: take(download, identifier, queue)
+            case .waiting: break
+            }
+        }
+    }
+
+    /// Reads what came, gives it and finishes.
+    private func take(_ download: SKDownload, _ identifier: String, _ queue: SKPaymentQueue) {
+        let file = download.contentURL?.appendingPathComponent("Contents/chapter.txt")
+        let bytes = file.flatMap { FileManager.default.contents(atPath: $0.path) } ?? Data()
+        note(.content(transaction: identifier, sha256: KillTestApp.sha256(bytes)))
+        note(grant(download.transaction, identifier), isDurable: true)
+        _ = granted.withLock { $0.insert(identifier) }
+        killer.pass(.afterGrant)
+        queue.finishTransaction(download.transaction)
         killer.pass(.afterFinish)
     }
 

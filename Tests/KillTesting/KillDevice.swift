@@ -42,11 +42,19 @@ struct KillDevice: Sendable {
     mutating func someOrders(_ range: ClosedRange<Int>) -> [Order] {
         (0..<Int.random(in: range, using: &chance)).map { _ in
             orders += 1
-            let isKept = Int.random(in: 0..<4, using: &chance) == 0
+            let isKept = Int.random(in: 0..<3, using: &chance) == 0
             let products = isKept ? StoreProcess.nonConsumables : StoreProcess.consumables
             return Order(
                 name: "order\(orders)", product: products[Int.random(in: 0..<products.count, using: &chance)],
                 quantity: isKept ? 1 : Int.random(in: 1...10, using: &chance))
+        }
+    }
+
+    /// An order of each product with hosted content.
+    mutating func hostedOrders() -> [Order] {
+        StoreProcess.hosted.keys.sorted().map { product in
+            orders += 1
+            return Order(name: "order\(orders)", product: product, quantity: 1)
         }
     }
 
@@ -108,6 +116,19 @@ struct KillDevice: Sendable {
                 id: $0.transactionId, original: $0.originalTransactionId, product: $0.productId, quantity: $0.quantity,
                 isFinished: $0.finishedDate != nil)
         }
-        return Verdict(ledger: ledger, log: try AppLog.read(log), kept: Set(StoreProcess.nonConsumables))
+        var verdict = Verdict(
+            ledger: ledger, log: try AppLog.read(log), kept: Set(StoreProcess.nonConsumables),
+            contents: await store.contents)
+        verdict.wrong += try leftovers().map { "\($0) is left in the caches" }
+        return verdict
+    }
+
+    /// The files of downloads that are on the device still. Content goes at the launch after the one that finished its transaction.
+    private func leftovers() throws -> [String] {
+        let caches = folder.appendingPathComponent("device/apps/\(StoreProcess.bundleID)/caches/sandbox")
+        guard let found = FileManager.default.enumerator(atPath: caches.path) else {
+            throw KillTestError("\(email): nothing was ever downloaded")
+        }
+        return found.compactMap { $0 as? String }.filter { !["CACHEDIR.TAG", "content", "downloads"].contains($0) }
     }
 }

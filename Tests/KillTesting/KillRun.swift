@@ -99,6 +99,8 @@ public final class KillRun: Sendable {
         for device in devices {
             var device = device
             _ = try await device.launch([], .ends, restores: true)
+            // Once more, since a launch removes what the one before it has finished.
+            _ = try await device.launch([], .ends, restores: false)
             let verdict = try await device.verdict()
             state.withLock { $0.totals.add(verdict, of: device.email) }
         }
@@ -160,9 +162,17 @@ public final class KillRun: Sendable {
 
     private func die(_ device: inout KillDevice, at point: KillPoint) async throws {
         let isWaiting = point.name.hasSuffix("-\(Self.waiting)")
+        let isOfDownloads = KillPoint.downloadNames.contains(point.name)
+        // A download waits for the store when one was begun and the store is away.
+        let isLater = isOfDownloads && isWaiting
+        if isLater {
+            _ = try await device.launch(
+                device.hostedOrders(), .dies(KillPoint(name: Self.begun, count: 1)), restores: false)
+        }
+        let orders = isLater ? [] : isOfDownloads ? device.hostedOrders() : device.someOrders(2...3)
         let wasKilled = try await device.launch(
-            device.someOrders(2...3), .dies(point),
-            restores: point.name.contains("restor") || point.count > 1, isOnline: !isWaiting)
+            orders, .dies(point), restores: !isLater && (point.name.contains("restor") || point.count > 1),
+            isOnline: !isWaiting)
         guard wasKilled else { return }
         state.withLock { state in
             state.totals.named += 1
@@ -172,6 +182,8 @@ public final class KillRun: Sendable {
 
     /// The steps that come only when the store cannot be reached.
     private static let waiting = "wait"
+    /// A download has been asked for.
+    private static let begun = "download-transfer"
 
     // MARK: The app and the store at random
 
@@ -209,6 +221,7 @@ public final class KillRun: Sendable {
     private static let exchanges = [
         "before-send", "before-send", "before-send", "before-collect", "before-finish", "before-finish",
         "before-restore", "before-list", "before-confirm", "after-send", "after-finish", "app-launched",
+        "download-transfer", "download-granted", "download-received",
     ]
     /// How long after that, in milliseconds: to behind the end of most answers.
     private static let delays = 0.0..<40.0

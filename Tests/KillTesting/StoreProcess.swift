@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import KillTestApp
 import NIOCore
 import Synchronization
 import TestSupport
@@ -12,11 +13,15 @@ actor StoreProcess {
     private let databaseURL: String?
     private let schemaPrefix: String
     private var ports: [Int] = []
+    /// The SHA-256 of each hosted product's file.
+    private(set) var contents: [String: String] = [:]
     private var child: Child?
 
     static let bundleID = "com.example.kills"
     static let consumables = ["coins", "gems"]
     static let nonConsumables = ["hat", "scarf", "wand", "lamp"]
+    /// Those of the non-consumables that have hosted content, and how many bytes it is.
+    static let hosted = ["wand": 2_000_000, "lamp": 1_200_000]
 
     /// Makes its files in `folder` and starts it.
     ///
@@ -33,6 +38,7 @@ actor StoreProcess {
             ports = try Self.freePorts()
             do {
                 try await start()
+                for (product, size) in Self.hosted.sorted(by: { $0.key < $1.key }) { try await host(product, size) }
                 return
             } catch  where attempt < 5 {
                 continue
@@ -82,7 +88,7 @@ actor StoreProcess {
 
     /// Where devices reach the sandbox.
     var sandbox: String { "http://127.0.0.1:\(ports[1])" }
-    private var control: String { "http://127.0.0.1:\(ports[0])/control/v1/sandbox" }
+    private var control: String { "http://127.0.0.1:\(ports[0])/control/v1" }
 
     nonisolated var root: URL { data.appendingPathComponent("roots/receipt-root.der") }
     nonisolated var log: URL { folder.appendingPathComponent("store.log") }
@@ -165,7 +171,27 @@ actor StoreProcess {
 
     func createAccount(_ email: String, password: String) async throws {
         let body = try JSONEncoder().encode(["email": email, "password": password])
-        _ = try await ask("POST", "accounts", body, status: 201)
+        _ = try await ask("POST", "sandbox/accounts", body, status: 201)
+    }
+
+    /// Turns hosting on and uploads content, which the sandbox gives at once.
+    private func host(_ product: String, _ size: Int) async throws {
+        let bytes = SampleContent.bytes(size)
+        contents[product] = KillTestApp.sha256(bytes)
+        let package = try SampleContent.package(product, "1.0", bytes)
+        let hosting: [String: Any] = ["bundleId": Self.bundleID, "productId": product, "hosted": true]
+        let upload: [String: Any] = [
+            "bundleId": Self.bundleID, "productId": product, "length": package.count,
+            "sha256": KillTestApp.sha256(package),
+        ]
+        _ = try await ask("PUT", "content/hosting", JSONSerialization.data(withJSONObject: hosting), status: 200)
+        struct Begun: Decodable { var uploadId: String }
+        let answer = try await ask(
+            "POST", "content/uploads", JSONSerialization.data(withJSONObject: upload), status: 201)
+        let path = "content/uploads/\(try JSONDecoder().decode(Begun.self, from: answer).uploadId)"
+        _ = try await ask(
+            "PATCH", "\(path)?offset=0", Data(package), status: 200, type: "application/octet-stream")
+        _ = try await ask("POST", "\(path)/complete", Data("{}".utf8), status: 200)
     }
 
     /// The account's transactions, oldest first.
@@ -173,17 +199,20 @@ actor StoreProcess {
         var rows: [Row] = []
         while true {
             let before = rows.last.map { "&before=\($0.transactionId)" } ?? ""
-            let answer = try await ask("GET", "transactions?account=\(email)&limit=1000\(before)", nil, status: 200)
+            let answer = try await ask(
+                "GET", "sandbox/transactions?account=\(email)&limit=1000\(before)", nil, status: 200)
             let page = try JSONDecoder().decode([Row].self, from: answer)
             rows += page
             if page.count < 1000 { return rows.reversed() }
         }
     }
 
-    private func ask(_ method: String, _ path: String, _ body: Data?, status: UInt) async throws -> Data {
+    private func ask(
+        _ method: String, _ path: String, _ body: Data?, status: UInt, type: String = "application/json"
+    ) async throws -> Data {
         var request = HTTPClientRequest(url: "\(control)/\(path)")
         request.method = .init(rawValue: method)
-        request.headers.add(name: "Content-Type", value: "application/json")
+        request.headers.add(name: "Content-Type", value: type)
         if let body { request.body = .bytes(body) }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let answer = try await response.body.collect(upTo: 16 << 20)

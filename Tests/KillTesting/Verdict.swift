@@ -35,13 +35,36 @@ public struct Verdict: Sendable, Equatable {
 
     /// Compares them.
     ///
-    /// - Parameter kept: the products that are bought once and can be restored.
-    public init(ledger: [Transaction], log: [AppLog.Event], kept: Set<String>) {
+    /// - Parameters:
+    ///   - kept: the products that are bought once and can be restored.
+    ///   - contents: the SHA-256 of the file of each product that has hosted content.
+    public init(ledger: [Transaction], log: [AppLog.Event], kept: Set<String>, contents: [String: String] = [:]) {
         purchases = ledger.count
         compareGrants(ledger, log)
         compareOrders(log)
         followDeliveries(log)
         followRestores(log, ledger, kept)
+        followContent(log, contents)
+    }
+
+    /// What has hosted content is given once all of it is there, and nothing else has any.
+    private mutating func followContent(_ log: [AppLog.Event], _ contents: [String: String]) {
+        var read: [String: String] = [:]
+        for event in log {
+            switch event {
+            case .content(let transaction, let sha256): read[transaction] = sha256
+            case .granted(let transaction, let order):
+                if read[transaction] != contents[order.product] {
+                    wrong.append("\(transaction) (\(order.product)) was granted with other content than its own")
+                }
+            case .regranted(let transaction, _, let product):
+                if read[transaction] != contents[product] {
+                    wrong.append("\(transaction) (\(product)) was restored with other content than its own")
+                }
+            case .downloadFailed(let transaction): wrong.append("the download of \(transaction) failed")
+            default: break
+            }
+        }
     }
 
     private mutating func compareGrants(_ ledger: [Transaction], _ log: [AppLog.Event]) {

@@ -1,6 +1,7 @@
-import KillTestApp
 import KillTesting
 import Testing
+
+@testable import KillTestApp
 
 /// What the kill test would say of a store or an app that is not right.
 @Suite struct VerdictTests {
@@ -89,6 +90,30 @@ import Testing
         // One that failed, or ended with the process, is no restore.
         let failed: [AppLog.Event] = [.launched, .restoring, .restoreFailed(code: 0), .launched, .restoring]
         #expect(verdict(Self.ledger, Self.log + failed).isGood)
+    }
+
+    @Test func hostedContentIsThereWholeBeforeItIsGranted() {
+        func verdict(_ log: [AppLog.Event]) -> Verdict {
+            Verdict(ledger: Self.ledger, log: log, kept: ["hat", "scarf"], contents: ["hat": "abc"])
+        }
+        func log(_ sha256: String) -> [AppLog.Event] {
+            Self.log.flatMap { event -> [AppLog.Event] in
+                switch event {
+                case .granted(let id, let order) where order.product == "hat":
+                    [.content(transaction: id, sha256: sha256), event]
+                case .regranted(let id, _, _): [.content(transaction: id, sha256: sha256), event]
+                default: [event]
+                }
+            }
+        }
+        #expect(verdict(log("abc")).isGood)
+        #expect(verdict(log("abd")).wrong.count == 2)
+        #expect(verdict(Self.log).wrong.count == 2)
+        #expect(verdict(log("abc") + [.downloadFailed(transaction: "2")]).wrong.count == 1)
+        #expect(self.verdict(Self.ledger, log("abc")).wrong.count == 2)
+        for event in log("abc") + [.downloadFailed(transaction: "2")] {
+            #expect(AppLog.Event(line: Substring(event.line)) == event)
+        }
     }
 
     @Test func ordersAndPointsAreReadAsTheyAreWritten() {

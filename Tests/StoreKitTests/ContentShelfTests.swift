@@ -124,6 +124,43 @@ struct ContentShelfTests {
         }
     }
 
+    @Test func `one updater does one update at a time, and a stopped update is gone on with`() async throws {
+        try await DownloadScene.run { scene async throws in
+            let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))
+            let engine = scene.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            let observer = DownloadObserver(startsAll: false)
+            queue.add(observer)
+            queue.add(DownloadScene.payment(1))
+            await until { !observer.downloads.isEmpty }
+            queue.finishTransaction(observer.all.transactions[0])
+            await until { queue.transactions.isEmpty }
+            scene.device.store.change { state in
+                for purchase in state.purchases.values {
+                    if let transaction = purchase.response.transaction {
+                        state.restorable.append(("account-1", transaction))
+                    }
+                }
+            }
+            let offered = try await engine.products([DownloadScene.product(1).rawValue]).get().products
+            let shop: @Sendable () -> [SKProduct] = { offered.map { SKProduct($0) } }
+            scene.server.trouble(.silent(after: 70_000))
+            let updater = ContentUpdater(shelf: shelf, queue: queue)
+            let stopped = Task { try await updater.update(shop()) }
+            await until { (queue.transactions.first?.downloads.first?.progress ?? 0) >= 0.35 }
+            await #expect(throws: ContentShelfError(.busy, "the updater is at work; wait for it, or make another")) {
+                try await updater.update(shop())
+            }
+            stopped.cancel()
+            #expect(try await stopped.value.isEmpty)
+            await until { queue.transactions.first?.downloads.first?.state == .paused }
+            #expect(try await updater.update(shop()).map(\.version) == ["1.0"])
+            #expect(scene.server.ranges == ["-", "bytes=70000-"])
+            await until { queue.transactions.isEmpty }
+            await engine.stop()
+        }
+    }
+
     @Test func `an update that cannot be had says why, and the older one stays`() async throws {
         try await DownloadScene.run { scene async throws in
             let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))

@@ -157,12 +157,12 @@ struct DownloadTests {
 
     @Test func `an expired address is asked for anew`() async throws {
         try await DownloadScene.run { scene async throws in
-            scene.server.trouble(.cut(after: 50_000), .status(403), .status(410))
+            scene.server.trouble(.cut(after: 50_000), .status(403), .status(404), .cut(after: 50_000), .status(410))
             let engine = scene.launch()
             let observer = DownloadObserver()
             engine.queue(with: observer, buying: 1)
             await until { observer.words.last == "1 finished" }
-            #expect(scene.device.store.change { $0.contentRequests.count } == 4)
+            #expect(scene.device.store.change { $0.contentRequests.count } == 6)
             await engine.stop()
         }
     }

@@ -3,6 +3,7 @@ import Crypto
 import Database
 import Foundation
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -28,18 +29,28 @@ struct TestLibrary {
         }
     }
 
-    private static func open(_ databases: StoreDatabases, _ folder: URL, _ clock: TestClock) async throws -> TestLibrary
-    {
+    private static func open(
+        _ databases: StoreDatabases, _ folder: URL, _ clock: TestClock,
+        room: @escaping @Sendable (URL) -> Int64? = { _ in nil }
+    ) async throws -> TestLibrary {
         let staging = folder.appendingPathComponent("uploads")
         try FileManager.default.createDirectory(at: staging, withIntermediateDirectories: true)
         let blobs = try DirectoryBlobStore(folder: folder.appendingPathComponent("packages"))
         return TestLibrary(
-            library: try await ContentLibrary.open(databases, blobs: blobs, staging: staging), clock: clock,
+            library: try await ContentLibrary.open(databases, blobs: blobs, staging: staging, room: room),
+            clock: clock,
             databases: databases, folder: folder)
     }
 
     /// As after the process was killed and started again.
-    func restarted() async throws -> TestLibrary { try await Self.open(databases, folder, clock) }
+    func restarted(room: @escaping @Sendable (URL) -> Int64? = { _ in nil }) async throws -> TestLibrary {
+        try await Self.open(databases, folder, clock, room: room)
+    }
+
+    /// Another process with a data directory of its own, on the same database.
+    func elsewhere() async throws -> TestLibrary {
+        try await Self.open(databases, folder.appendingPathComponent("other"), clock)
+    }
 
     func begin(_ package: [UInt8], _ product: ContentProduct = hats) async throws -> ContentUpload {
         try await library.beginUpload(
@@ -74,7 +85,9 @@ struct TestLibrary {
     }
 
     func stagedFiles() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("uploads").path)
+        try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("uploads").path).filter {
+            $0 != "place"
+        }
     }
 
     struct NotKept: Error {}
@@ -191,6 +204,8 @@ struct TestLibrary {
             }
             now = try await now.restarted()
             #expect(try await now.library.upload(upload.uploadID).offset == Int64(package.count))
+            // Nobody looks at it now.
+            #expect(try await now.library.upload(upload.uploadID).state == .waitingForUpload)
             // Killed after the bytes were kept and before the version was.
             try await now.library.blobs.put(
                 test.folder.appendingPathComponent("uploads/\(id)"), as: upload.digest)
@@ -202,6 +217,53 @@ struct TestLibrary {
             let again = try await now.begin(package)
             #expect(again.versionID == version.versionID && again.offset == Int64(package.count))
             #expect(try now.stagedFiles().isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.available) func ofTwoProcessesTheOneWithTheBytesGoesOn(_ backend: Backend) async throws {
+        try await TestLibrary.with(backend) { test in
+            let other = try await test.elsewhere()
+            let package = try SampleContent.package("hats", "1.0")
+            let upload = try await test.begin(package)
+            try await test.append(package[..<100], to: upload, at: 0)
+            #expect(try await refusal { try await other.append(package, to: upload, at: 0) } == .wrongState)
+            #expect(try await refusal { try await other.library.upload(upload.uploadID) } == .wrongState)
+            #expect(try await refusal { try await other.complete(upload) } == .wrongState)
+            #expect(try other.stagedFiles().isEmpty)
+            // A start of the other takes nothing away.
+            _ = try await other.restarted()
+            #expect(try await test.begin(package).offset == 100)
+
+            // Begun there anew, it is there; the first one's bytes are of no use to anybody.
+            let moved = try await other.begin(package)
+            #expect(moved.uploadID != upload.uploadID && moved.offset == 0)
+            #expect(
+                try await refusal { try await test.append(package[100...], to: upload, at: 100) } == .unknownContent)
+            _ = try await test.begin(try SampleContent.package("hats", "1.1"))
+            #expect(try test.stagedFiles().isEmpty)
+            try await other.append(package, to: moved, at: 0)
+            guard case .kept(let version) = try await other.complete(moved) else { throw TestLibrary.NotKept() }
+            // Settled, it is the same for both.
+            #expect(try await test.complete(moved) == .kept(version))
+        }
+    }
+
+    @Test(arguments: Backend.available) func bytesThatAreLookedAtElsewhereAreNotForgotten(_ backend: Backend)
+        async throws
+    {
+        try await TestLibrary.with(backend) { test in
+            let version = try await test.upload("1.0")
+            let again = ContentUpload(
+                uploadID: UUID(), product: TestLibrary.hats, length: version.length, digest: version.digest,
+                createdAt: 0, touchedAt: test.clock.milliseconds, place: "another process")
+            try await test.databases.apps.write { connection in
+                try again.insert(connection)
+                try connection.execute("UPDATE content_uploads SET processing_at = 1 WHERE version_id IS NULL")
+            }
+            _ = try await test.step(.remove, version)
+            #expect(try await test.library.blobs.size(of: version.digest) == version.length)
+            try await test.library.cancelUpload(again.uploadID)
+            #expect(try await test.library.blobs.size(of: version.digest) == nil)
         }
     }
 
@@ -255,6 +317,39 @@ struct TestLibrary {
         }
     }
 
+    @Test func anUploadLeavesRoomForTheLedger() async throws {
+        try await TestLibrary.with(.sqlite) { test in
+            let package = try SampleContent.package("hats", "1.0", size: 20 << 20)
+            let room = Mutex<Int64>(Int64(package.count) - 1)
+            let now = try await test.restarted { _ in room.withLock { $0 } }
+            let upload = try await now.begin(package)
+            #expect(try await refusal { try await now.append(package, to: upload, at: 0) } == .unavailable)
+            #expect(try await now.library.upload(upload.uploadID).offset == 0)
+            // Somebody else fills the disk meanwhile.
+            room.withLock { $0 += 1 }
+            let pieces = AsyncStream<[UInt8]> { stream in
+                for start in stride(from: 0, to: package.count, by: 1 << 20) {
+                    stream.yield(Array(package[start..<min(start + (1 << 20), package.count)]))
+                }
+                stream.finish()
+            }
+            let filling = pieces.map { piece in
+                room.withLock { $0 = 5 }
+                return piece
+            }
+            #expect(
+                try await refusal {
+                    try await now.library.append(filling, to: upload.uploadID, offset: 0, at: now.clock.milliseconds)
+                } == .unavailable)
+            let arrived = try await now.library.upload(upload.uploadID).offset
+            #expect(arrived == 16 << 20)
+            room.withLock { $0 = 1 << 30 }
+            try await now.append(package[Int(arrived)...], to: upload, at: Int(arrived))
+            guard case .kept = try await now.complete(upload) else { throw TestLibrary.NotKept() }
+            #expect(ContentStaging.roomOnDisk(now.folder).map { $0 > 0 } == true)
+        }
+    }
+
     @Test(arguments: Backend.available) func uploadsExpireByTheClock(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let package = try SampleContent.package("hats", "1.0")
@@ -263,6 +358,10 @@ struct TestLibrary {
             test.clock.milliseconds += 7 * 24 * 3600 * 1000
             #expect(try await test.begin(package).uploadID == upload.uploadID)
             test.clock.milliseconds += 1
+            // Nor does one stay that a process began to look at which is gone.
+            try await test.databases.apps.write { connection in
+                try connection.execute("UPDATE content_uploads SET processing_at = $1", [TestClock.start])
+            }
             let fresh = try await test.begin(package)
             #expect(fresh.uploadID != upload.uploadID && fresh.offset == 0)
             #expect(try await refusal { try await test.library.upload(upload.uploadID) } == .unknownContent)
@@ -304,6 +403,14 @@ struct TestLibrary {
             #expect(try await test.library.version(version.versionID)?.state == .removed)
             #expect(try await test.library.blobs.size(of: version.digest) == nil)
             #expect(try test.stagedFiles().isEmpty)
+            // What is there of a product that is not hosted is removed, and nothing else.
+            let id = version.versionID.uuidString
+            try await test.databases.apps.write { connection in
+                try connection.execute(
+                    "UPDATE content_versions SET state = 'IN_REVIEW' WHERE version_id = $1", [id])
+            }
+            #expect(try await refusal { try await test.step(.approve, version) } == .wrongState)
+            _ = try await test.step(.remove, version)
             try await test.library.setHosting(true, of: TestLibrary.hats, at: test.clock.milliseconds)
             let live = try await test.upload("1.0")
             try await test.library.setReview(.automatic, of: TestStore.bundleID, nil)

@@ -72,16 +72,20 @@ final class PayloadStream {
         guard try refill() else { return }
         if packed.starts(with: Self.gzipMagic) {
             packing = .gzip(try Inflater(.gzip))
-        } else if packed.starts(with: Array("pbzx".utf8)) || packed.starts(with: Array("BZh".utf8))
-            || packed.starts(with: [0xFD, 0x37, 0x7A])
-        {
+        } else if let other = Self.others.first(where: { packed.starts(with: $0.magic) }) {
             throw ContentPackageError(refused: [
                 ContentFinding(
-                    .payload, path: path, "It is packed with bzip2 or xz, which is not read here.",
+                    .encoding, path: path, "It is packed with \(other.name), which is not read here; gzip is.",
                     "Build the package with cornerstore content build, or with productbuild --content.")
             ])
         }
     }
+
+    /// What other tools pack payloads with, and how it begins.
+    private static let others: [(name: String, magic: [UInt8])] = [
+        ("bzip2", Array("BZh".utf8)), ("xz", [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]), ("pbzx", Array("pbzx".utf8)),
+        ("lzma", [0x5D, 0x00, 0x00]), ("zstd", [0x28, 0xB5, 0x2F, 0xFD]),
+    ]
 
     private static let gzipMagic: [UInt8] = [0x1F, 0x8B]
 

@@ -10,13 +10,16 @@ extension ContentPackage {
     ///
     /// - Parameters:
     ///   - folder: where it will be; nothing may be there, or an empty folder. The folder that it is in must be there.
+    ///   - isDurable: whether everything is on the disk before it gets its name, and the name on return, so that a loss of power leaves
+    ///     all of it or nothing. Otherwise that is so for a process that is killed, not for the machine.
     ///   - isCancelled: asked often, on several threads.
     ///   - progress: told often how many bytes of ``unpackedLength`` have been written, always more than before; one call at a time, on
     ///     several threads.
     /// - Throws: ``ContentPackageError``: `refused` with what is wrong in the package, `diskFull`, `unwritable`, `alreadyThere`, `busy` when it
     ///   is being unpacked to the same place, `cancelled`.
     public func unpack(
-        into folder: URL, limits: ContentLimits = .hosted, isCancelled: @escaping @Sendable () -> Bool = { false },
+        into folder: URL, limits: ContentLimits = .hosted, isDurable: Bool = false,
+        isCancelled: @escaping @Sendable () -> Bool = { false },
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) throws {
         let findings = Self.findingsBeforeUnpacking(contents, limits)
@@ -31,7 +34,8 @@ extension ContentPackage {
             }
             try aside.makeLinks(contents.entries)
             guard !isCancelled() else { throw ContentPackageError.cancelled }
-            try aside.becomeFinal()
+            if isDurable { try aside.flush() }
+            try aside.becomeFinal(isDurable: isDurable)
         } catch {
             aside.remove()
             throw error

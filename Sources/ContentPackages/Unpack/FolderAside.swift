@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// A folder in the making, beside the one that it becomes: `.NAME.unpacking`.
@@ -85,12 +86,33 @@ final class FolderAside: Sendable {
         }
     }
 
+    /// Waits until all that is in it is on the disk. Of the whole file system at once: thousands of small files would each wait for
+    /// the disk in turn.
+    func flush() throws {
+        guard syncfs(descriptor) == 0 else { throw ContentPackageError.writing(aside) }
+    }
+
+    /// Waits until the place's name is on the disk.
+    private func flushName() throws {
+        let slash = final.lastIndex(of: "/")
+        let parent = slash.map { $0 == final.startIndex ? "/" : String(final[..<$0]) } ?? "."
+        let folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw ContentPackageError.writing(parent) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw ContentPackageError.writing(parent) }
+    }
+
     /// Takes the place it was made for.
-    func becomeFinal() throws {
+    func becomeFinal(isDurable: Bool) throws {
         guard rename(aside, final) == 0 else {
             throw errno == ENOTEMPTY
                 ? ContentPackageError(.alreadyThere, "There is something at \(final) by now.")
                 : ContentPackageError.writing(final)
+        }
+        guard isDurable else { return }
+        do { try flushName() } catch {
+            try? FileManager.default.removeItem(atPath: final)
+            throw error
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ContentPackages
 import Foundation
+import Store
 import StoreServer
 
 /// `cornerstore content upload`: sends a package to the store.
@@ -32,8 +33,9 @@ struct ContentUploadCommand: AsyncParsableCommand {
         case .kept(let version):
             try Console.current.report(version, json: output.json) { style in
                 "\(version.productId) \(Style.printable(version.version)): \(style.bold(ContentWords.state(version.state)))"
-                    + "  \(TransferMeter.size(version.length)), \(TransferMeter.size(version.unpackedLength)) unpacked\n"
-                    + "Next: cornerstore content submit \(version.productId)"
+                    + "  \(TransferMeter.size(version.length)), \(TransferMeter.size(version.unpackedLength)) unpacked"
+                    + (version.state == ContentState.readyToSubmit.rawValue
+                        ? "\nNext: cornerstore content submit \(version.productId)" : "")
             }
         case .refused(let refusal):
             try Console.current.report(refusal, json: output.json) { style in

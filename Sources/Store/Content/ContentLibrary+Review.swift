@@ -49,7 +49,7 @@ extension ContentLibrary {
         guard var version = try HostedVersion.find(versionID, connection) else {
             throw StoreError(.unknownContent, "There is no such version.")
         }
-        if step == .submit, !(try HostedProduct.isHosted(version.product, connection)) {
+        if step != .remove, !(try HostedProduct.isHosted(version.product, connection)) {
             throw HostedProduct.off(version.product)
         }
         var machine = ContentStateMachine(state: version.state)
@@ -71,13 +71,17 @@ extension ContentLibrary {
         return version
     }
 
-    /// Removes bytes that no version has. Bytes that stay by mistake do no harm.
+    /// Removes bytes that no version has, nor an upload that is being looked at, here or at another process. Bytes that stay by mistake do
+    /// no harm.
     func forget(_ digest: BlobDigest) async throws {
         try await turns.take { [self] in
             let uses = try? await database.read { connection in
                 try connection.queryOne(
-                    "SELECT count(*) FROM content_versions WHERE sha256 = $1 AND state <> $2",
-                    [digest.hexadecimal, ContentState.removed.rawValue])?.int(0)
+                    """
+                    SELECT (SELECT count(*) FROM content_versions WHERE sha256 = $1 AND state <> $2)
+                        + (SELECT count(*) FROM content_uploads WHERE sha256 = $1 AND processing_at IS NOT NULL
+                            AND version_id IS NULL)
+                    """, [digest.hexadecimal, ContentState.removed.rawValue])?.int(0)
             }
             if uses == 0 { try? await blobs.remove(digest) }
         }
@@ -88,17 +92,10 @@ extension ContentLibrary {
     /// Turns hosting on or off. Turning it off removes what was uploaded.
     /// - Throws: ``StoreError`` `wrong_state` when a version was approved already; ``DatabaseError``.
     public func setHosting(_ isOn: Bool, of product: ContentProduct, at now: Int64) async throws {
-        if !isOn {
-            let state = try await products(of: product.bundleID, product.productID).first
-            guard state?.wasLive != true else {
+        try await database.write { connection in
+            if !isOn, try HostedVersion.all(of: product, connection).contains(where: { $0.approvedAt != nil }) {
                 throw StoreError(.wrongState, "Content of \(product.productID) was live; hosting stays on.")
             }
-            for upload in state?.uploads ?? [] where !upload.isSettled { try await cancelUpload(upload.uploadID) }
-            for version in state?.versions ?? [] where version.state != .removed {
-                _ = try await take(.remove, with: version.versionID, at: now)
-            }
-        }
-        try await database.write { connection in
             try connection.execute(
                 """
                 INSERT INTO hosted_products (bundle_id, product_id, is_hosted, changed_at) VALUES ($1, $2, $3, $4)
@@ -107,6 +104,13 @@ extension ContentLibrary {
                 """, [product.bundleID.rawValue, product.productID.rawValue, isOn, now])
         }
         try await refresh()
+        guard !isOn else { return }
+        // Only now, when nothing can be uploaded, completed or approved any more. Stopped here, it is done when it is asked for again.
+        let state = try await products(of: product.bundleID, product.productID).first
+        for upload in state?.uploads ?? [] where !upload.isSettled { try await cancelUpload(upload.uploadID) }
+        for version in state?.versions ?? [] where version.state != .removed {
+            _ = try await take(.remove, with: version.versionID, at: now)
+        }
     }
 
     /// Whether hosting was ever turned on or off for a product.

@@ -9,10 +9,12 @@ extension ContentLibrary {
     public static let largestPackage: Int64 = 2_000_000_000
     /// How long an upload is kept after its last byte, or after it was settled.
     static let uploadLifetime: Int64 = 7 * 24 * 3600 * 1000
+    /// How many bytes of an upload are written before it is looked again how much room there is.
+    private static let checksRoomEvery: Int64 = 16 << 20
     /// Uploads that may be under way at once: of a product, and of all.
     static let mostUploads = (ofProduct: 8, ofAll: 64)
 
-    /// Begins an upload, or goes on with that of the same file.
+    /// Begins an upload, or goes on with that of the same file. One whose bytes are at another process begins anew here.
     /// - Parameters:
     ///   - length: of the package, in bytes.
     ///   - digest: of the package.
@@ -26,8 +28,9 @@ extension ContentLibrary {
         }
         try await expireUploads(at: now)
         let new = ContentUpload(
-            uploadID: UUID(), product: product, length: length, digest: digest, createdAt: now, touchedAt: now)
-        let upload = try await database.write { connection in
+            uploadID: UUID(), product: product, length: length, digest: digest, createdAt: now, touchedAt: now,
+            place: staging.place)
+        let upload = try await database.write { [staging] connection in
             guard try HostedProduct.isHosted(product, connection) else { throw HostedProduct.off(product) }
             for same in try ContentUpload.same(as: new, connection) {
                 if !same.isSettled {
@@ -35,7 +38,10 @@ extension ContentLibrary {
                         throw StoreError(
                             .invalidRequest, "A file of that SHA-256 is being uploaded with \(same.length) bytes.")
                     }
-                    return same
+                    if staging.has(same) { return same }
+                    // That process may be gone for good. If it is not, its next answer is that there is no such upload.
+                    try ContentUpload.remove(same.uploadID, connection)
+                    continue
                 }
                 if let versionID = same.versionID, let version = try HostedVersion.find(versionID, connection),
                     version.state.holdsItsNumber
@@ -61,9 +67,21 @@ extension ContentLibrary {
     }
 
     /// An upload as it stands.
-    /// - Throws: ``StoreError`` `unknown_content`; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at another process; ``DatabaseError``.
     public func upload(_ uploadID: UUID) async throws -> ContentUpload {
-        counted(try await row(uploadID))
+        counted(try await here(uploadID))
+    }
+
+    /// An upload whose bytes are at this process, or that needs none any more.
+    private func here(_ uploadID: UUID) async throws -> ContentUpload {
+        let upload = try await row(uploadID)
+        guard upload.isSettled || staging.has(upload) else {
+            throw StoreError(
+                .wrongState,
+                "The upload was begun at another process of this store, which has its bytes. Go on there, or begin it here anew."
+            )
+        }
+        return upload
     }
 
     private func row(_ uploadID: UUID) async throws -> ContentUpload {
@@ -89,7 +107,7 @@ extension ContentLibrary {
     public func append<Pieces: AsyncSequence & Sendable>(
         _ pieces: Pieces, to uploadID: UUID, offset: Int64, at now: Int64
     ) async throws -> ContentUpload where Pieces.Element: Sequence<UInt8> & Sendable {
-        let upload = try await row(uploadID)
+        let upload = try await here(uploadID)
         guard upload.state == .waitingForUpload else {
             throw StoreError(.wrongState, "All bytes of the upload have arrived.")
         }
@@ -101,7 +119,15 @@ extension ContentLibrary {
         let (turn, arrived) = file.begin()
         guard arrived == offset else { throw WrongOffset(offset: arrived) }
         var room = upload.length - arrived
+        try staging.requireRoom(for: room)
+        var unchecked: Int64 = 0
         for try await piece in pieces {
+            // Others write to the disk as well.
+            unchecked += Int64(piece.underestimatedCount)
+            if unchecked > Self.checksRoomEvery {
+                try staging.requireRoom(for: unchecked)
+                unchecked = 0
+            }
             room -= Int64(piece.underestimatedCount)
             guard room >= 0 else {
                 throw StoreError(.tooLarge, "The upload was begun with \(upload.length) bytes, and more were sent.")
@@ -136,7 +162,7 @@ extension ContentLibrary {
     {
         // One at a time, so that a repeated request waits for the first one's answer.
         try await completions.take { [self] in
-            let upload = try await row(uploadID)
+            let upload = try await here(uploadID)
             if let outcome = try await outcome(of: upload) { return outcome }
             let file = try await mapping { try await staging.file(uploadID) }
             guard file.length == upload.length else {
@@ -191,7 +217,8 @@ extension ContentLibrary {
             versionID: UUID(), product: upload.product, version: package.info.version, state: .readyToSubmit,
             length: upload.length, unpackedLength: package.unpackedLength, digest: upload.digest, createdAt: now,
             approvedAt: nil)
-        // The bytes first: a version that can be seen can be downloaded.
+        // The bytes first: a version that can be seen can be downloaded. Another process that forgets the same bytes leaves them, since
+        // the upload is being looked at.
         try await mapping { try await blobs.put(file.url, as: upload.digest) }
         let dates = [upload.createdAt, since, now]
         let moments = zip(ContentStateMachine.uploaded, dates).map { HostedVersion.Moment(state: $0, date: $1) }
@@ -228,9 +255,11 @@ extension ContentLibrary {
     func expireUploads(at now: Int64) async throws {
         let expired = try await database.write { connection in
             let rows = try connection.query(
-                "SELECT \(ContentUpload.columns) FROM content_uploads WHERE touched_at < $1",
-                [now - Self.uploadLifetime])
-            let expired = try rows.map { try ContentUpload($0) }.filter { $0.state != .processingContent }
+                """
+                SELECT \(ContentUpload.columns) FROM content_uploads
+                WHERE touched_at < $1 AND (processing_at IS NULL OR processing_at < $1)
+                """, [now - Self.uploadLifetime])
+            let expired = try rows.map { try ContentUpload($0) }
             for upload in expired { try ContentUpload.remove(upload.uploadID, connection) }
             return expired
         }
@@ -239,6 +268,7 @@ extension ContentLibrary {
             // A package whose number was taken is kept already.
             try await forget(upload.digest)
         }
+        try await removeStrayFiles()
     }
 
     /// A place's trouble as the store's.

@@ -47,24 +47,45 @@ public final class ContentLibrary: Sendable {
     /// Opens it. What was being uploaded when the process ended goes on where it stopped.
     /// - Parameter staging: a folder for what is being uploaded, which is there.
     /// - Throws: ``DatabaseError``, ``BlobError``.
-    public static func open(_ databases: StoreDatabases, blobs: any BlobStore, staging: URL) async throws
-        -> ContentLibrary
-    {
+    public static func open(
+        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL
+    ) async throws -> ContentLibrary {
+        try await open(databases, blobs: blobs, staging: staging, room: ContentStaging.roomOnDisk)
+    }
+
+    /// - Parameter room: how many bytes uploads may still take up.
+    static func open(
+        _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, room: @escaping @Sendable (URL) -> Int64?
+    ) async throws -> ContentLibrary {
         let database = databases.apps
         let new = RandomBytes.make(32)
-        let (secret, open, shelf) = try await database.write { connection in
+        let folder = try ContentStaging(folder: staging, room: room)
+        let (secret, shelf) = try await database.write { connection in
             try connection.execute(
                 "INSERT INTO content_key (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", [new])
             let secret = try connection.queryOne("SELECT secret FROM content_key WHERE id = 1")?.bytes(0) ?? new
-            let open = try connection.query(
-                "SELECT upload_id FROM content_uploads WHERE version_id IS NULL AND findings IS NULL"
-            ).compactMap { UUID(uuidString: try $0.string(0)) }
-            return (secret, open, try Shelf(connection))
+            // Nobody looks at them any more, and whoever asks again has them looked at.
+            try connection.execute(
+                "UPDATE content_uploads SET processing_at = NULL WHERE place = $1 OR place IS NULL", [folder.place])
+            return (secret, try Shelf(connection))
         }
-        let folder = ContentStaging(folder: staging)
-        await folder.removeAll(but: Set(open))
-        return ContentLibrary(
+        let library = ContentLibrary(
             database: database, blobs: blobs, staging: folder, addressKey: SymmetricKey(data: secret), shelf: shelf)
+        try await library.removeStrayFiles()
+        return library
+    }
+
+    /// Removes the files of uploads that are no more, or go on elsewhere.
+    func removeStrayFiles() async throws {
+        // The files first: one of an upload that begins meanwhile is not among them.
+        let files = staging.all()
+        guard !files.isEmpty else { return }
+        let open = try await database.read { [staging] connection in
+            try connection.query(
+                "SELECT \(ContentUpload.columns) FROM content_uploads WHERE version_id IS NULL AND findings IS NULL"
+            ).map { try ContentUpload($0) }.filter { staging.has($0) }.map(\.uploadID)
+        }
+        for uploadID in Set(files).subtracting(open) { staging.remove(uploadID) }
     }
 
     /// What can be downloaded. Read again when it is older than ``staleAfter``; while the database does not answer, what it said last.

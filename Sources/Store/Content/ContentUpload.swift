@@ -18,6 +18,8 @@ public struct ContentUpload: Sendable, Equatable {
     public var versionID: UUID?
     /// Why none did.
     public var findings: [UploadFinding]?
+    /// The folder that has its bytes (``ContentStaging/place``); nil of one begun by a program that knew no places.
+    var place: String?
     /// How many bytes have arrived.
     public var offset: Int64 = 0
 
@@ -56,7 +58,7 @@ public enum ContentUploadOutcome: Sendable, Equatable {
 
 extension ContentUpload {
     static let columns = """
-        upload_id, bundle_id, product_id, length, sha256, created_at, touched_at, processing_at, version_id, findings
+        upload_id, bundle_id, product_id, length, sha256, created_at, touched_at, processing_at, version_id, findings, place
         """
 
     init(_ row: Row) throws {
@@ -70,7 +72,7 @@ extension ContentUpload {
             versionID: try row.optionalString(8).flatMap { UUID(uuidString: $0) },
             findings: try row.optionalString(9).map {
                 try JSONDecoder().decode([UploadFinding].self, from: Data($0.utf8))
-            })
+            }, place: try row.optionalString(10))
     }
 
     static func find(_ uploadID: UUID, _ connection: Connection) throws -> ContentUpload? {
@@ -93,12 +95,12 @@ extension ContentUpload {
     func insert(_ connection: Connection) throws {
         try connection.execute(
             """
-            INSERT INTO content_uploads (upload_id, bundle_id, product_id, length, sha256, created_at, touched_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            INSERT INTO content_uploads (upload_id, bundle_id, product_id, length, sha256, created_at, touched_at, place)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             """,
             [
                 uploadID.uuidString, product.bundleID.rawValue, product.productID.rawValue, length, digest.hexadecimal,
-                createdAt, touchedAt,
+                createdAt, touchedAt, place,
             ])
     }
 

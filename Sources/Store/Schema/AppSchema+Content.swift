@@ -86,4 +86,8 @@ extension AppSchema {
             )
             """,
         ])
+
+    /// Which process has an upload's bytes, where several use one database.
+    static let uploadPlaces = Migration(
+        3, "places of uploads", ["ALTER TABLE content_uploads ADD COLUMN place TEXT"])
 }

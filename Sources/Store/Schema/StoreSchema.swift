@@ -140,5 +140,6 @@ public enum AppSchema {
                 """
             ]),
         hostedContent,
+        uploadPlaces,
     ]
 }

@@ -45,6 +45,8 @@ public struct StoreKitConfiguration: Sendable {
     var alarm: (@Sendable (String) -> Void)?
     /// Is told of every step of the queue, on whatever thread takes it, and may end the process. For tests of crashes.
     package var onStep: (@Sendable (PaymentQueueStep) -> Void)?
+    /// As ``onStep``, of the downloads.
+    package var onDownloadStep: (@Sendable (DownloadMoment) -> Void)?
     /// What the delays before retries are multiplied by. For tests of crashes.
     package var retryPace = 1.0
 

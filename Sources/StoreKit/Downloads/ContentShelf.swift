@@ -103,11 +103,11 @@ public struct ContentShelf: Sendable {
         do {
             try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
             try FileManager.default.copyItem(at: content, to: aside)
+            try FolderSync.sync(aside)
         } catch {
             try? FileManager.default.removeItem(at: aside)
             throw ContentShelfError(error, "cannot copy the content to", folder)
         }
-        FolderSync.sync(aside)
         guard rename(aside.path, item.folder.path) == 0 else {
             let reason = String(cString: strerror(errno))
             try? FileManager.default.removeItem(at: aside)
@@ -115,7 +115,10 @@ public struct ContentShelf: Sendable {
             if let known = self.item(info) { return known }
             throw ContentShelfError(.folderUnusable, "cannot rename to \(item.folder.path): \(reason)")
         }
-        FolderSync.syncOne(place)
+        do { try FolderSync.syncOne(place) } catch {
+            try? FileManager.default.removeItem(at: item.folder)
+            throw ContentShelfError(error, "cannot write out", item.folder)
+        }
         return item
     }
 
@@ -178,6 +181,8 @@ public struct ContentShelfError: Error, Sendable, Equatable {
         case notRestored
         /// The newer version could not be downloaded.
         case notDownloaded
+        /// The updater is at work already.
+        case busy
     }
 
     public var code: Code

@@ -19,6 +19,9 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         var failure: ContentShelfError?
         var isRestored = false
         var continuation: CheckedContinuation<Void, Never>?
+        var isRunning = false
+        /// Those of ``open`` whose content is being put on the shelf.
+        var taken: Set<String> = []
         var downloads: [SKDownload] = []
     }
 
@@ -37,19 +40,27 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         self.progress = progress
     }
 
-    /// Gets the newest content of these products, which the customer must have bought. One update at a time.
+    /// Gets the newest content of these products, which the customer must have bought. One update at a time: make another updater for
+    /// another at the same time.
     ///
     /// - Returns: what is on the shelf now that was not before.
-    /// - Throws: ``ContentShelfError``: `notRestored`, `notDownloaded`, or why a copy failed. What succeeded is on the shelf,
+    /// - Throws: ``ContentShelfError``: `busy` while this one is updating, `notRestored`, `notDownloaded`, or why a copy failed. What succeeded is on the shelf,
     ///   and what did not is in the queue still. Cancelling the task pauses the downloads and returns what is there.
     public func update(_ products: [SKProduct]) async throws -> [ContentShelf.Item] {
         let identifiers = Set(products.map(\.productIdentifier))
         guard !identifiers.isEmpty else { return [] }
-        state.withLock { $0 = State(wanted: identifiers) }
+        let isFree = state.withLock { state in
+            guard !state.isRunning else { return false }
+            state = State(wanted: identifiers, isRunning: true)
+            return true
+        }
+        guard isFree else { throw ContentShelfError(.busy, "the updater is at work; wait for it, or make another") }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { $0.continuation = continuation }
                 queue.add(self)
+                // What an update that was stopped left there is not told again.
+                paymentQueue(queue, updatedTransactions: queue.transactions)
                 queue.restoreCompletedTransactions()
                 if Task.isCancelled { stop() }
             }
@@ -57,7 +68,10 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
             stop()
         }
         queue.remove(self)
-        let (items, failure) = state.withLock { ($0.items, $0.failure) }
+        let (items, failure) = state.withLock { state in
+            state.isRunning = false
+            return (state.items, state.failure)
+        }
         if let failure { throw failure }
         return items
     }
@@ -117,11 +131,12 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
     }
 
     private func finished(_ download: SKDownload, _ queue: SKPaymentQueue) {
-        guard state.withLock({ $0.open.contains(download.contentIdentifier) }) else { return }
+        let product = download.contentIdentifier
+        guard state.withLock({ $0.open.contains(product) && $0.taken.insert(product).inserted }) else { return }
         let result = Result { try shelf.install(download) }
         if case .success = result { queue.finishTransaction(download.transaction) }
         settle { state in
-            state.open.remove(download.contentIdentifier)
+            state.open.remove(product)
             switch result {
             case .success(let item): state.items.append(item)
             case .failure(let error): state.failure = error as? ContentShelfError

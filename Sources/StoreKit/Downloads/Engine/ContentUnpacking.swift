@@ -27,6 +27,8 @@ struct ContentUnpacking: Sendable {
     let entry: DownloadEntry
     let content: GrantedContent
     let unpack: Unpack
+    /// Is told each time that the unpacking asks whether to go on. For tests.
+    var onStep: (@Sendable (DownloadMoment) -> Void)?
 
     /// Unpacks the download's package, off the threads that tasks share. Nil when the task was cancelled.
     func run() async -> DownloadStateMachine.Outcome? {
@@ -38,7 +40,10 @@ struct ContentUnpacking: Sendable {
                     // One of another version, or of a run that nobody heard the end of.
                     try? FileManager.default.removeItem(at: folder)
                     continuation.resume(
-                        returning: unpack(package, folder, content.unpackedLength) { isCancelled.withLock { $0 } })
+                        returning: unpack(package, folder, content.unpackedLength) {
+                            onStep?(.unpacking)
+                            return isCancelled.withLock { $0 }
+                        })
                 }
             }
         } onCancel: {

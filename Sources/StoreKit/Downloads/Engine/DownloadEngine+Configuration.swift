@@ -39,11 +39,14 @@ extension DownloadEngine {
             entries[index].phase = .waiting
             entries[index].isBegun = false
         }
+        // What is unpacked needs its package no longer; a kill may have come between.
+        for entry in entries where entry.phase == .finished { files.discardPackage(of: entry.id) }
         self.init(
             Parts(
                 journal: journal, store: store, files: files, unpack: boundary.unpack, timer: timer, backoff: backoff,
                 places: configuration.simultaneousDownloads, diagnostics: configuration.diagnostics,
-                languages: configuration.languages, now: boundary.now, mayPass: boundary.mayPass),
+                languages: configuration.languages, now: boundary.now, mayPass: boundary.mayPass,
+                onStep: configuration.onDownloadStep),
             journal: entries)
     }
 }

@@ -9,6 +9,7 @@ extension DownloadEngine {
     /// Gets the content of one download to its place, and says how that ended; nothing when it was stopped.
     func transfer(_ entry: DownloadEntry, run: Int) async {
         var entry = entry
+        var isGone = false
         for _ in 0..<Self.addressesAtOnce {
             guard !Task.isCancelled else { return }
             switch await parts.store.grant(for: entry) {
@@ -23,20 +24,21 @@ extension DownloadEngine {
                 do throws(ContentDownloadError) {
                     try await download(content, entry, run: run)
                 } catch {
+                    isGone = error.status == 404 || error.status == 410
                     guard error.code != .addressExpired else { continue }
                     if let outcome = DownloadStateMachine.Outcome(error) { ended(entry.id, run: run, outcome) }
                     return
                 }
                 guard mayPass(.downloaded) else { return }
                 let outcome = await ContentUnpacking(
-                    files: parts.files, entry: entry, content: content, unpack: parts.unpack
+                    files: parts.files, entry: entry, content: content, unpack: parts.unpack, onStep: parts.onStep
                 ).run()
                 guard let outcome, mayPass(.unpacked) else { return }
                 return ended(entry.id, run: run, outcome)
             }
         }
-        // The store's clock and its addresses are at odds: perhaps not for long.
-        ended(entry.id, run: run, .unreachable)
+        // The store's clock and its addresses are at odds: perhaps not for long. That what it grants is not there is for the app to know.
+        ended(entry.id, run: run, isGone ? .failed(.contentNotThere) : .unreachable)
     }
 
     private func download(

@@ -25,6 +25,8 @@ final class DownloadEngine: Sendable {
         var now: @Sendable () -> Double
         /// Called at each step; false ends the engine there, as a kill would. For tests.
         var mayPass: @Sendable (DownloadStep) -> Bool = { _ in true }
+        /// Is told of each moment, and may end the process. For tests.
+        var onStep: (@Sendable (DownloadMoment) -> Void)?
     }
 
     private struct State {
@@ -124,6 +126,7 @@ final class DownloadEngine: Sendable {
     /// False when the engine has ended, or ends here.
     func mayPass(_ step: DownloadStep) -> Bool {
         guard !state.withLock({ $0.isStopped }) else { return false }
+        parts.onStep?(DownloadMoment(step))
         if parts.mayPass(step) { return true }
         _ = markStopped()
         return false
@@ -179,6 +182,7 @@ final class DownloadEngine: Sendable {
 
     /// Called for every portion of bytes: it costs no turn on the work queue.
     func progressed(_ id: TransactionID, run: Int, received: Int64) {
+        parts.onStep?(.received)
         let now = parts.now()
         state.withLock { $0.machine.progressed(id, run: run, received: received, at: now) }
     }

@@ -23,6 +23,11 @@ extension PaymentFailure {
         .unknown, .contentNotAvailable, text: "The store's answer about the content could not be used.",
         underlying: Underlying(domain: NSURLErrorDomain, code: NSURLErrorBadServerResponse))
 
+    /// New addresses lead nowhere either.
+    static let contentNotThere = PaymentFailure(
+        .unknown, .contentNotAvailable, text: "The content is not where the store says that it is.",
+        underlying: Underlying(domain: NSURLErrorDomain, code: NSURLErrorResourceUnavailable))
+
     /// The disk is full: `CocoaError.fileWriteOutOfSpace` inside.
     static let noSpace = PaymentFailure(
         .unknown, .noSpace,
