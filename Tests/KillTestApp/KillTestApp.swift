@@ -177,7 +177,7 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         let file = download.contentURL?.appendingPathComponent("Contents/chapter.txt")
         let bytes = file.flatMap { FileManager.default.contents(atPath: $0.path) } ?? Data()
         note(.content(transaction: identifier, sha256: KillTestApp.sha256(bytes)))
-        note(grant(download.transaction, identifier), isDurable: true)
+        note(grant(download.transaction, identifier))
         _ = granted.withLock { $0.insert(identifier) }
         killer.pass(.afterGrant)
         queue.finishTransaction(download.transaction)
