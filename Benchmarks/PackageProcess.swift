@@ -10,6 +10,8 @@ enum PackageProcess {
         case build
         /// A file into a folder.
         case unpack
+        /// As unpack, and waits until all of it is on the disk.
+        case unpackDurably = "unpack-durably"
         /// A file.
         case check
     }
@@ -30,6 +32,7 @@ enum PackageProcess {
         switch work {
         case .build: try ContentPackageBuilder().build(folder: source, into: target)
         case .unpack: try ContentPackage.open(file: source).unpack(into: target)
+        case .unpackDurably: try ContentPackage.open(file: source).unpack(into: target, isDurable: true)
         case .check:
             let findings = try ContentCheck.findings(inPackage: source)
             guard findings.isEmpty else { throw BenchmarkError("the package is bad: \(findings[0].message)") }

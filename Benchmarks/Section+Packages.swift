@@ -22,7 +22,8 @@ extension Section {
         let count = try tree.fill(bytes: setting.contentMebibytes << 20)
         let (ours, theirs) = (folder.appending(path: "ours.pkg"), folder.appending(path: "theirs.xar"))
         let unpacked = folder.appending(path: "unpacked")
-        var times: (build: [Double], tarBuild: [Double], unpack: [Double], tarUnpack: [Double]) = ([], [], [], [])
+        var times: (build: [Double], tarBuild: [Double], unpack: [Double], tarUnpack: [Double], durable: [Double]) =
+            ([], [], [], [], [])
         var memory: (build: Double, unpack: Double, tar: Double) = (0, 0, 0)
         for _ in 0..<min(3, setting.rounds) {
             // What one left to be written to the disk is not the next one's to wait for.
@@ -43,6 +44,9 @@ extension Section {
             let unpack = try PackageProcess.found(.unpack, ours, unpacked)
             times.unpack.append(unpack.seconds)
             try FileManager.default.removeItem(at: unpacked)
+            sync()
+            times.durable.append(try PackageProcess.found(.unpackDurably, ours, unpacked).seconds)
+            try FileManager.default.removeItem(at: unpacked)
             memory = (
                 max(memory.build, build.mebibytes), max(memory.unpack, unpack.mebibytes),
                 max(memory.tar, tar.mebibytes, tarUnpack.mebibytes)
@@ -56,6 +60,7 @@ extension Section {
         print("  \(count) files, \(setting.contentMebibytes) MiB; MiB a second: ours, bsdtar's")
         print("  build   \(rate(times.build))  \(rate(times.tarBuild))")
         print("  unpack  \(rate(times.unpack))  \(rate(times.tarUnpack))")
+        print("  unpack until it is on the disk, as downloads do  \(rate(times.durable))")
         print("  packed to \(try size(ours) >> 20) MiB and \(try size(theirs) >> 20) MiB")
         print(
             String(

@@ -43,7 +43,7 @@ public struct Verdict: Sendable, Equatable {
         compareGrants(ledger, log)
         compareOrders(log)
         followDeliveries(log)
-        followRestores(log, ledger, kept)
+        followRestores(log, ledger, kept, hosted: Set(contents.keys))
         followContent(log, contents)
     }
 
@@ -125,15 +125,25 @@ public struct Verdict: Sendable, Equatable {
         }
     }
 
+    private mutating func compare(_ brought: [String]?, _ owned: Set<String>, _ isMeant: (String) -> Bool) {
+        let (products, all) = ((brought ?? []).filter(isMeant).sorted(), owned.filter(isMeant).sorted())
+        if products != all { wrong.append("a restore brought \(products) of \(all)") }
+    }
+
     /// A restore begins when everything is finished: it brings each kept product that was bought before, once.
-    private mutating func followRestores(_ log: [AppLog.Event], _ ledger: [Transaction], _ kept: Set<String>) {
+    ///
+    /// What has hosted content is given when that is there, by the end of the launch.
+    private mutating func followRestores(
+        _ log: [AppLog.Event], _ ledger: [Transaction], _ kept: Set<String>, hosted: Set<String>
+    ) {
         let rows = Dictionary(ledger.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         var owned: Set<String> = []
         var brought: [String]?
+        var hasEnded = false
         var ids: Set<String> = []
         for event in log {
             switch event {
-            case .launched: brought = nil
+            case .launched: (brought, hasEnded) = (nil, false)
             case .granted(_, let order): if kept.contains(order.product) { owned.insert(order.product) }
             case .restoring: brought = []
             case .regranted(let transaction, let original, let product):
@@ -145,10 +155,9 @@ public struct Verdict: Sendable, Equatable {
                 brought?.append(product)
             case .restored:
                 restores += 1
-                let products = (brought ?? []).sorted()
-                if products != owned.sorted() {
-                    wrong.append("a restore brought \(products) of \(owned.sorted())")
-                }
+                hasEnded = true
+                compare(brought, owned) { !hosted.contains($0) }
+            case .ended where hasEnded: compare(brought, owned) { hosted.contains($0) }
             default: break
             }
         }

@@ -107,6 +107,13 @@ import Testing
             }
         }
         #expect(verdict(log("abc")).isGood)
+        // A restore has brought it by the end of the launch.
+        let late: [AppLog.Event] = [
+            .launched, .restoring, .restored, .content(transaction: "4", sha256: "abc"),
+            .regranted(transaction: "4", original: "2", product: "hat"), .ended,
+        ]
+        #expect(verdict(log("abc") + late).isGood)
+        #expect(verdict(log("abc") + late.filter { $0 != late[4] }).wrong.count == 1)
         #expect(verdict(log("abd")).wrong.count == 2)
         #expect(verdict(Self.log).wrong.count == 2)
         #expect(verdict(log("abc") + [.downloadFailed(transaction: "2")]).wrong.count == 1)
