@@ -30,11 +30,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // The ground floor: small modules that know nothing of the columns above.
@@ -188,13 +190,57 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // The command line, on top of both.
+        // The merchant's column.
+        .target(name: "MerchantWire", dependencies: ["StoreWire"], swiftSettings: strict),
+        .target(
+            name: "Merchant",
+            dependencies: [
+                "BlobStorage",
+                "Database",
+                "MerchantWire",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantServer",
+            dependencies: [
+                "BlobStorage",
+                "Database",
+                "HTTPSupport",
+                "Merchant",
+                "MerchantWire",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // The command line, on top of all.
         .target(
             name: "CornerstoreCommands",
             dependencies: [
                 "BlobStorage",
                 "ContentPackages",
                 "Database",
+                "Merchant",
+                "MerchantServer",
                 "MonkeyCredits",
                 "Store",
                 "StoreKit",
@@ -342,9 +388,37 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "MerchantTests",
+            dependencies: [
+                "BlobStorage", "Database", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MerchantServerTests",
+            dependencies: [
+                "BlobStorage", "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "StoreReceipts",
+                "StoreWire", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit", "StoreReceipts",
+                "StoreServer", "StoreWire",
                 "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

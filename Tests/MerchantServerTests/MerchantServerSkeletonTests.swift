@@ -1,0 +1,6 @@
+import MerchantWire
+import Testing
+
+@Suite struct MerchantServerSkeletonTests {
+    @Test func theUserIsASubject() { #expect(UserID("ann").rawValue == "ann") }
+}
