@@ -13,12 +13,14 @@ let package = Package(
     products: [
         .library(name: "StoreKit", targets: ["StoreKit"]),
         .library(name: "PurchaseVault", targets: ["PurchaseVault"]),
+        .library(name: "MerchantClient", targets: ["MerchantClient"]),
         .library(name: "StoreReceipts", targets: ["StoreReceipts"]),
         .library(name: "ContentPackages", targets: ["ContentPackages"]),
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
         .executable(name: "photo-filters", targets: ["photo-filters"]),
         .executable(name: "book-chapters", targets: ["book-chapters"]),
+        .executable(name: "server-books", targets: ["server-books"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -127,6 +129,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "MerchantClient",
+            dependencies: [
+                "ContentDownloads",
+                "MerchantWire",
+                "StoreKit",
+                "StoreWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "MonkeyCredits", dependencies: ["PurchaseVault", "StoreKit"], path: "Examples/MonkeyCredits",
             exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
@@ -151,6 +165,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "book-chapters", dependencies: ["BookChapters"], path: "Examples/book-chapters-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ServerBooks", dependencies: ["MerchantClient", "StoreKit"], path: "Examples/ServerBooks",
+            exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "server-books", dependencies: ["ServerBooks"], path: "Examples/server-books-command",
             swiftSettings: strict
         ),
 
@@ -364,11 +387,22 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "MerchantClientTests",
+            dependencies: [
+                "MerchantClient", "MerchantWire", "StoreKit", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store",
-                "StoreKit",
-                "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits", "photo-filters",
+                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
+                "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
+                "photo-filters", "server-books",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],
