@@ -400,7 +400,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
+                "BookChapters", "ContentPackages", "MerchantClient", "MonkeyCredits", "PhotoFilters", "PurchaseVault",
+                "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
                 "photo-filters", "server-books",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -41,6 +41,8 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     private var isRestoring = false
     /// Transactions that were finished, until they have left the queue.
     private var finishing: Set<String> = []
+    /// Whether what is in the queue waits for somebody: the merchant does not answer, or refuses.
+    private var isHeldUp = false
 
     public init(queue: SKPaymentQueue, merchant: MerchantClient, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
@@ -165,10 +167,17 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         onEvent(.queueChanged)
     }
 
-    /// The merchant client has finished a transaction; it leaves the queue when the store has heard of it.
-    public func finished(_ purchase: MerchantPurchase) {
-        if queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID }) {
-            finishing.insert(purchase.transactionID)
+    /// What the merchant client tells, on the main thread like everything else here.
+    public func heard(_ event: MerchantEvent) {
+        switch event {
+        case .finished(let purchase):
+            // It leaves the queue when StoreKit has written that down.
+            if queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID }) {
+                finishing.insert(purchase.transactionID)
+            }
+        case .waiting, .refused, .notDelivered: isHeldUp = true
+        case .redeemed, .delivered: isHeldUp = false
+        case .downloading, .problem: break
         }
     }
 

@@ -137,15 +137,15 @@ public final class ServerBooksApp {
     }
 
     private func handle(_ event: MerchantEvent) -> Next {
+        stand.heard(event)
         switch event {
-        case .redeemed, .problem: break
+        case .redeemed, .problem, .finished: break
         case .waiting(_, let error, let seconds):
             fail("\(error.localizedDescription) Your purchase is kept\(seconds == nil ? "." : ", and tried again.")")
         case .refused(_, let error): fail(error.localizedDescription)
         case .downloading(let download): tell(download)
         case .delivered(let content): say("\(content.item) is yours, in version \(content.version).")
         case .notDelivered(let item, let error, _): fail("\(item) is not here yet: \(error.localizedDescription)")
-        case .finished(let purchase): stand.finished(purchase)
         }
         return .goOn
     }

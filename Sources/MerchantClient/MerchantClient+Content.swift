@@ -36,6 +36,10 @@ extension MerchantClient {
         return try await fetch(item).get()
     }
 
+    /// Stops the download of an item, if one runs. What came is kept for ``download(_:)``, ``tryAgain()`` or the next launch;
+    /// whoever waits for it is told `cancelled`.
+    public func pauseDownload(of item: ContentItemID) { stopDownload(of: item) }
+
     /// The items among those on the disk of which the merchant has a newer version for this user. Get those with
     /// ``download(_:)``.
     ///

@@ -162,13 +162,13 @@ public actor MerchantClient {
     // MARK: Performing
 
     private func perform(_ actions: [RedemptionStateMachine.Action]) {
-        // The last entry could not be written: finishing it would lose what is due.
-        var isUnwritten = false
+        // What could not be written: finishing it would lose what is due.
+        var unwritten: String?
         for action in actions {
             guard !isClosed else { return }
             do {
                 switch action {
-                case .write(let entry): isUnwritten = try !write(entry)
+                case .write(let entry): unwritten = try write(entry) ? nil : entry.transactionID
                 case .forget(let id):
                     try configuration.onStep(.forget)
                     journal.forget(id)
@@ -180,11 +180,11 @@ public actor MerchantClient {
                     run { await self.deliver(item) }
                 case .wait(let work, let attempt, let error): wait(for: work, attempt, error)
                 case .finish(let purchase):
-                    guard !isUnwritten else { break }
+                    guard purchase.transactionID != unwritten else { break }
                     try configuration.onStep(.finish)
                     finishes.removeValue(forKey: purchase.transactionID)?()
                 case .tell(let event):
-                    if case .finished = event, isUnwritten { break }
+                    if case .finished(let purchase) = event, purchase.transactionID == unwritten { break }
                     configuration.onEvent(event)
                 }
             } catch {
@@ -263,6 +263,9 @@ public actor MerchantClient {
     }
 
     // MARK: For the parts in other files
+
+    /// Stops a download that runs; what came is kept.
+    func stopDownload(of item: ContentItemID) { downloads[item]?.cancel() }
 
     /// Downloads an item, or joins the download that runs.
     func fetch(_ item: ContentItemID) async -> Result<MerchantContent, MerchantClientError> {

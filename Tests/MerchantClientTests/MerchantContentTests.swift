@@ -86,6 +86,29 @@ struct MerchantContentTests {
         }
     }
 
+    @Test func `a paused download goes on when it is asked for`() async throws {
+        try await Self.withReader { merchant, device, log, client in
+            merchant.publish("one", sample(3_000_000))
+            await client.close()
+            // Paused at its first bytes.
+            let next = try await device.launch(log) { configuration in
+                let told = configuration.onEvent
+                configuration.onEvent = { event in
+                    told(event)
+                    if case .downloading(let download) = event, download.received > 0 { log.note("some") }
+                }
+            }
+            async let result = next.download("one")
+            await log.told("some")
+            await next.pauseDownload(of: "one")
+            // It may have been done by then.
+            _ = try? await result
+            let content = try await next.download("one")
+            #expect(try Data(contentsOf: content.file) == Data(sample(3_000_000)))
+            await next.close()
+        }
+    }
+
     @Test func `a token that runs out in between is replaced`() async throws {
         try await Self.withReader { merchant, device, _, client in
             merchant.trouble(.contentFile(""), .refuses(401, .notSignedIn))
