@@ -15,10 +15,11 @@ public struct MerchantClientConfiguration: Sendable {
 
     /// What is shown to the merchant for a purchase.
     public enum Evidence: Sendable, Hashable {
-        /// The transaction's own receipt, and the app's for those that have none, such as restored ones.
-        case transactionReceipt
-        /// The app's receipt, which redeems all that it speaks of.
+        /// The app's receipt, which redeems all that it speaks of; the transaction's own while there is none.
         case appReceipt
+        /// The transaction's own receipt (iOS 6), which is small however much was bought, and the app's for those that have
+        /// none, such as restored ones. The merchant has to know the certificates that it is signed with.
+        case transactionReceipt
     }
 
     /// The merchant's base URL: `https`, or `http` on this machine.
@@ -33,7 +34,7 @@ public struct MerchantClientConfiguration: Sendable {
     /// did not take. What it throws means that nobody is signed in.
     public var token: @Sendable (_ refused: String?) async throws -> String
     public var finishing = Finishing.afterDelivery
-    public var evidence = Evidence.transactionReceipt
+    public var evidence = Evidence.appReceipt
     /// Allows `http` to another machine, where anybody between can read the user's token. For networks of one's own.
     public var allowsCleartext = false
     /// How many downloads run at once; at least 1.

@@ -44,6 +44,7 @@ final class Device: Sendable {
             }.get()
         }
         configuration.receiptURL = folder.appendingPathComponent("receipt")
+        configuration.evidence = .transactionReceipt
         configuration.jitter = { 1 }
         configuration.wait = { seconds in self.change { $0.delays.append(seconds) } }
         configuration.onEvent = { log.note($0) }
