@@ -9,7 +9,7 @@ import Testing
     /// Everyone brings the same purchases, each for a user of its own: every purchase goes to exactly one of them.
     @Test(arguments: Backend.available) func manyClientsRedeemTheSameTransactions(_ backend: Backend) async throws {
         let (clients, transactions) = (64, 1_000)
-        try await TestMerchant.with(backend, connections: 8) { shop in
+        try await TestMerchant.with(backend, connections: 8) { shop async throws in
             let purchases = (1...transactions).map { shop.purchase("coins", $0) }
             let granted = try await withThrowingTaskGroup(of: Int.self) { group in
                 for client in 0..<clients {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func spendsRaceToZero(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend, connections: 8) { shop in
+        try await TestMerchant.with(backend, connections: 8) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1, quantity: 3), for: "ann")
             let spent = try await withThrowingTaskGroup(of: Int.self) { group in
                 for client in 0..<32 {
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func oneReceiptAtOnceForTwoUsersIsOneUsers(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend, connections: 8) { shop in
+        try await TestMerchant.with(backend, connections: 8) { shop async throws in
             for round in 0..<20 {
                 let pro = shop.purchase("pro", 1_000 + round)
                 let month = shop.purchase("monthly", 5_000 + round, expiresIn: 60_000)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct LedgerTests {
     @Test(arguments: Backend.available) func spendingIsOnceAndNeverBelowZero(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
             let spend = SpendRequest(key: "k1", currency: "gems", amount: 60, note: "a sword")
             let first = try await shop.merchant.spend(spend, by: "ann")
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func creditsEnd(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("passing", 2), for: "ann")
             #expect(try await shop.gems("ann") == 150)
             // What ends is spent first.
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func theBackendAdjusts(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let gift = AdjustmentRequest(key: "gift", currency: "gems", amount: 7, note: "sorry")
             let entry = try await shop.merchant.adjust(gift, of: "ann")
             #expect(try await shop.merchant.adjust(gift, of: "ann") == entry)
@@ -79,7 +79,7 @@ import Testing
     ) async throws {
         let policies = RefundPolicy.allCases
         let policy = MerchantPolicy(refund: policies[Int(seed) % policies.count], environments: [.production])
-        try await TestMerchant.with(backend, policy: policy) { shop in
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
             var chance = SeededGenerator(seed: seed)
             var model: [UserID: Int64] = [:]
             var bought: [(id: Int, user: UserID)] = []
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func theCheckFindsWhatDoesNotFit(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
             _ = try await shop.redeem(shop.purchase("coins", 2), for: "bob")
             let report = try await shop.merchant.checkBooks()

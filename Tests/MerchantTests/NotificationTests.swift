@@ -10,7 +10,7 @@ import Testing
         _ backend: Backend, _ refund: RefundPolicy
     ) async throws {
         let policy = MerchantPolicy(refund: refund, environments: [.production])
-        try await TestMerchant.with(backend, policy: policy) { shop in
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
             let coins = shop.purchase("coins", 1)
             _ = try await shop.redeem(coins, for: "ann")
             _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 70), by: "ann")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func whatLastsIsRevoked(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("issue", 2), for: "ann")
             try await shop.notify("REVOKE", shop.purchase("pro", 1))
             #expect(try await shop.rights("ann") == ["pro": .revoked, "issue-12": .active])
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aRefundMayComeBeforeTheApp(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let coins = shop.purchase("coins", 1)
             try await shop.notify("REFUND", coins)
             #expect(try await shop.code { _ = try await shop.redeem(coins, for: "ann") } == .revoked)
@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: Backend.available, [true, false]) func refundAndReversalComeInAnyOrder(
         _ backend: Backend, _ isRedeemed: Bool
     ) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let coins = shop.purchase("coins", 1)
             if isRedeemed { _ = try await shop.redeem(coins, for: "ann") }
             let now = shop.clock.milliseconds
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func renewalsGoToTheOwner(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let month: Int64 = 2_592_000_000
             let start = shop.clock.milliseconds
             _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: month), for: "ann")
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func graceKeepsASubscriptionUsable(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let first = shop.purchase("monthly", 1, expiresIn: 60_000)
             _ = try await shop.redeem(first, for: "ann")
             shop.clock.milliseconds += 60_000
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func anotherPlanTakesOver(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("gold", 1, expiresIn: 60_000), for: "ann")
             #expect(try await shop.rights("ann") == ["gold": .active, "club": .active])
             shop.clock.milliseconds += 1_000
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func anExtensionLengthens(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let start = shop.clock.milliseconds
             _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, period: 7), for: "ann")
             try await shop.notify(
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aPurchaseThatNamesItsOwnerNeedsNoApp(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let token = try await shop.merchant.describe("ann").accountToken
             try await shop.notify(
                 "SUBSCRIBED", "INITIAL_BUY", shop.purchase("monthly", 1, expiresIn: 60_000, token: token))

@@ -11,7 +11,7 @@ import Testing
 @Suite struct OperationTests {
     @Test(arguments: Backend.available) func eventsWaitUntilTheyAreDelivered(_ backend: Backend) async throws {
         let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
-        try await TestMerchant.with(backend, policy: policy) { shop in
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("pro", 2), for: "ann")
             _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 1), by: "ann")
             let outbox = shop.merchant.outbox
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func keysAreKeptByTheirDigests(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let keys = shop.merchant.apiKeys
             let first = APIKeyRecord(name: "backend", digest: [1, 2], scopes: ["ledger", "users"], createdAt: 1)
             try await keys.insert(first)
@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func contentBelongsToWhoBoughtIt(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
-            try await TemporaryDirectory.with { directory in
+        try await TestMerchant.with(backend) { shop async throws in
+            try await TemporaryDirectory.with { directory async throws in
                 func add(_ text: String) async throws -> ContentVersion {
                     let file = directory.url.appendingPathComponent("file")
                     try Data(text.utf8).write(to: file)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aStoreKeepsItsAnchor(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let old = TrustedStore(anchor: "first", roots: [[1]])
             #expect(try await Merchant.settleAnchors([old], in: shop.database).map(\.anchor) == ["first"])
             let new = TrustedStore(anchor: "second", roots: [[2], [1]])
@@ -114,10 +114,7 @@ import Testing
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{credits: 0, currency: c}]}\n", false),
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{entitlement: e, content: c}]}\n", false),
     ]) func aFileOfProductsIsCheckedAsAWhole(_ text: String, _ isGood: Bool) {
-        if isGood {
-            #expect(throws: Never.self) { try ProductsFile(yaml: Array(text.utf8), file: "p.yaml") }
-        } else {
-            #expect(throws: MerchantError.self) { try ProductsFile(yaml: Array(text.utf8), file: "p.yaml") }
-        }
+        let file = try? ProductsFile(yaml: Array(text.utf8), file: "p.yaml")
+        #expect((file != nil) == isGood)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct RedemptionTests {
     @Test(arguments: Backend.available) func aPurchaseIsGrantedOnceAndAnsweredTheSame(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let coins = shop.purchase("coins", 1, quantity: 2)
             let first = try await shop.redeem(coins, for: "ann")
             #expect(first.redeemed.map(\.grants) == [[.credits("gems", amount: 200, lifetime: nil)]])
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aWholeReceiptRedeemsAllItsTransactions(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let answer = try await shop.redeem(
                 shop.purchase("coins", 1), shop.purchase("pro", 2), shop.purchase("unheard", 3),
                 shop.purchase("coins", 4, revoked: true), shop.purchase("monthly", 5, expiresIn: 60_000),
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aRestoredPurchaseIsTheSame(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), for: "ann")
             let again = try await shop.redeem(shop.purchase("pro", 9, original: 1), for: "ann")
             #expect(again.confirms(transactionID: "9"))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func eachPeriodOfASubscriptionGivesOnce(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let first = shop.purchase("monthly", 1, expiresIn: 60_000, period: 71)
             _ = try await shop.redeem(first, for: "ann")
             let restored = shop.purchase("monthly", 3, original: 1, expiresIn: 60_000, period: 71)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func thePurchaseNamesItsOwner(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             let ann = try await shop.merchant.describe("ann")
             let coins = shop.purchase("coins", 1, token: ann.accountToken)
             let answer = try await shop.redeem(coins, for: "bob")
@@ -93,7 +93,7 @@ import Testing
 
     @Test(arguments: Backend.available) func aTransferTakesTheRightsAlong(_ backend: Backend) async throws {
         let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
-        try await TestMerchant.with(backend, policy: policy) { shop in
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("coins", 2), for: "ann")
             let month = shop.purchase("monthly", 3, expiresIn: 60_000)
             _ = try await shop.redeem(month, for: "ann")
@@ -114,7 +114,7 @@ import Testing
 
     @Test(arguments: Backend.available) func aFamilyHasRightsAndNoCredits(_ backend: Backend) async throws {
         let policy = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
-        try await TestMerchant.with(backend, policy: policy) { shop in
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
             let month = shop.purchase("monthly", 3, expiresIn: 60_000)
             for user in ["ann", "bob", "cid", "bob"] as [UserID] { _ = try await shop.redeem(month, for: user) }
             #expect(try await shop.code { _ = try await shop.redeem(month, for: "dan") } == .alreadyRedeemed)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aNewProductNeedsNoRestart(_ backend: Backend) async throws {
-        try await TestMerchant.with(backend) { shop in
+        try await TestMerchant.with(backend) { shop async throws in
             #expect(
                 try await shop.code { _ = try await shop.redeem(shop.purchase("new", 1), for: "ann") }
                     == .unknownProduct)

@@ -117,6 +117,13 @@ struct TestMerchant {
                 renewal: .init(willRenew: willRenew, renewsAs: nil, graceUntil: graceUntil)))
     }
 
+    @discardableResult
+    func notify(
+        _ type: String, _ purchase: VerifiedPurchase, id: String = UUID().uuidString, signedAt: Int64? = nil
+    ) async throws -> NotificationOutcome {
+        try await notify(type, nil, purchase, id: id, signedAt: signedAt)
+    }
+
     /// The code of the refusal that an operation ends with; nil when it succeeds.
     func code(_ body: () async throws -> Void) async throws -> MerchantErrorCode? {
         do {

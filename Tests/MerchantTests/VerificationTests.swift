@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct VerificationTests {
     @Test func whatIsSignedIsTaken() async throws {
-        try await TestMerchant.with(.sqlite) { shop in
+        try await TestMerchant.with(.sqlite) { shop async throws in
             let receipt = try shop.receipt([
                 shop.inApp("coins", "2000000000000001"),
                 shop.inApp("monthly", "2000000000000002", expiresIn: 60),
@@ -30,7 +30,7 @@ import Testing
 
     @Test func whatIsNotInOrderIsRefusedWithItsOwnCode() async throws {
         let policy = MerchantPolicy(environments: [.production])
-        try await TestMerchant.with(.sqlite, policy: policy) { shop in
+        try await TestMerchant.with(.sqlite, policy: policy) { shop async throws in
             func code(_ evidence: Evidence) async throws -> MerchantErrorCode? {
                 try await shop.code { _ = try await shop.merchant.redeem(evidence, for: "ann") }
             }
@@ -76,7 +76,7 @@ import Testing
 
     @Test func theEnvironmentOfAnOldReceiptCannotBeWashed() async throws {
         let policy = MerchantPolicy(environments: [.production])
-        try await TestMerchant.with(.sqlite, policy: policy) { shop in
+        try await TestMerchant.with(.sqlite, policy: policy) { shop async throws in
             for (id, expected) in [("2000000000000001", MerchantErrorCode.wrongEnvironment), ("100000000000001", nil)] {
                 let date = ReceiptDate(milliseconds: shop.clock.milliseconds)
                 let receipt = TransactionReceipt(
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func notificationsProveThemselves() async throws {
-        try await TestMerchant.with(.sqlite) { shop in
+        try await TestMerchant.with(.sqlite) { shop async throws in
             let transaction = shop.transaction("coins", "2000000000000001")
             _ = try await shop.merchant.redeem(.signedTransaction(try shop.sign(transaction)), for: "ann")
             let refund = try shop.notification("REFUND", transaction, id: "n-1")
@@ -147,7 +147,7 @@ import Testing
     ]) func aStoresRefusalHasItsCode(_ status: Int, _ expected: MerchantErrorCode) async throws {
         try await TestMerchant.with(
             .sqlite, way: .remote(Oracle(json: "{\"status\":\(status)}"), anchors: ["there": "test"])
-        ) { shop in
+        ) { shop async throws in
             let receipt = try shop.receipt([shop.inApp("coins", "1")])
             #expect(
                 try await shop.code { _ = try await shop.merchant.redeem(.receipt(receipt), for: "ann") } == expected)
@@ -164,7 +164,8 @@ import Testing
             "original_transaction_id": "2000000000000002", "purchase_date_ms": "1770091506000",
             "expires_date_ms": "1770095106000", "web_order_line_item_id": "2000000000000003"}]}
             """
-        try await TestMerchant.with(.sqlite, way: .remote(Oracle(json: json), anchors: ["there": "test"])) { shop in
+        try await TestMerchant.with(.sqlite, way: .remote(Oracle(json: json), anchors: ["there": "test"])) {
+            shop async throws in
             let receipt = try shop.receipt([])
             _ = try await shop.merchant.redeem(.receipt(receipt), for: "ann")
             #expect(try await shop.gems("ann") == 210)
@@ -173,14 +174,14 @@ import Testing
             _ = try await shop.merchant.redeem(.signedTransaction(signed), for: "ann")
             #expect(try await shop.gems("ann") == 210)
         }
-        try await TestMerchant.with(.sqlite, way: .remote(Oracle(json: json), anchors: [:])) { shop in
+        try await TestMerchant.with(.sqlite, way: .remote(Oracle(json: json), anchors: [:])) { shop async throws in
             #expect(
                 try await shop.code { _ = try await shop.merchant.redeem(.receipt([0x30]), for: "ann") }
                     == .notGenuine)
         }
         try await TestMerchant.with(
             .sqlite, way: .remote(Oracle(json: "", fails: true), anchors: ["there": "test"])
-        ) { shop in
+        ) { shop async throws in
             #expect(
                 try await shop.code { _ = try await shop.merchant.redeem(.receipt([0x30]), for: "ann") }
                     == .storeUnavailable)

@@ -160,6 +160,10 @@ struct Redeemer {
             else { return .refused(.unavailable) }
             try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
             for grant in rights { try giveRight(grant, plan, to: owner) }
+            // Who had it before may have it again.
+            let isSubscription = plan.product.kind == .autoRenewableSubscription
+            try Rights.reinstate(
+                of: owner, from: isSubscription ? RedemptionKey.subscription(plan.purchase) : row.key, connection)
             try events.write(.transferred(row.key, from: row.userID, to: owner), connection)
             return .redeemed(
                 plan.answer(

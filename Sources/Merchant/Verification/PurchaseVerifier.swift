@@ -68,18 +68,22 @@ public final class PurchaseVerifier: Sendable {
         }
     }
 
-    /// Proves an app receipt without waiting, if its signer was met before; nil when ``verify(_:)`` has to be asked.
+    /// Proves an app receipt or a signed transaction without waiting, if its signer was met before; nil when ``verify(_:)`` has to be
+    /// asked.
     /// - Throws: ``MerchantError`` as ``verify(_:)``.
     public func verifyAtOnce(_ evidence: Evidence) throws -> VerifiedEvidence? {
-        guard case .receipt(let bytes) = evidence, case .local = way, bytes.count <= MerchantLimits.evidence,
-            ReceiptKind.detect(bytes) == .app
-        else { return nil }
-        switch roots.verifier.verifyIfChainIsKnown(bytes, expecting: ReceiptExpectation()) {
-        case nil: return nil
-        // The long way may know its root.
-        case .rejected(let rejection) where rejection.code == .unknownIssuer: return nil
-        case .rejected(let rejection): throw MerchantError(rejection)
-        case .verified(let verified): return try read(verified)
+        guard evidence.byteCount <= MerchantLimits.evidence else { return nil }
+        switch evidence {
+        case .signedTransaction(let text):
+            let answer = roots.verifier.verifySignedPayloadIfSignerIsKnown(text, expecting: ReceiptExpectation())
+            guard case .success(let payload) = answer else { return nil }
+            return try read(payload)
+        case .receipt(let bytes):
+            guard case .local = way, ReceiptKind.detect(bytes) == .app,
+                case .verified(let receipt) = roots.verifier.verifyIfChainIsKnown(
+                    bytes, expecting: ReceiptExpectation())
+            else { return nil }
+            return try read(receipt)
         }
     }
 
@@ -140,7 +144,10 @@ public final class PurchaseVerifier: Sendable {
     }
 
     func verifySigned(_ text: [UInt8]) async throws -> VerifiedEvidence {
-        let payload = try await verifiedPayload(text)
+        try read(try await verifiedPayload(text))
+    }
+
+    private func read(_ payload: VerifiedPayload) throws -> VerifiedEvidence {
         let fields = try SignedTransactionFields(payload)
         let (anchor, environment, bundleID) = try accept(
             payload.rootFingerprint, StoreEnvironment(rawValue: fields.environment), fields.bundleId)

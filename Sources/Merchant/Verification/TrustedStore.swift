@@ -34,6 +34,14 @@ public struct TrustedStore: Sendable, Equatable {
             anchor: apple, roots: roots, rootFingerprints: appleFingerprints.map(bytes), intermediates: intermediates)
     }
 
+    /// A Cornerstore, by its roots. It is known under its first root's fingerprint until ``Merchant/settleAnchors(_:in:)`` finds that
+    /// one of them was seen before.
+    public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {
+        let digest = SHA256.hash(data: roots.first ?? []).prefix(8)
+        let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return TrustedStore(anchor: name, roots: roots, intermediates: intermediates)
+    }
+
     private static let appleFingerprints = [
         "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
         "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
