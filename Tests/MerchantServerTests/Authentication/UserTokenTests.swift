@@ -191,7 +191,8 @@ struct UserTokenTests {
         }
         #expect(throws: TokenRejection.wrongAlgorithm) { try tokens.user(confused, at: now) }
         // Nor is a token made that would not be taken.
-        #expect(try tokens.user(await tokens.makeToken(for: "bob", at: now), at: now) == UserID("bob"))
+        let made = try await tokens.makeToken(for: "bob", at: now)
+        #expect(try tokens.user(made, at: now) == UserID("bob"))
         await #expect(throws: MerchantServerError.self) {
             try await tokens.makeToken(for: "ann", at: now.addingTimeInterval(100))
         }

@@ -217,7 +217,8 @@ struct WebhookTests {
                 throw CancellationError()
             }
             let delivery = WebhookDelivery(
-                to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: outbox, pacing: pacing,
+                to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: outbox,
+                pacing: pacing,
                 metrics: nil, logger: .silent)
             for number in 0..<20 { outbox.add("first-\(number)", at: milliseconds) }
             let running = Task { await delivery.run() }
