@@ -87,7 +87,7 @@ struct OpenAPITests {
         let flag = UserFlag(code: "c", detail: "d", createdAt: 1)
         return [
             ("MerchantProduct", product), ("ProductList", ProductList(revision: 1, products: [product])),
-            ("RedemptionRequest", RedemptionRequest(receipt: Data([1]))),
+            ("RedemptionRequest", RedemptionRequest(receipt: Data([1, 2]))),
             ("RedemptionRequest", RedemptionRequest(signedTransaction: "a.b.c")),
             ("RedemptionAnswer", RedemptionAnswer(redeemed: [redeemed], refused: [refused])),
             ("BalanceList", BalanceList(balances: [balance])),
