@@ -16,7 +16,7 @@ struct OtherMethodsController: Sendable {
             let known = routes.compactMap { HTTPRequest.Method(rawValue: $0.method.rawValue) }
             let allowed = Self.all.filter { (known + (alsoRouted[template] ?? [])).contains($0) }
             for method in Self.all where !allowed.contains(method) {
-                router.on(RouterPath(template), method: method) { request, context in
+                router.on(RouterPath(template), method: method) { request, context -> Response in
                     var response = try HTTPProblem(
                         .methodNotAllowed, code: MerchantErrorCode.invalidRequest.rawValue,
                         message: "This address answers \(allowed.map(\.rawValue).joined(separator: ", "))."
