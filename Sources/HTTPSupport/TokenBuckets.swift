@@ -1,28 +1,28 @@
+/// How many may come at once, and how fast their places come back.
+public struct TokenRate: Sendable, Equatable {
+    /// Tokens in a full bucket.
+    public var burst: Double
+    /// Tokens that a second brings back.
+    public var perSecond: Double
+
+    public init(burst: Double, perSecond: Double) {
+        self.burst = burst
+        self.perSecond = perSecond
+    }
+}
+
 /// How often each of many may come: a token bucket for each key, in a bounded table (a "leaky bucket as a meter").
 ///
 /// A bucket that has filled up again is forgotten, since it says no more than a missing one. While the table is full of others, newcomers share one
 /// bucket: a flood of keys that are seen once does not make the table forget whom it held back.
 public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
-    /// How many may come at once, and how fast their places come back.
-    public struct Rate: Sendable, Equatable {
-        /// Tokens in a full bucket.
-        public var burst: Double
-        /// Tokens that a second brings back.
-        public var perSecond: Double
-
-        public init(burst: Double, perSecond: Double) {
-            self.burst = burst
-            self.perSecond = perSecond
-        }
-    }
-
     private struct Bucket {
         var tokens: Double
         /// Seconds.
         var at: Double
     }
 
-    public let rate: Rate
+    public let rate: TokenRate
     private let capacity: Int
     private var buckets: [Key: Bucket] = [:]
     private var shared: Bucket?
@@ -32,7 +32,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - rate: both numbers over 0.
     ///   - capacity: keys at most.
-    public init(_ rate: Rate, capacity: Int) {
+    public init(_ rate: TokenRate, capacity: Int) {
         self.rate = rate
         self.capacity = max(1, capacity)
     }

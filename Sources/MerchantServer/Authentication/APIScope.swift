@@ -10,10 +10,6 @@ public enum APIScope: String, Sendable, CaseIterable, Codable {
     case content
     /// List dead letters and replay them.
     case webhooks
-    /// Hand in the store's notifications.
-    case notifications
     /// Read the metrics.
     case metrics
-    /// Make and revoke API keys.
-    case keys
 }

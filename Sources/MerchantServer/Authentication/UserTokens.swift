@@ -14,8 +14,8 @@ public final class UserTokens: Sendable {
     private struct Configuration: Sendable {
         var rules: TokenRules
         var keys: [String: TokenKey]
-        /// The key that signs what is made here: the first that can.
-        var signing: TokenKey?
+        /// The keys that tokens can be made with, in the file's order.
+        var signing: [TokenKey]
     }
 
     private let configuration: Mutex<Configuration>
@@ -47,7 +47,7 @@ public final class UserTokens: Sendable {
             throw MerchantServerError(
                 .invalidConfiguration, "Two keys for users' tokens have the id “\(key.id)”. Give each its own.")
         }
-        return Configuration(rules: keySet.rules, keys: byID, signing: keySet.keys.first { $0.canSign })
+        return Configuration(rules: keySet.rules, keys: byID, signing: keySet.keys.filter(\.canSign))
     }
 
     // MARK: Verifying
@@ -98,10 +98,10 @@ public final class UserTokens: Sendable {
     /// - Throws: ``MerchantServerError`` `invalidConfiguration` when no key can sign, or the user's name or the lifetime cannot be.
     public func makeToken(for user: UserID, at now: Date, lifetime: TimeInterval? = nil) async throws -> String {
         let configuration = configuration.withLock { $0 }
-        guard let key = configuration.signing else {
+        guard let key = configuration.signing.first(where: { $0.acceptedUntil.map { now < $0 } ?? true }) else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "All keys for users' tokens are public ones. Tokens are made where the private key is.")
+                "No key for users' tokens that is good now is a private one. Tokens are made where the private key is.")
         }
         guard TokenRules.isSubject(user.rawValue) else {
             throw MerchantServerError(.invalidConfiguration, TokenRejection.unusableSubject.sentence)

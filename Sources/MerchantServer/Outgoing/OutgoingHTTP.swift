@@ -70,7 +70,13 @@ enum OutgoingHTTP {
         let retryAfter = response.headers.first(name: "Retry-After").flatMap { Int($0) }
         var answer = Answer(
             status: Int(response.status.code), retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: [])
-        guard let limit else { return answer }
+        guard let limit else {
+            // A short body is taken off the connection, which then serves the next request as well.
+            var dropped = 0
+            var parts = response.body.makeAsyncIterator()
+            while dropped <= 16 << 10, let part = try? await parts.next() { dropped += part.readableBytes }
+            return answer
+        }
         if let length = response.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > limit {
             throw BodyTooLarge()
         }

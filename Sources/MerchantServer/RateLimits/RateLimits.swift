@@ -7,9 +7,9 @@ import Synchronization
 public final class RateLimits: Sendable {
     /// The rates, each the burst and what a second brings back.
     public struct Rates: Sendable, Equatable {
-        public var address: TokenBuckets<Int>.Rate
-        public var user: TokenBuckets<Int>.Rate
-        public var key: TokenBuckets<Int>.Rate
+        public var address: TokenRate
+        public var user: TokenRate
+        public var key: TokenRate
 
         /// Many users may stand behind one address, and a backend speaks for all of them.
         public static let standard = Rates(
@@ -17,7 +17,7 @@ public final class RateLimits: Sendable {
             key: .init(burst: 4_000, perSecond: 2_000))
 
         public init(
-            address: TokenBuckets<Int>.Rate, user: TokenBuckets<Int>.Rate, key: TokenBuckets<Int>.Rate
+            address: TokenRate, user: TokenRate, key: TokenRate
         ) {
             self.address = address
             self.user = user
@@ -42,10 +42,9 @@ public final class RateLimits: Sendable {
     private let keys: Mutex<TokenBuckets<String>>
 
     public init(_ rates: Rates, capacity: Int = capacity) {
-        addresses = Mutex(
-            .init(.init(burst: rates.address.burst, perSecond: rates.address.perSecond), capacity: capacity))
-        users = Mutex(.init(.init(burst: rates.user.burst, perSecond: rates.user.perSecond), capacity: capacity))
-        keys = Mutex(.init(.init(burst: rates.key.burst, perSecond: rates.key.perSecond), capacity: capacity))
+        addresses = Mutex(TokenBuckets(rates.address, capacity: capacity))
+        users = Mutex(TokenBuckets(rates.user, capacity: capacity))
+        keys = Mutex(TokenBuckets(rates.key, capacity: capacity))
     }
 
     /// Counts one request. False when it is one too many.
