@@ -61,7 +61,7 @@ public struct RefusedTransaction: Codable, Sendable, Equatable {
     }
 }
 
-/// What came of a redemption: each transaction of the evidence in one of the two lists, each in the evidence's order.
+/// What came of a redemption: each transaction of the evidence in one of the two lists, oldest purchase first.
 public struct RedemptionAnswer: Codable, Sendable, Equatable {
     public var redeemed: [RedeemedTransaction]
     public var refused: [RefusedTransaction]
