@@ -241,6 +241,7 @@ let package = Package(
                 "Database",
                 "Merchant",
                 "MerchantServer",
+                "MerchantWire",
                 "MonkeyCredits",
                 "Store",
                 "StoreKit",
