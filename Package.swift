@@ -264,6 +264,7 @@ let package = Package(
                 "Database",
                 "Merchant",
                 "MerchantServer",
+                "MerchantWire",
                 "MonkeyCredits",
                 "Store",
                 "StoreKit",
