@@ -13,12 +13,14 @@ let package = Package(
     products: [
         .library(name: "StoreKit", targets: ["StoreKit"]),
         .library(name: "PurchaseVault", targets: ["PurchaseVault"]),
+        .library(name: "MerchantClient", targets: ["MerchantClient"]),
         .library(name: "StoreReceipts", targets: ["StoreReceipts"]),
         .library(name: "ContentPackages", targets: ["ContentPackages"]),
         .executable(name: "cornerstore", targets: ["cornerstore"]),
         .executable(name: "monkey-credits", targets: ["monkey-credits"]),
         .executable(name: "photo-filters", targets: ["photo-filters"]),
         .executable(name: "book-chapters", targets: ["book-chapters"]),
+        .executable(name: "server-books", targets: ["server-books"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -30,11 +32,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // The ground floor: small modules that know nothing of the columns above.
@@ -126,6 +130,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "MerchantClient",
+            dependencies: [
+                "ContentDownloads",
+                "MerchantWire",
+                "StoreKit",
+                "StoreWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "MonkeyCredits", dependencies: ["PurchaseVault", "StoreKit"], path: "Examples/MonkeyCredits",
             exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
@@ -150,6 +166,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "book-chapters", dependencies: ["BookChapters"], path: "Examples/book-chapters-command",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ServerBooks", dependencies: ["MerchantClient", "StoreKit"], path: "Examples/ServerBooks",
+            exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "server-books", dependencies: ["ServerBooks"], path: "Examples/server-books-command",
             swiftSettings: strict
         ),
 
@@ -189,13 +214,58 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // The command line, on top of both.
+        // The merchant's column.
+        .target(name: "MerchantWire", dependencies: ["StoreWire"], swiftSettings: strict),
+        .target(
+            name: "Merchant",
+            dependencies: [
+                "BlobStorage",
+                "Database",
+                "MerchantWire",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MerchantServer",
+            dependencies: [
+                "BlobStorage",
+                "Database",
+                "HTTPSupport",
+                "Merchant",
+                "MerchantWire",
+                "StoreReceipts",
+                "StoreWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // The command line, on top of all.
         .target(
             name: "CornerstoreCommands",
             dependencies: [
                 "BlobStorage",
                 "ContentPackages",
                 "Database",
+                "Merchant",
+                "MerchantServer",
+                "MerchantWire",
                 "MonkeyCredits",
                 "Store",
                 "StoreKit",
@@ -319,11 +389,23 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "MerchantClientTests",
+            dependencies: [
+                "MerchantClient", "MerchantWire", "StoreKit", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "Store",
-                "StoreKit",
-                "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits", "photo-filters",
+                "BookChapters", "ContentPackages", "MerchantClient", "MonkeyCredits", "PhotoFilters", "PurchaseVault",
+                "ServerBooks",
+                "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
+                "photo-filters", "server-books",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -343,9 +425,39 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "MerchantTests",
+            dependencies: [
+                "BlobStorage", "Database", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MerchantServerTests",
+            dependencies: [
+                "BlobStorage", "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "StoreReceipts",
+                "StoreWire", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "BlobStorage", "Database", "Store", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "BlobStorage", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",
+                "StoreReceipts",
+                "StoreServer", "StoreWire",
                 "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

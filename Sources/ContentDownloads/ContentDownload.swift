@@ -16,12 +16,15 @@ public struct ContentDownload: Sendable {
     public let sha256: String
     /// Where the file goes; its folder has to be there.
     public let file: URL
+    /// `Authorization` of the request, for a server that asks for one. Secret; redirections are not followed.
+    private let authorization: String?
 
-    public init(address: URL, length: Int64, sha256: String, file: URL) {
+    public init(address: URL, length: Int64, sha256: String, file: URL, authorization: String? = nil) {
         self.address = address
         self.length = length
         self.sha256 = sha256
         self.file = file
+        self.authorization = authorization
     }
 
     /// How many bytes of the download to `file` are on the disk already; 0 when none was begun.
@@ -126,6 +129,7 @@ public struct ContentDownload: Sendable {
     ) async throws(ContentDownloadError) {
         var request = HTTPClientRequest(url: address.absoluteString)
         request.headers.add(name: "Accept-Encoding", value: "identity")
+        if let authorization { request.headers.add(name: "Authorization", value: authorization) }
         if part.length > 0, let tag = part.entityTag {
             request.headers.add(name: "Range", value: "bytes=\(part.length)-")
             request.headers.add(name: "If-Range", value: tag)

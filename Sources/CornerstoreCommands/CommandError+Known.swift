@@ -3,6 +3,8 @@ import AsyncHTTPClient
 import ContentPackages
 import Database
 import Foundation
+import Merchant
+import MerchantServer
 import Store
 import StoreKit
 import StoreReceipts
@@ -17,6 +19,8 @@ extension CommandError {
         case let error as CatalogError: self.init(.failed, error.detail)
         case let error as StoreServerError: self.init(.failed, error.detail)
         case let error as DatabaseError: self.init(.failed, "The database failed: \(error.detail)")
+        case let error as MerchantServerError: self.init(.failed, error.detail)
+        case let error as MerchantError: self.init(.refused, error.detail)
         case let error as ReceiptAuthorityError: self.init(.failed, error.detail)
         case let error as ReceiptRejection: self.init(.refused, "\(error.detail) (\(error.code.rawValue)).")
         case let error as StoreError: self.init(.refused, error.detail)

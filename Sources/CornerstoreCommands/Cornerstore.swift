@@ -17,7 +17,7 @@ public struct Cornerstore: AsyncParsableCommand {
             They end with 0 when done, 1 when something was refused or failed, 2 when they were called wrongly.
             """,
         version: "cornerstore 0.1.0",
-        subcommands: [DemoCommand.self, ServeCommand.self],
+        subcommands: [DemoCommand.self, ServeCommand.self, MerchantCommand.self],
         groupedSubcommands: [
             CommandGroup(
                 name: "Buying and receipts",

@@ -11,6 +11,8 @@ public struct HTTPProblem: HTTPResponseError {
     public var message: String
     /// Another error that the client is told of, as `"error": {"domain": …, "code": …}`.
     public var cause: Cause?
+    /// In how many seconds the same request may succeed: `Retry-After`.
+    public var retryAfter: Int?
 
     /// An error of another party, by its domain and code.
     public struct Cause: Encodable, Sendable, Equatable {
@@ -23,11 +25,14 @@ public struct HTTPProblem: HTTPResponseError {
         }
     }
 
-    public init(_ status: HTTPResponse.Status, code: String, message: String, cause: Cause? = nil) {
+    public init(
+        _ status: HTTPResponse.Status, code: String, message: String, cause: Cause? = nil, retryAfter: Int? = nil
+    ) {
         self.status = status
         self.code = code
         self.message = message
         self.cause = cause
+        self.retryAfter = retryAfter
     }
 
     private struct Body: Encodable {
@@ -41,6 +46,9 @@ public struct HTTPProblem: HTTPResponseError {
         let requestID = context.requestID
         let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID, error: cause))
         var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
+        if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+        // RFC 9110, section 11.6.1: a 401 says by which scheme to come back.
+        if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
         guard status == .requestTimeout else {
             return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         }

@@ -66,16 +66,19 @@ struct ModuleTable {
             outside: ["Crypto", "Logging", "Yams"]
         ),
         "MerchantServer": Row(
-            ["HTTPSupport", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire"],
-            outside: ["AsyncHTTPClient", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "ServiceLifecycle"]
+            ["BlobStorage", "Database", "HTTPSupport", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire"],
+            outside: [
+                "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
+                "NIOPosix", "ServiceLifecycle", "UnixSignals", "Yams",
+            ]
         ),
 
         // On top of them.
         "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "Database", "Merchant", "MerchantServer", "MonkeyCredits", "Store",
-                "StoreKit",
+                "BlobStorage", "ContentPackages", "Database", "Merchant", "MerchantServer", "MerchantWire",
+                "MonkeyCredits", "Store", "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [

@@ -19,6 +19,9 @@ import Testing
         "payment-rule add a --count 0", "payment-rule add a --minimum -5",
         "content init", "content init a/b", "content check a --above first",
         "content build a --version 1.x",
+        "merchant serve --port 65536", "merchant serve --store-data /nonexistent", "merchant serve --conflict never",
+        "merchant token", "merchant key make a", "merchant key make a --scope everything",
+        "merchant check --database mysql://x", "merchant check --schema A-B",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))

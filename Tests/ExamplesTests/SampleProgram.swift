@@ -7,6 +7,8 @@ struct SampleProgram: Sendable {
     let name: String
     let store: SampleStore
     let device: String
+    /// Of the environment, beside those that every sample has.
+    var variables: [String: String] = [:]
 
     static func isBuilt(_ name: String) -> Bool {
         FileManager.default.isExecutableFile(atPath: url(name)?.path ?? "")
@@ -21,7 +23,7 @@ struct SampleProgram: Sendable {
             "CORNERSTORE_STORE": isReachable ? store.addresses.sandbox : "http://127.0.0.1:1",
             "CORNERSTORE_ROOTS": store.folder.appendingPathComponent("data/roots/receipt-root.der").path,
             "CORNERSTORE_DEVICE": store.folder.appendingPathComponent(device).path,
-        ]
+        ].merging(variables) { $1 }
     }
 
     /// Starts it at a terminal, with nothing to answer for the person there.

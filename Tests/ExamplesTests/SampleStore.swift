@@ -55,7 +55,7 @@ struct SampleStore: Sendable {
             ("MonkeyCredits/MonkeyCredits.storekit", "com.example.monkeys"),
             ("PhotoFilters/PhotoFilters.storekit", "com.example.photofilters"),
             // Such a file names its apps itself.
-            ("BookChapters/BookChapters.yaml", nil),
+            ("BookChapters/BookChapters.yaml", nil), ("ServerBooks/ServerBooks.yaml", nil),
         ]
         let files = samples.map { path, bundleID in
             CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: bundleID)

@@ -83,6 +83,39 @@ struct SignedPayloadTests {
         #expect(code(await receipts.verifySignedPayload(text, expecting: ReceiptExpectation())) == .unknownIssuer)
     }
 
+    @Test func aSignerIsKnownByItsHeaderAndStillChecked() async throws {
+        let directory = try TemporaryDirectory()
+        let authority = try await CertificateAuthority.open(directory: directory.url, at: .sample)
+        let verifier = try ReceiptVerifier(roots: [authority.jwsRoot])
+        func sign(_ date: Int) throws -> [UInt8] {
+            let payload = Array(#"{"bundleId":"com.example.app","environment":"Sandbox","signedDate":\#(date)}"#.utf8)
+            return Array(try authority.jwsIdentity(for: .sandbox).sign(payload).utf8)
+        }
+        let anything = ReceiptExpectation()
+        let first = try sign(1_766_774_387_123)
+        #expect(verifier.verifySignedPayloadIfSignerIsKnown(first, expecting: anything) == nil)
+        let whole = await verifier.verifySignedPayload(first, expecting: anything)
+        #expect(verifier.verifySignedPayloadIfSignerIsKnown(first, expecting: anything) == whole)
+        let second = try sign(1_766_774_387_124)
+        let known = try #require(verifier.verifySignedPayloadIfSignerIsKnown(second, expecting: anything))
+        #expect(code(known) == nil)
+        let other = ReceiptExpectation(bundleID: "com.example.other")
+        let refused = try #require(verifier.verifySignedPayloadIfSignerIsKnown(second, expecting: other))
+        #expect(code(refused) == .wrongBundleID)
+        // Another payload under the same header, and another signature, are found out as before.
+        let header = second.prefix { $0 != UInt8(ascii: ".") }.count
+        for position in stride(from: header + 2, to: second.count, by: 5) {
+            var forged = second
+            forged[position] = forged[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let answer = verifier.verifySignedPayloadIfSignerIsKnown(forged, expecting: anything)
+            #expect(answer.map { code($0) != nil } ?? true, "character \(position)")
+        }
+        // Outside its certificates' time it is not known.
+        let early = try sign(1_000)
+        #expect(verifier.verifySignedPayloadIfSignerIsKnown(early, expecting: anything) == nil)
+        #expect(code(await verifier.verifySignedPayload(early, expecting: anything)) == .expired)
+    }
+
     @Test(arguments: [
         "", ".", "..", "a.b.c", "e30.e30.e30", "e30.e30.e30.e30", "eyJhbGciOiJub25lIiwieDVjIjpbXX0.e30.",
         "eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AAAA",

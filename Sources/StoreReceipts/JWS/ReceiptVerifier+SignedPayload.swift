@@ -13,44 +13,92 @@ extension ReceiptVerifier {
         _ text: [UInt8], expecting expectation: ReceiptExpectation
     ) async -> Result<VerifiedPayload, ReceiptRejection> {
         do throws(ReceiptRejection) {
-            let content = try SignedPayload.parse(text)
-            try checkSignature(of: content)
-            let fingerprint = try await rootFingerprint(of: content, expectation)
-            if let bundleID = expectation.bundleID, content.bundleID != bundleID {
-                throw ReceiptRejection(.wrongBundleID, "the payload is for another bundle id than \(bundleID)")
-            }
-            return .success(VerifiedPayload(content: content, rootFingerprint: fingerprint))
+            let content = try parse(text)
+            if let known = try checkKnown(content) { return .success(try accept(content, known, expectation)) }
+            let key = try checkSignature(of: content)
+            let chain = try await chain(of: content, key, expectation)
+            return .success(try accept(content, chain, expectation))
         } catch {
             return .failure(error)
         }
     }
 
-    private func checkSignature(of content: SignedPayload) throws(ReceiptRejection) {
+    /// Verifies a JWS without waiting, if its signer was met before and its certificates were valid at its date, or if it is refused before they
+    /// matter. Otherwise nil: call ``verifySignedPayload(_:expecting:)``.
+    public func verifySignedPayloadIfSignerIsKnown(
+        _ text: [UInt8], expecting expectation: ReceiptExpectation
+    ) -> Result<VerifiedPayload, ReceiptRejection>? {
+        do throws(ReceiptRejection) {
+            let content = try parse(text)
+            guard let known = try checkKnown(content) else { return nil }
+            return .success(try accept(content, known, expectation))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func parse(_ text: [UInt8]) throws(ReceiptRejection) -> SignedPayload {
+        try SignedPayload.parse(text) { segment in payloadSigners.withLock { $0.find(segment) } }
+    }
+
+    /// The chain of a signer that was met before, after its signature was checked; nil for another signer or date.
+    private func checkKnown(_ content: SignedPayload) throws(ReceiptRejection) -> VerifiedChain? {
+        let segment = content.signingInput.prefix { $0 != UInt8(ascii: ".") }
+        guard let signer = payloadSigners.withLock({ $0.find(segment) }),
+            signer.chain.validity.contains(content.signedDate)
+        else { return nil }
+        try requireSignature(of: content, signer.publicKey)
+        return signer.chain
+    }
+
+    private func accept(
+        _ content: SignedPayload, _ chain: VerifiedChain, _ expectation: ReceiptExpectation
+    ) throws(ReceiptRejection) -> VerifiedPayload {
+        if let bundleID = expectation.bundleID, content.bundleID != bundleID {
+            throw ReceiptRejection(.wrongBundleID, "the payload is for another bundle id than \(bundleID)")
+        }
+        return VerifiedPayload(content: content, rootFingerprint: chain.rootFingerprint)
+    }
+
+    private func checkSignature(of content: SignedPayload) throws(ReceiptRejection) -> P256.Signing.PublicKey {
         guard let der = content.certificates.first, let leaf = try? Certificate(derEncoded: der) else {
             throw ReceiptRejection(.malformed, "the leaf certificate cannot be read")
         }
         guard let key = P256.Signing.PublicKey(leaf.publicKey) else {
             throw ReceiptRejection(.unsupportedAlgorithm, "the leaf's key is not of P-256")
         }
+        try requireSignature(of: content, key)
+        return key
+    }
+
+    private func requireSignature(
+        of content: SignedPayload, _ key: P256.Signing.PublicKey
+    ) throws(ReceiptRejection) {
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: content.signature),
             key.isValidSignature(signature, for: SHA256.hash(data: content.signingInput))
         else { throw ReceiptRejection(.badSignature, "the signature does not match the payload") }
     }
 
-    private func rootFingerprint(
-        of content: SignedPayload, _ expectation: ReceiptExpectation
-    ) async throws(ReceiptRejection) -> [UInt8] {
+    private func chain(
+        of content: SignedPayload, _ key: P256.Signing.PublicKey, _ expectation: ReceiptExpectation
+    ) async throws(ReceiptRejection) -> VerifiedChain {
         let leaf = content.certificates[0]
         let embedded = Array(content.certificates.dropFirst())
+        // Xcode's own certificate is never remembered: who does not ask for it must not meet it.
         if let root = chains.anchors.root(der: leaf) {
             guard expectation.allowsXcode, embedded.isEmpty, content.environment == "Xcode" else {
                 throw ReceiptRejection(
                     .unknownIssuer, "a root signed the payload itself, and the caller allows that only to Xcode")
             }
-            try root.checkValidity(at: content.signedDate)
-            return root.fingerprint
+            let validity = try root.checkValidity(at: content.signedDate)
+            return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
         }
-        return try await chains.verify(leaf: leaf, embedded: embedded, purpose: .appReceipt, at: content.signedDate)
-            .rootFingerprint
+        let chain = try await chains.verify(
+            leaf: leaf, embedded: embedded, purpose: .appReceipt, at: content.signedDate)
+        let signer = KnownSigner(
+            segment: Array(content.signingInput.prefix { $0 != UInt8(ascii: ".") }), header: content.header,
+            certificates: content.certificates, publicKey: key, chain: chain)
+        payloadSigners.withLock { $0.insert(signer) }
+        return chain
     }
 }

@@ -29,25 +29,34 @@ public struct SignedPayload: Sendable, Equatable {
     ///
     /// Throws ``ReceiptRejection`` with `malformed`, `tooLarge` or `unsupportedAlgorithm` (anything but ES256).
     public static func parse(_ text: [UInt8]) throws(ReceiptRejection) -> SignedPayload {
+        try parse(text) { _ in nil }
+    }
+
+    /// Reads a JWS.
+    /// - Parameter known: what the header's segment was read as before; nil for a new one.
+    static func parse(
+        _ text: [UInt8], known: (ArraySlice<UInt8>) -> KnownSigner?
+    ) throws(ReceiptRejection) -> SignedPayload {
         guard text.count <= maximumByteCount else {
             throw ReceiptRejection(
                 .tooLarge, "the signed payload has \(text.count) bytes, more than \(maximumByteCount)")
         }
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
-        let trimmed = text.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-        let segments = trimmed.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard segments.count == 3, let header = Base64URL.decoded(segments[0]),
-            let payload = Base64URL.decoded(segments[1]),
-            let signature = Base64URL.decoded(segments[2])
-        else {
-            throw ReceiptRejection(.malformed, "a signed payload is three parts of base64url with dots between them")
+        let start = text.firstIndex { !isSpace($0) } ?? text.endIndex
+        let end = (text.lastIndex { !isSpace($0) } ?? start - 1) + 1
+        let segments = text[start..<end].split(
+            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard segments.count == 3 else { throw notThreeParts }
+        let signer = known(segments[0])
+        guard let header = signer?.header ?? Base64URL.decoded(segments[0]),
+            let payload = Base64URL.decoded(segments[1]), let signature = Base64URL.decoded(segments[2])
+        else { throw notThreeParts }
+        let certificates: [[UInt8]]
+        if let signer {
+            certificates = signer.certificates
+        } else {
+            certificates = try Self.certificates(inHeader: header)
         }
-        guard let fields = try? JSONDecoder().decode(Header.self, from: Data(header)) else {
-            throw ReceiptRejection(.malformed, "the header is not JSON with alg and x5c")
-        }
-        guard fields.alg == "ES256" else { throw ReceiptRejection(.unsupportedAlgorithm, "the algorithm is not ES256") }
-        // A critical header (RFC 7515 §4.1.11) must be understood, and Apple has none.
-        guard fields.crit == nil else { throw ReceiptRejection(.malformed, "the header has a critical part") }
         guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature is not of 64 octets") }
         guard let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)) else {
             throw ReceiptRejection(.malformed, "the payload is not a JSON object, or its fields are of other types")
@@ -56,12 +65,26 @@ public struct SignedPayload: Sendable, Equatable {
             throw ReceiptRejection(.malformed, "the payload has no signedDate")
         }
         return SignedPayload(
-            header: header, payload: payload, certificates: try certificates(fields.x5c), signature: signature,
+            header: header, payload: payload, certificates: certificates, signature: signature,
             signedDate: Date(timeIntervalSince1970: milliseconds / 1_000),
             bundleID: claims.bundleId ?? claims.data?.bundleId,
             environment: claims.environment ?? claims.data?.environment ?? claims.receiptType,
             signingInput: Array(segments[0]) + [UInt8(ascii: ".")] + Array(segments[1])
         )
+    }
+
+    private static var notThreeParts: ReceiptRejection {
+        ReceiptRejection(.malformed, "a signed payload is three parts of base64url with dots between them")
+    }
+
+    private static func certificates(inHeader header: [UInt8]) throws(ReceiptRejection) -> [[UInt8]] {
+        guard let fields = try? JSONDecoder().decode(Header.self, from: Data(header)) else {
+            throw ReceiptRejection(.malformed, "the header is not JSON with alg and x5c")
+        }
+        guard fields.alg == "ES256" else { throw ReceiptRejection(.unsupportedAlgorithm, "the algorithm is not ES256") }
+        // A critical header (RFC 7515 §4.1.11) must be understood, and Apple has none.
+        guard fields.crit == nil else { throw ReceiptRejection(.malformed, "the header has a critical part") }
+        return try certificates(fields.x5c)
     }
 
     private static func certificates(_ x5c: [String]) throws(ReceiptRejection) -> [[UInt8]] {

@@ -15,6 +15,7 @@ public final class ReceiptVerifier: Sendable {
     private let limits: ReceiptLimits
     private let appChains = Mutex(KnownChains())
     private let transactionChains = Mutex(KnownChains())
+    let payloadSigners = Mutex(KnownSigners())
 
     /// A verifier that trusts these certificates, in DER. Intermediates are needed only for receipts that do not carry
     /// their own (the transaction receipt). Throws ``ReceiptRejection`` with `malformed` for what is no certificate.

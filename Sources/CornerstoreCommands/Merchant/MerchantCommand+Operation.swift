@@ -1,0 +1,183 @@
+import ArgumentParser
+import Foundation
+import Merchant
+import MerchantServer
+import MerchantWire
+import StoreWire
+
+extension MerchantCommand {
+    struct Token: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a user's token, for trying out.",
+            discussion: """
+                The developer's own login server makes them in use, with a key of --token-keys.
+
+                  cornerstore merchant token --user ann
+                  curl -H "Authorization: Bearer $(cornerstore merchant token --user ann)" http://127.0.0.1:8410/v1/balances
+                """)
+
+        @Option(help: ArgumentHelp("Who the user is.", valueName: "name"))
+        var user: String
+        @Option(
+            help: ArgumentHelp("The keys of users' tokens, as the server has them.", valueName: "file"),
+            completion: .file())
+        var tokenKeys: String?
+        @OptionGroup var place: PlaceOptions
+
+        func run() async throws {
+            let place = try MerchantPlace(folder: place.folder, databaseURL: nil, schema: "unused")
+            let keys: TokenKeySet =
+                if let tokenKeys { try await .read(URL(fileURLWithPath: tokenKeys)) } else {
+                    try await .open(directory: place.folder)
+                }
+            Console.current.print(try await UserTokens(keys).makeToken(for: UserID(user), at: Date()))
+        }
+    }
+
+    struct Key: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make and revoke the API keys of the merchant's backend.",
+            discussion: """
+                  cornerstore merchant key make backend --scope users --scope ledger
+                  cornerstore merchant key list
+                  cornerstore merchant key revoke backend
+                """,
+            subcommands: [Make.self, List.self, Revoke.self])
+
+        struct Make: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Make a key and show it, this once.",
+                discussion: "  cornerstore merchant key make backend --scope users --scope ledger")
+
+            @Argument(help: "What the key is called.")
+            var name: String
+            @Option(
+                help: ArgumentHelp(
+                    "What it may do: \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "scope")
+            )
+            var scope: [String]
+            @OptionGroup var place: PlaceOptions
+
+            func run() async throws {
+                let scopes = try scope.map { text in
+                    guard let scope = APIScope(rawValue: text) else {
+                        throw CommandError(
+                            .usage, "--scope is one of \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    }
+                    return scope
+                }
+                let key = try await place.withMerchant {
+                    try await APIKeys($0.apiKeys).make(name: name, scopes: Set(scopes), at: Date())
+                }
+                Console.current.print(key.text)
+            }
+        }
+
+        struct List: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "List the keys, without their secrets.", discussion: "  cornerstore merchant key list")
+
+            @OptionGroup var place: PlaceOptions
+
+            func run() async throws {
+                for key in try await place.withMerchant({ try await $0.apiKeys.apiKeys() }) {
+                    let state = key.revokedAt == nil ? "good" : "revoked"
+                    Console.current.print("\(key.name)  \(state)  \(key.scopes.joined(separator: " "))")
+                }
+            }
+        }
+
+        struct Revoke: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Make a key good no longer; running servers follow within seconds.",
+                discussion: "  cornerstore merchant key revoke backend")
+
+            @Argument(help: "What the key is called.")
+            var name: String
+            @OptionGroup var place: PlaceOptions
+
+            func run() async throws {
+                let isRevoked = try await place.withMerchant {
+                    try await APIKeys($0.apiKeys).revoke(name: name, at: Date())
+                }
+                guard isRevoked else { throw CommandError(.refused, "There is no key of that name that is good.") }
+            }
+        }
+    }
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prove that the books balance.",
+            discussion: """
+                Account by account, also while the merchant works. It ends with 1 when something does not fit.
+
+                  cornerstore merchant check
+                  cornerstore merchant check --database postgres://merchant@localhost/books --json
+                """)
+
+        @OptionGroup var place: PlaceOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let report = try await place.withMerchant { try await $0.checkBooks() }
+            try Console.current.report(report, json: output.json) { _ in
+                let held = report.outstanding.map { "\($0.amount) \($0.currency)" }.joined(separator: ", ")
+                return
+                    "\(report.accounts) accounts, \(report.entries) entries; users have \(held.isEmpty ? "nothing" : held).\n"
+                    + (report.balances ? "The books balance." : report.findings.joined(separator: "\n"))
+            }
+            if !report.balances { throw ExitCode(1) }
+        }
+    }
+
+    struct Products: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "See and change what is sold; a running server follows at once.",
+            discussion: """
+                  cornerstore merchant products list
+                  cornerstore merchant products load Books.yaml
+                """,
+            subcommands: [List.self, Load.self])
+
+        struct List: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "List the products.", discussion: "  cornerstore merchant products list --json")
+
+            @OptionGroup var place: PlaceOptions
+            @OptionGroup var output: OutputOptions
+
+            func run() async throws {
+                let list = try await place.withMerchant { try await $0.allProducts() }
+                try Console.current.report(list, json: output.json) { _ in
+                    list.products.map { product in
+                        "\(product.bundleID)  \(product.productID)  \(product.kind.rawValue)"
+                            + (product.isOnSale ? "" : "  not on sale")
+                    }.joined(separator: "\n")
+                }
+            }
+        }
+
+        struct Load: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Make an app's products those of a file.",
+                discussion: """
+                    A product that is not in the file is no longer on sale, and what was bought of it is still redeemed.
+
+                      cornerstore merchant products load Books.yaml
+                    """)
+
+            @Argument(help: ArgumentHelp("YAML.", valueName: "file"), completion: .file(extensions: ["yaml", "yml"]))
+            var file: String
+            @OptionGroup var place: PlaceOptions
+
+            func run() async throws {
+                guard let bytes = FileManager.default.contents(atPath: file) else {
+                    throw CommandError(.failed, "\(Style.printable(file)) cannot be read.")
+                }
+                let products = try ProductsFile(yaml: Array(bytes), file: file)
+                let changed = try await place.withMerchant { try await $0.takeIn(products) }
+                Console.current.print(changed ? "Loaded." : "Nothing has changed.")
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import Database
+import Foundation
+import Merchant
+import MerchantServer
+import MerchantWire
+import StoreWire
+
+/// `cornerstore merchant`: the app's own server.
+struct MerchantCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merchant",
+        abstract: "The app's own server: verify purchases, grant each exactly once, deliver content.",
+        subcommands: [Serve.self, Token.self, Key.self, Check.self, Products.self])
+
+    /// Where the merchant keeps everything.
+    struct PlaceOptions: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "The merchant's data directory (“merchant” in CORNERSTORE_DATA, else .cornerstore/merchant).",
+                valueName: "dir"), completion: .directory)
+        var data: String?
+        @Option(
+            help: ArgumentHelp(
+                "A PostgreSQL database, postgres://…, instead of SQLite in the data directory.", valueName: "url"))
+        var database: String?
+        @Option(
+            help: ArgumentHelp(
+                "The PostgreSQL schema (cornerstore_merchant), where several merchants share a database.",
+                valueName: "name"))
+        var schema: String?
+
+        var folder: URL {
+            guard let data else { return DataOptions.directory(nil).appendingPathComponent("merchant") }
+            return URL(fileURLWithPath: data, isDirectory: true).standardizedFileURL
+        }
+
+        /// From the command line, else from the environment.
+        func databaseURL() throws -> String? {
+            let variable = Console.current.environment["CORNERSTORE_MERCHANT_DATABASE"].flatMap {
+                $0.isEmpty ? nil : $0
+            }
+            guard let url = database ?? variable else { return nil }
+            guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
+                throw CommandError(.usage, "--database is a URL that begins with postgres://.")
+            }
+            return url
+        }
+
+        func schemaName() throws -> String {
+            let name = schema ?? "cornerstore_merchant"
+            guard name.wholeMatch(of: /[a-z_][a-z0-9_]{0,59}/) != nil else {
+                throw CommandError(
+                    .usage, "--schema is 1 to 60 small letters, digits and _, not beginning with a digit.")
+            }
+            return name
+        }
+
+        /// Runs something over the merchant's database, beside a server that may be running.
+        func withMerchant<T>(_ body: (Merchant) async throws -> T) async throws -> T {
+            let place = try MerchantPlace(folder: folder, databaseURL: try databaseURL(), schema: try schemaName())
+            return try await place.withMerchant(logger: ServeAction.logger(.error), body)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// How many may come at once, and how fast their places come back.
+public struct TokenRate: Sendable, Equatable {
+    /// Tokens in a full bucket.
+    public var burst: Double
+    /// Tokens that a second brings back.
+    public var perSecond: Double
+
+    public init(burst: Double, perSecond: Double) {
+        self.burst = burst
+        self.perSecond = perSecond
+    }
+}
+
+/// How often each of many may come: a token bucket for each key, in a bounded table (a "leaky bucket as a meter").
+///
+/// A bucket that has filled up again is forgotten, since it says no more than a missing one. While the table is full of others, newcomers share one
+/// bucket: a flood of keys that are seen once does not make the table forget whom it held back.
+public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
+    private struct Bucket {
+        var tokens: Double
+        /// Seconds.
+        var at: Double
+    }
+
+    public let rate: TokenRate
+    private let capacity: Int
+    private var buckets: [Key: Bucket] = [:]
+    private var shared: Bucket?
+    /// When full buckets were last looked for; that goes through the whole table.
+    private var sweptAt = -Double.infinity
+
+    /// - Parameters:
+    ///   - rate: both numbers over 0.
+    ///   - capacity: keys at most.
+    public init(_ rate: TokenRate, capacity: Int) {
+        self.rate = rate
+        self.capacity = max(1, capacity)
+    }
+
+    /// How many keys have a bucket.
+    public var count: Int { buckets.count }
+
+    /// Takes a token from the key's bucket.
+    /// - Parameter seconds: now, on any clock. One that goes back brings no tokens.
+    /// - Returns: nil when there was one, else in how many seconds there will be.
+    public mutating func take(_ key: Key, at seconds: Double) -> Double? {
+        if var bucket = buckets[key] {
+            let wait = take(from: &bucket, at: seconds)
+            buckets[key] = bucket
+            return wait
+        }
+        if buckets.count >= capacity { sweep(at: seconds) }
+        var bucket = Bucket(tokens: rate.burst, at: seconds)
+        guard buckets.count < capacity else {
+            var common = shared ?? bucket
+            let wait = take(from: &common, at: seconds)
+            shared = common
+            return wait
+        }
+        let wait = take(from: &bucket, at: seconds)
+        buckets[key] = bucket
+        return wait
+    }
+
+    private func take(from bucket: inout Bucket, at seconds: Double) -> Double? {
+        bucket.tokens = min(rate.burst, bucket.tokens + max(0, seconds - bucket.at) * rate.perSecond)
+        bucket.at = max(bucket.at, seconds)
+        guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / rate.perSecond + (bucket.at - seconds) }
+        bucket.tokens -= 1
+        return nil
+    }
+
+    /// Forgets who would have a full bucket by now; at most once a second.
+    private mutating func sweep(at seconds: Double) {
+        guard seconds - sweptAt >= 1 || seconds < sweptAt else { return }
+        sweptAt = seconds
+        let rate = rate
+        buckets = buckets.filter { $0.value.tokens + max(0, seconds - $0.value.at) * rate.perSecond < rate.burst }
+    }
+}

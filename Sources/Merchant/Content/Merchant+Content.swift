@@ -1,0 +1,146 @@
+import BlobStorage
+import Database
+import Foundation
+import MerchantWire
+import StoreWire
+
+extension Merchant {
+    /// Keeps a file as the next version of a content item. The same bytes again are the version that is there.
+    /// - Parameters:
+    ///   - file: closed, and not changed any longer.
+    ///   - digest: the file's, as it was found to be.
+    /// - Throws: ``MerchantError`` `invalid_request` or `too_large`; ``BlobError``.
+    public func addContent(
+        _ item: ContentItemID, file: URL, digest: BlobDigest, size: Int64, mediaType: String
+    ) async throws -> ContentVersion {
+        try Self.checkName(item.rawValue)
+        guard size <= MerchantLimits.content else { throw MerchantError(.tooLarge) }
+        guard Self.isMediaType(mediaType) else {
+            throw MerchantError(.invalidRequest, "The media type is not of the form type/subtype.")
+        }
+        try await blobs.put(file, as: digest)
+        let now = self.now()
+        return try await database.write { connection in
+            let newest = try Self.newestVersion(of: item, connection)
+            if let newest, newest.digest == digest.hexadecimal, newest.mediaType == mediaType { return newest }
+            let version = ContentVersion(
+                item: item, version: (newest?.version ?? 0) + 1, digest: digest.hexadecimal, size: size,
+                mediaType: mediaType, createdAt: now)
+            try connection.execute(
+                """
+                INSERT INTO content_versions (item_id, version, digest, size, media_type, created_at)
+                VALUES ($1, $2, $3, $4, $5, $6)
+                """,
+                [item.rawValue, version.version, version.digest, size, mediaType, now])
+            return version
+        }
+    }
+
+    /// The newest version of a content item, for a user who is entitled to it.
+    /// - Throws: ``MerchantError`` `unknown_content`, `not_entitled`.
+    public func content(_ item: ContentItemID, for user: UserID) async throws -> ContentVersion {
+        let now = self.now()
+        let (version, isEntitled) = try await database.read { connection in
+            (
+                try Self.newestVersion(of: item, connection),
+                try Rights.has(.content(item), user, at: now, connection)
+            )
+        }
+        // Who is not entitled to it learns nothing of it.
+        guard isEntitled else { throw MerchantError(.notEntitled) }
+        guard let version else { throw MerchantError(.unknownContent) }
+        return version
+    }
+
+    /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app delivers
+    /// first, and redeems and finishes when the content is there. A purchase that another user has redeemed is refused.
+    /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`, `already_redeemed`.
+    public func content(
+        _ item: ContentItemID, for user: UserID, against evidence: Evidence
+    ) async throws -> ContentVersion {
+        let verified = try await verifier.verify(evidence)
+        let now = self.now()
+        let plans = try await plans(verified.purchases, at: now).compactMap { item -> RedemptionPlan? in
+            if case .plan(let plan) = item { plan } else { nil }
+        }.filter { $0.product.grants.contains(.content(item)) }
+        guard !plans.isEmpty else { throw MerchantError(.notEntitled) }
+        let policy = self.policy
+        let (version, obstacle) = try await database.read { connection in
+            var obstacle: MerchantErrorCode?
+            for plan in plans {
+                obstacle = try Self.obstacle(plan, user, policy, connection)
+                if obstacle == nil { break }
+            }
+            return (try Self.newestVersion(of: item, connection), obstacle)
+        }
+        if let obstacle { throw MerchantError(obstacle) }
+        guard let version else { throw MerchantError(.unknownContent) }
+        return version
+    }
+
+    /// The newest version of every item.
+    public func contentList() async throws -> ContentList {
+        try await database.read { connection in
+            let rows = try connection.query(
+                """
+                SELECT item_id, version, digest, size, media_type, created_at FROM content_versions
+                WHERE version = (SELECT max(version) FROM content_versions AS others
+                    WHERE others.item_id = content_versions.item_id)
+                ORDER BY item_id LIMIT 10000
+                """)
+            return ContentList(items: try rows.map { try ContentVersion($0) })
+        }
+    }
+
+    private static func newestVersion(of item: ContentItemID, _ connection: Connection) throws -> ContentVersion? {
+        try connection.queryOne(
+            """
+            SELECT item_id, version, digest, size, media_type, created_at FROM content_versions
+            WHERE item_id = $1 ORDER BY version DESC LIMIT 1
+            """, [item.rawValue]
+        ).map { try ContentVersion($0) }
+    }
+
+    /// Why a purchase gives a user nothing now; nil when it does, or would when it were redeemed.
+    private static func obstacle(
+        _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, _ connection: Connection
+    ) throws -> MerchantErrorCode? {
+        if let obstacle = plan.obstacle { return obstacle }
+        let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
+        guard owner == user else { return .alreadyRedeemed }
+        if plan.product.kind == .autoRenewableSubscription, policy.conflict == .refuse,
+            let row = try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection),
+            row.userID != user, row.userID != ""
+        {
+            return .alreadyRedeemed
+        }
+        guard let row = try RedemptionRow.find(plan.key.text, connection) else { return nil }
+        if row.state == .revoked { return .revoked }
+        if row.userID == user || row.userID == "" { return nil }
+        for place in plan.key.places(policy.members).dropFirst() {
+            if try RedemptionRow.find(place, connection)?.userID == user { return nil }
+        }
+        return .alreadyRedeemed
+    }
+
+    /// `type/subtype` of RFC 9110's tokens, without parameters.
+    private static func isMediaType(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        return text.utf8.count <= 127 && parts.count == 2
+            && parts.allSatisfy { part in
+                !part.isEmpty
+                    && part.utf8.allSatisfy { byte in
+                        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                            || "!#$&-^_.+".utf8.contains(byte)
+                    }
+            }
+    }
+}
+
+extension ContentVersion {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            item: ContentItemID(try row.string(0)), version: try row.int64(1), digest: try row.string(2),
+            size: try row.int64(3), mediaType: try row.string(4), createdAt: try row.int64(5))
+    }
+}

@@ -1,0 +1,157 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// Something that a user may use: an entitlement or a content item.
+enum Right: Sendable, Hashable {
+    case entitlement(EntitlementID)
+    case content(ContentItemID)
+
+    init?(_ grant: ProductGrant) {
+        switch grant {
+        case .credits: return nil
+        case .entitlement(let entitlement): self = .entitlement(entitlement)
+        case .content(let item): self = .content(item)
+        }
+    }
+
+    var kind: String {
+        switch self {
+        case .entitlement: "entitlement"
+        case .content: "content"
+        }
+    }
+
+    var name: String {
+        switch self {
+        case .entitlement(let entitlement): entitlement.rawValue
+        case .content(let item): item.rawValue
+        }
+    }
+}
+
+/// The rights' rows. Each is one right from one source: a redemption's key, or a subscription's.
+enum Rights {
+    /// Gives a right, or makes it last longer. What was revoked comes back with a period that begins after that.
+    static func give(
+        _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            ON CONFLICT (user_id, kind, name, source) DO UPDATE SET
+                product_id = CASE WHEN excluded.starts_at >= entitlements.starts_at
+                    THEN excluded.product_id ELSE entitlements.product_id END,
+                starts_at = CASE WHEN excluded.starts_at >= entitlements.starts_at
+                    THEN excluded.starts_at ELSE entitlements.starts_at END,
+                expires_at = CASE WHEN excluded.expires_at > entitlements.expires_at
+                    THEN excluded.expires_at ELSE entitlements.expires_at END,
+                grace_until = CASE WHEN excluded.expires_at > entitlements.expires_at
+                    THEN NULL ELSE entitlements.grace_until END,
+                revoked_at = CASE WHEN excluded.expires_at > entitlements.expires_at
+                        OR excluded.expires_at IS NULL
+                    THEN NULL ELSE entitlements.revoked_at END
+            """,
+            [
+                user.rawValue, right.kind, right.name, source, purchase.productID.rawValue, purchase.purchasedAt,
+                purchase.expiresAt,
+            ])
+    }
+
+    /// Takes a source's rights from a user; with a period, only if no later one was paid for.
+    static func revoke(
+        of user: UserID, from source: String, upTo expiresAt: Int64? = nil, at now: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE entitlements SET revoked_at = $3
+            WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
+                AND (CAST($4 AS BIGINT) IS NULL OR expires_at <= $4)
+            """,
+            [user.rawValue, source, now, expiresAt])
+    }
+
+    /// Gives back what was revoked.
+    static func reinstate(of user: UserID, from source: String, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE entitlements SET revoked_at = NULL WHERE user_id = $1 AND source = $2",
+            [user.rawValue, source])
+    }
+
+    /// Ends what a plan gave that another took the place of.
+    static func endPlan(
+        _ productID: ProductID, of user: UserID, from source: String, at moment: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE entitlements SET expires_at = $4, grace_until = NULL
+            WHERE user_id = $1 AND source = $2 AND product_id = $3 AND expires_at > $4
+            """,
+            [user.rawValue, source, productID.rawValue, moment])
+    }
+
+    /// Makes a subscription's rights last at least until a moment.
+    static func extend(
+        of user: UserID, from source: String, productID: ProductID, to expiresAt: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE entitlements SET expires_at = $4
+            WHERE user_id = $1 AND source = $2 AND product_id = $3 AND expires_at < $4
+            """,
+            [user.rawValue, source, productID.rawValue, expiresAt])
+    }
+
+    /// Sets until when a subscription's rights may be used though they are not paid for.
+    static func setGrace(
+        of user: UserID, from source: String, until graceUntil: Int64?, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            "UPDATE entitlements SET grace_until = $3 WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL",
+            [user.rawValue, source, graceUntil])
+    }
+
+    /// All rights that a user ever had.
+    static func all(of user: UserID, at now: Int64, _ connection: Connection) throws -> [Entitlement] {
+        try connection.query(
+            """
+            SELECT kind, name, product_id, expires_at, grace_until, revoked_at FROM entitlements
+            WHERE user_id = $1 ORDER BY kind, name, source LIMIT 10000
+            """, [user.rawValue]
+        ).map { row in
+            let isEntitlement = try row.string(0) == "entitlement"
+            let name = try row.string(1)
+            let (expiresAt, graceUntil) = (try row.optionalInt64(3), try row.optionalInt64(4))
+            return Entitlement(
+                entitlement: isEntitlement ? EntitlementID(name) : nil,
+                content: isEntitlement ? nil : ContentItemID(name), productID: ProductID(try row.string(2)),
+                state: state(
+                    expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: try row.optionalInt64(5), at: now),
+                expiresAt: expiresAt, graceUntil: graceUntil)
+        }
+    }
+
+    /// Whether a user may use it now.
+    static func has(_ right: Right, _ user: UserID, at now: Int64, _ connection: Connection) throws -> Bool {
+        try connection.query(
+            """
+            SELECT expires_at, grace_until, revoked_at FROM entitlements
+            WHERE user_id = $1 AND kind = $2 AND name = $3
+            """, [user.rawValue, right.kind, right.name]
+        ).contains { row in
+            let state = state(
+                expiresAt: try row.optionalInt64(0), graceUntil: try row.optionalInt64(1),
+                revokedAt: try row.optionalInt64(2), at: now)
+            return state == .active || state == .grace
+        }
+    }
+
+    /// How a right stands at a moment.
+    static func state(expiresAt: Int64?, graceUntil: Int64?, revokedAt: Int64?, at now: Int64) -> Entitlement.State {
+        if let revokedAt, revokedAt <= now { return .revoked }
+        guard let expiresAt, expiresAt <= now else { return .active }
+        if let graceUntil, graceUntil > now { return .grace }
+        return .expired
+    }
+}

@@ -1,0 +1,206 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// The books: one account for each user and currency, against the store, the shop, what has expired, and the merchant. An entry moves
+/// credits between a user's account and one of those; its two postings stand in one row and sum to zero. The balance is kept
+/// beside the entries and changed with each, so that reading it never needs them.
+enum Ledger {
+    /// How an account stands right after an entry.
+    struct Posting: Sendable, Equatable {
+        var balance: Int64
+        /// The entry's number.
+        var entry: Int64
+    }
+
+    /// Gives credits, which may end at a moment.
+    @discardableResult
+    static func credit(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, reference: String,
+        note: String? = nil, expiresAt: Int64? = nil, at now: Int64, _ connection: Connection
+    ) throws -> Posting {
+        let row = try connection.queryOne(
+            """
+            INSERT INTO balances (user_id, currency, balance, entries, next_expiry) VALUES ($1, $2, $3, 1, $4)
+            ON CONFLICT (user_id, currency) DO UPDATE SET
+                balance = balances.balance + excluded.balance, entries = balances.entries + 1,
+                next_expiry = CASE WHEN balances.next_expiry IS NULL OR excluded.next_expiry < balances.next_expiry
+                    THEN excluded.next_expiry ELSE balances.next_expiry END
+            RETURNING balance, entries
+            """, [user.rawValue, currency.rawValue, amount, expiresAt])
+        guard let row else { throw MerchantError(.internalError, "The balance was not written.") }
+        let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+        try write(user, currency, amount, kind, posting, reference, note, now, connection)
+        if let expiresAt, amount > 0 {
+            try Lots.add(user, currency, amount, expiresAt: expiresAt, reference: reference, connection)
+        }
+        return posting
+    }
+
+    /// Takes credits if there are enough; nil when there are not.
+    static func debit(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, reference: String,
+        note: String?, at now: Int64, _ connection: Connection
+    ) throws -> Posting? {
+        let row = try connection.queryOne(
+            """
+            UPDATE balances SET balance = balance - $3, entries = entries + 1
+            WHERE user_id = $1 AND currency = $2 AND balance >= $3 AND (next_expiry IS NULL OR next_expiry > $4)
+            RETURNING balance, entries, next_expiry
+            """, [user.rawValue, currency.rawValue, amount, now])
+        guard let row else {
+            // What has come to its end is taken out first, and then it is looked at again.
+            guard try expire(user, currency, at: now, connection) else { return nil }
+            return try debit(
+                user, currency, amount, kind, reference: reference, note: note, at: now, connection)
+        }
+        let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+        try write(user, currency, -amount, kind, posting, reference, note, now, connection)
+        if try row.optionalInt64(2) != nil {
+            try Lots.consume(user, currency, amount, connection)
+            try Lots.updateNextExpiry(user, currency, connection)
+        }
+        return posting
+    }
+
+    /// Takes back what a refunded purchase gave.
+    /// - Returns: what was taken.
+    static func takeBack(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ policy: RefundPolicy, reference: String,
+        at now: Int64, _ connection: Connection
+    ) throws -> Int64 {
+        try expire(user, currency, at: now, connection)
+        let balance = try balance(of: user, currency, connection) ?? 0
+        let taken =
+            switch policy {
+            case .toZero: min(amount, max(balance, 0))
+            case .belowZero: amount
+            case .flag: Int64(0)
+            }
+        guard taken > 0 else { return 0 }
+        let row = try connection.queryOne(
+            """
+            UPDATE balances SET balance = balance - $3, entries = entries + 1
+            WHERE user_id = $1 AND currency = $2 RETURNING balance, entries, next_expiry
+            """, [user.rawValue, currency.rawValue, taken])
+        guard let row else { return 0 }
+        let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+        try write(user, currency, -taken, .refund, posting, reference, nil, now, connection)
+        if try row.optionalInt64(2) != nil {
+            try Lots.takeBack(user, currency, taken, reference: reference, connection)
+            try Lots.trim(user, currency, to: max(posting.balance, 0), connection)
+            try Lots.updateNextExpiry(user, currency, connection)
+        }
+        return taken
+    }
+
+    /// Takes out the credits whose time is over; says whether there were any.
+    @discardableResult
+    static func expire(
+        _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let ended = try Lots.takeEnded(user, currency, at: now, connection)
+        guard !ended.isEmpty else { return false }
+        for lot in ended where lot.remaining > 0 {
+            let row = try connection.queryOne(
+                """
+                UPDATE balances SET balance = balance - $3, entries = entries + 1
+                WHERE user_id = $1 AND currency = $2 RETURNING balance, entries
+                """, [user.rawValue, currency.rawValue, lot.remaining])
+            guard let row else { continue }
+            let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+            try write(
+                user, currency, -lot.remaining, .expiry, posting, lot.reference, nil, now, connection)
+        }
+        try Lots.updateNextExpiry(user, currency, connection)
+        return true
+    }
+
+    // MARK: Reading
+
+    static func balance(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Int64? {
+        try connection.queryOne(
+            "SELECT balance FROM balances WHERE user_id = $1 AND currency = $2", [user.rawValue, currency.rawValue]
+        )?.int64(0)
+    }
+
+    /// All balances of a user, and whether some of it has come to its end and is still to be taken out.
+    static func balances(of user: UserID, at now: Int64, _ connection: Connection) throws
+        -> (balances: [Balance], isDue: Bool)
+    {
+        var isDue = false
+        let balances = try connection.query(
+            "SELECT currency, balance, next_expiry FROM balances WHERE user_id = $1 ORDER BY currency LIMIT 1000",
+            [user.rawValue]
+        ).map { row in
+            if let next = try row.optionalInt64(2), next <= now { isDue = true }
+            return Balance(currency: CurrencyID(try row.string(0)), amount: try row.int64(1))
+        }
+        return (balances, isDue)
+    }
+
+    /// What was spent, or changed by hand, under a key; nil for a new key.
+    static func entry(ofKey key: String, _ user: UserID, _ connection: Connection) throws
+        -> (currency: CurrencyID, entry: LedgerEntry)?
+    {
+        try connection.queryOne(keyText, [user.rawValue, key]).map {
+            (CurrencyID(try $0.string(7)), try LedgerEntry($0))
+        }
+    }
+
+    private static let columns = "entry, kind, amount, balance, created_at, reference, note"
+    private static let keyText = """
+        SELECT \(columns), currency FROM ledger_entries
+        WHERE user_id = $1 AND reference = $2 AND kind IN ('spend', 'adjustment')
+        """
+    private static let historyText = """
+        SELECT \(columns) FROM ledger_entries
+        WHERE user_id = $1 AND currency = $2 AND entry < $3 ORDER BY entry DESC LIMIT $4
+        """
+
+    static func history(
+        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int, _ connection: Connection
+    ) throws -> [LedgerEntry] {
+        try connection.query(historyText, [user.rawValue, currency.rawValue, before ?? Int64.max, limit])
+            .map { try LedgerEntry($0) }
+    }
+
+    private static func write(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
+        _ reference: String, _ note: String?, _ now: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO ledger_entries (user_id, currency, entry, kind, amount, counter_account, counter_amount,
+                balance, reference, note, created_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            """,
+            [
+                user.rawValue, currency.rawValue, posting.entry, kind.rawValue, amount, kind.counterAccount, -amount,
+                posting.balance, reference, note, now,
+            ])
+    }
+}
+
+extension LedgerEntry {
+    fileprivate init(_ row: Row) throws {
+        guard let kind = Kind(rawValue: try row.string(1)) else {
+            throw MerchantError(.internalError, "The ledger holds a kind of entry that this program does not know.")
+        }
+        self.init(
+            entry: try row.int64(0), kind: kind, amount: try row.int64(2), balance: try row.int64(3),
+            createdAt: try row.int64(4), reference: try row.string(5), note: try row.optionalString(6))
+    }
+}
+
+extension LedgerEntry.Kind {
+    /// The account that stands against the user's.
+    var counterAccount: String {
+        switch self {
+        case .grant, .refund, .refundReversal: "store"
+        case .spend: "shop"
+        case .expiry: "expired"
+        case .adjustment: "merchant"
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// What is left of the credits that end: part of the balance, spent before what does not end, the soonest to end first.
+enum Lots {
+    struct Lot {
+        var expiresAt: Int64
+        var reference: String
+        var remaining: Int64
+    }
+
+    static func add(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, expiresAt: Int64, reference: String,
+        _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (user_id, currency, expires_at, reference) DO UPDATE SET
+                remaining = credit_lots.remaining + excluded.remaining
+            """, [user.rawValue, currency.rawValue, expiresAt, reference, amount])
+        // Credits that fill a balance below zero are used up by that.
+        if let balance = try Ledger.balance(of: user, currency, connection), balance < amount {
+            try trim(user, currency, to: max(balance, 0), connection)
+            try updateNextExpiry(user, currency, connection)
+        }
+    }
+
+    /// Uses so much of them, or all there are.
+    static func consume(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ connection: Connection
+    ) throws {
+        try take(amount, of: try all(user, currency, connection), user, currency, connection)
+    }
+
+    /// Uses a purchase's own.
+    static func takeBack(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, reference: String, _ connection: Connection
+    ) throws {
+        let own = try all(user, currency, connection).filter { $0.reference == reference }
+        try take(amount, of: own, user, currency, connection)
+    }
+
+    /// Uses the latest to end until they are no more than a balance.
+    static func trim(
+        _ user: UserID, _ currency: CurrencyID, to balance: Int64, _ connection: Connection
+    ) throws {
+        let lots = try all(user, currency, connection)
+        let excess = lots.reduce(0) { $0 + $1.remaining } - balance
+        if excess > 0 { try take(excess, of: lots.reversed(), user, currency, connection) }
+    }
+
+    /// Removes those that have come to their end, and gives what was left of each.
+    static func takeEnded(
+        _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
+    ) throws -> [Lot] {
+        try connection.query(
+            """
+            DELETE FROM credit_lots WHERE user_id = $1 AND currency = $2 AND expires_at <= $3
+            RETURNING expires_at, reference, remaining
+            """, [user.rawValue, currency.rawValue, now]
+        ).map { Lot(expiresAt: try $0.int64(0), reference: try $0.string(1), remaining: try $0.int64(2)) }
+            .sorted { ($0.expiresAt, $0.reference) < ($1.expiresAt, $1.reference) }
+    }
+
+    /// Writes down when the next of them ends.
+    static func updateNextExpiry(_ user: UserID, _ currency: CurrencyID, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            UPDATE balances SET next_expiry = (SELECT min(expires_at) FROM credit_lots
+                WHERE user_id = $1 AND currency = $2)
+            WHERE user_id = $1 AND currency = $2
+            """, [user.rawValue, currency.rawValue])
+    }
+
+    private static func all(
+        _ user: UserID, _ currency: CurrencyID, _ connection: Connection
+    ) throws -> [Lot] {
+        try connection.query(
+            """
+            SELECT expires_at, reference, remaining FROM credit_lots
+            WHERE user_id = $1 AND currency = $2 ORDER BY expires_at, reference
+            """, [user.rawValue, currency.rawValue]
+        ).map { Lot(expiresAt: try $0.int64(0), reference: try $0.string(1), remaining: try $0.int64(2)) }
+    }
+
+    private static func take(
+        _ amount: Int64, of lots: [Lot], _ user: UserID, _ currency: CurrencyID, _ connection: Connection
+    ) throws {
+        var left = amount
+        for lot in lots where left > 0 {
+            let used = min(left, lot.remaining)
+            left -= used
+            let key: [any SQLConvertible] = [user.rawValue, currency.rawValue, lot.expiresAt, lot.reference]
+            if used == lot.remaining {
+                try connection.execute(
+                    """
+                    DELETE FROM credit_lots
+                    WHERE user_id = $1 AND currency = $2 AND expires_at = $3 AND reference = $4
+                    """, key)
+            } else {
+                try connection.execute(
+                    """
+                    UPDATE credit_lots SET remaining = remaining - $5
+                    WHERE user_id = $1 AND currency = $2 AND expires_at = $3 AND reference = $4
+                    """, key + [used])
+            }
+        }
+    }
+}

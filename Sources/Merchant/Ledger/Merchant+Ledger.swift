@@ -1,0 +1,143 @@
+import Database
+import MerchantWire
+import StoreWire
+
+extension Merchant {
+    /// What a user has, by currency.
+    public func balances(of user: UserID) async throws -> BalanceList {
+        let now = self.now()
+        let read = try await database.read { try Ledger.balances(of: user, at: now, $0) }
+        guard read.isDue else { return BalanceList(balances: read.balances) }
+        let writer = EventWriter(policy, id: makeID(), now: now)
+        return try await database.write { connection in
+            try Self.expireAll(of: user, at: now, writer, connection)
+            return BalanceList(balances: try Ledger.balances(of: user, at: now, connection).balances)
+        }
+    }
+
+    /// Spends. The key's first answer stands: a request repeated after a lost answer gets it again, and spends nothing twice.
+    /// - Throws: ``MerchantError`` `insufficient_balance`, `key_reused` when the key was used for something else, `invalid_request`.
+    public func spend(_ request: SpendRequest, by user: UserID) async throws -> SpendAnswer {
+        try Self.check(key: request.key, request.currency, request.amount, note: request.note)
+        guard request.amount > 0 else { throw MerchantError(.invalidRequest, "The amount must be at least 1.") }
+        let posting = try await post(
+            user, key: request.key, request.currency, -request.amount, .spend, note: request.note)
+        return SpendAnswer(
+            key: request.key, currency: request.currency, amount: request.amount, balance: posting.balance,
+            entry: posting.entry)
+    }
+
+    /// Gives or takes credits for a reason of the merchant's own, once under each key.
+    /// - Throws: as ``spend(_:by:)``.
+    public func adjust(_ request: AdjustmentRequest, of user: UserID) async throws -> LedgerEntry {
+        try Self.check(key: request.key, request.currency, request.amount, note: request.note)
+        return try await post(
+            user, key: request.key, request.currency, request.amount, .adjustment, note: request.note)
+    }
+
+    /// A page of a user's history, newest first.
+    /// - Parameter before: ``HistoryPage/next`` of the page before; nil for the first.
+    public func history(
+        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page
+    ) async throws -> HistoryPage {
+        let limit = min(max(limit, 1), MerchantLimits.page)
+        let entries = try await database.read {
+            try Ledger.history(of: user, currency, before: before, limit: limit, $0)
+        }
+        let last = entries.last?.entry ?? 1
+        return HistoryPage(currency: currency, entries: entries, next: last > 1 ? last : nil)
+    }
+
+    /// Takes out the credits of all users whose time is over, some at a time.
+    /// - Returns: how many accounts were looked at; as many as `limit` means that there may be more.
+    public func expireCredits(limit: Int = 500) async throws -> Int {
+        let now = self.now()
+        let writer = EventWriter(policy, id: makeID(), now: now)
+        return try await database.write { connection in
+            let due = try connection.query(
+                """
+                SELECT user_id, currency FROM balances WHERE next_expiry <= $1 ORDER BY next_expiry LIMIT $2
+                """, [now, limit])
+            for row in due {
+                let (user, currency) = (UserID(try row.string(0)), CurrencyID(try row.string(1)))
+                if try Ledger.expire(user, currency, at: now, connection) {
+                    try writer.write(.balanceChanged(user, currency, "expiry"), connection)
+                }
+            }
+            return due.count
+        }
+    }
+
+    private static func expireAll(
+        of user: UserID, at now: Int64, _ writer: EventWriter, _ connection: Connection
+    ) throws {
+        for balance in try Ledger.balances(of: user, at: now, connection).balances
+        where try Ledger.expire(user, balance.currency, at: now, connection) {
+            try writer.write(.balanceChanged(user, balance.currency, "expiry"), connection)
+        }
+    }
+
+    /// What came of a posting under a caller's key.
+    private enum Outcome: Sendable {
+        case posted(LedgerEntry)
+        case insufficient
+        case reused
+    }
+
+    private func post(
+        _ user: UserID, key: String, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?
+    ) async throws -> LedgerEntry {
+        try Self.checkName(user.rawValue)
+        let now = self.now()
+        let writer = EventWriter(policy, id: makeID(), now: now)
+        let outcome = try await database.write { connection -> Outcome in
+            if let (known, entry) = try Ledger.entry(ofKey: key, user, connection) {
+                guard known == currency, entry.kind == kind, entry.amount == amount, entry.note == note else {
+                    return .reused
+                }
+                return .posted(entry)
+            }
+            let posting: Ledger.Posting?
+            if amount > 0 {
+                posting = try Ledger.credit(
+                    user, currency, amount, kind, reference: key, note: note, at: now, connection)
+            } else {
+                posting = try Ledger.debit(
+                    user, currency, -amount, kind, reference: key, note: note, at: now, connection)
+            }
+            guard let posting else { return .insufficient }
+            try writer.write(.balanceChanged(user, currency, kind.rawValue), connection)
+            return .posted(
+                LedgerEntry(
+                    entry: posting.entry, kind: kind, amount: amount, balance: posting.balance, createdAt: now,
+                    reference: key, note: note))
+        }
+        switch outcome {
+        case .posted(let entry): return entry
+        case .insufficient: throw MerchantError(.insufficientBalance)
+        case .reused: throw MerchantError(.keyReused)
+        }
+    }
+
+    private static func check(key: String, _ currency: CurrencyID, _ amount: Int64, note: String?) throws {
+        try checkName(currency.rawValue)
+        guard (1...MerchantLimits.spendKey).contains(key.utf8.count), !key.utf8.contains(0) else {
+            throw MerchantError(.invalidRequest, "The key has 1 to \(MerchantLimits.spendKey) bytes, and no NUL.")
+        }
+        guard amount != 0, amount.magnitude <= MerchantLimits.amount.magnitude else {
+            throw MerchantError(
+                .invalidRequest, "The amount must not be 0, and at most \(MerchantLimits.amount) either way.")
+        }
+        guard (note?.utf8.count ?? 0) <= MerchantLimits.note, note?.utf8.contains(0) != true else {
+            throw MerchantError(.invalidRequest, "The note has at most \(MerchantLimits.note) bytes, and no NUL.")
+        }
+    }
+
+    /// Names of users, currencies and the like.
+    static func checkName(_ name: String) throws {
+        guard (1...MerchantLimits.identifier).contains(name.utf8.count), !name.utf8.contains(0) else {
+            throw MerchantError(
+                .invalidRequest, "Names have 1 to \(MerchantLimits.identifier) bytes, and no NUL.")
+        }
+    }
+}

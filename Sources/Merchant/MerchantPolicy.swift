@@ -1,0 +1,41 @@
+import StoreWire
+
+/// What to do when somebody redeems what another user has redeemed. Credits are never given twice, and never move.
+public enum ConflictPolicy: Sendable, Equatable {
+    /// The first user keeps it, the second is refused.
+    case refuse
+    /// What lasts (non-consumables and subscriptions) goes over to the second user; the first loses it.
+    case transfer
+    /// What lasts may be used by so many users at once, the first among them (at most 6, as in Family Sharing).
+    case family(members: Int)
+}
+
+/// What to do about credits whose purchase was refunded.
+public enum RefundPolicy: String, Sendable, CaseIterable {
+    /// Takes back what is left of them, at most all there is.
+    case toZero
+    /// Takes all of them back; the balance may go below zero and has to be filled before it can be spent again.
+    case belowZero
+    /// Takes nothing, and flags the user.
+    case flag
+}
+
+/// The merchant's choices.
+public struct MerchantPolicy: Sendable, Equatable {
+    public var conflict: ConflictPolicy
+    public var refund: RefundPolicy
+    /// Whose purchases are taken; a production merchant takes none of the sandbox unless told to.
+    public var environments: Set<StoreEnvironment>
+    /// Whether changes are written down for the webhooks.
+    public var sendsWebhooks: Bool
+
+    public init(
+        conflict: ConflictPolicy = .refuse, refund: RefundPolicy = .toZero,
+        environments: Set<StoreEnvironment> = [.production], sendsWebhooks: Bool = false
+    ) {
+        self.conflict = conflict
+        self.refund = refund
+        self.environments = environments
+        self.sendsWebhooks = sendsWebhooks
+    }
+}

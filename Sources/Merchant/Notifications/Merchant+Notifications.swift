@@ -1,0 +1,49 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// What came of a notification.
+public enum NotificationOutcome: String, Sendable {
+    case applied
+    /// It came before.
+    case duplicate
+    /// Nothing here depends on it.
+    case ignored
+}
+
+extension Merchant {
+    /// Proves a notification and applies it, once, in one database transaction.
+    /// - Parameter signedPayload: the JWS.
+    /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verifyNotification(_:)``.
+    @discardableResult
+    public func receive(signedPayload: [UInt8]) async throws -> NotificationOutcome {
+        try await apply(try await verifier.verifyNotification(signedPayload))
+    }
+
+    /// Applies what a store has told, once for each notification's id. Notifications may come in any order: what was signed later
+    /// stands.
+    @discardableResult
+    public func apply(_ notification: VerifiedNotification) async throws -> NotificationOutcome {
+        let now = self.now()
+        var item: RedemptionItem?
+        if let purchase = notification.purchase { item = try await plans([purchase], at: now).first }
+        let writer = EventWriter(policy, id: makeID(), now: now)
+        let (policy, plan) = (self.policy, item)
+        return try await database.write { connection in
+            let isNew = try connection.execute(
+                """
+                INSERT INTO notifications (notification_id, type, subtype, signed_at, received_at)
+                VALUES ($1, $2, $3, $4, $5) ON CONFLICT (notification_id) DO NOTHING
+                """,
+                [
+                    notification.notificationID, notification.type, notification.subtype, notification.signedAt, now,
+                ])
+            guard isNew == 1 else { return .duplicate }
+            guard let purchase = notification.purchase else { return .ignored }
+            let news = StoreNews(
+                notification: notification, purchase: purchase, item: plan, policy: policy, now: now, events: writer,
+                connection: connection)
+            return try news.apply() ? .applied : .ignored
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import MerchantWire
+import StoreReceipts
+import StoreWire
+
+/// What a store has told of a purchase (App Store Server Notifications V2), its signatures verified. Only ``PurchaseVerifier`` makes one.
+public struct VerifiedNotification: Sendable, Equatable {
+    /// `notificationUUID`
+    public let notificationID: String
+    /// `notificationType`; the set is open.
+    public let type: String
+    public let subtype: String?
+    /// Milliseconds since 1970.
+    public let signedAt: Int64
+    /// The transaction it is about, if it is about one.
+    public let purchase: VerifiedPurchase?
+    /// The subscription's renewal, if it is about one.
+    public let renewal: Renewal?
+
+    /// How a subscription is to go on.
+    public struct Renewal: Sendable, Equatable {
+        public var willRenew: Bool?
+        public var renewsAs: ProductID?
+        /// Milliseconds since 1970.
+        public var graceUntil: Int64?
+    }
+
+    init(
+        notificationID: String, type: String, subtype: String?, signedAt: Int64, purchase: VerifiedPurchase?,
+        renewal: Renewal?
+    ) {
+        self.notificationID = notificationID
+        self.type = type
+        self.subtype = subtype
+        self.signedAt = signedAt
+        self.purchase = purchase
+        self.renewal = renewal
+    }
+}
+
+extension PurchaseVerifier {
+    /// Proves a notification: its own signature and those of what it carries, bundle and environment of each.
+    /// - Parameter text: `signedPayload`.
+    /// - Throws: ``MerchantError`` as ``verify(_:)``.
+    public func verifyNotification(_ text: [UInt8]) async throws -> VerifiedNotification {
+        guard text.count <= MerchantLimits.notification else { throw MerchantError(.tooLarge) }
+        let outer = try await verifiedPayload(text)
+        guard let fields = try? JSONDecoder().decode(NotificationFields.self, from: Data(outer.content.payload)),
+            (1...128).contains(fields.notificationUUID.utf8.count), !fields.notificationUUID.utf8.contains(0),
+            fields.notificationType.utf8.count <= 128, (fields.subtype?.utf8.count ?? 0) <= 128
+        else { throw MerchantError(.malformedReceipt) }
+        let part = fields.data ?? fields.summary ?? fields.appData
+        guard let part, let bundleID = part.bundleId else { throw MerchantError(.malformedReceipt) }
+        let (anchor, environment, _) = try accept(
+            outer.rootFingerprint, part.environment.flatMap { StoreEnvironment(rawValue: $0) }, bundleID)
+        var purchase: VerifiedPurchase?
+        if let signed = part.signedTransactionInfo {
+            let evidence = try await verifySigned(Array(signed.utf8))
+            guard let found = evidence.purchases.first, found.anchor == anchor, found.environment == environment,
+                found.bundleID.rawValue == bundleID
+            else { throw MerchantError(.notGenuine) }
+            purchase = found
+        }
+        var renewal: VerifiedNotification.Renewal?
+        if let signed = part.signedRenewalInfo {
+            let payload = try await verifiedPayload(Array(signed.utf8))
+            let fields = try SignedRenewalFields(payload)
+            guard fields.environment == environment.rawValue, payload.rootFingerprint == outer.rootFingerprint,
+                purchase.map({ $0.originalTransactionID == fields.originalTransactionId }) ?? true
+            else { throw MerchantError(.notGenuine) }
+            renewal = VerifiedNotification.Renewal(
+                willRenew: fields.autoRenewStatus.map { $0 == 1 },
+                renewsAs: fields.autoRenewProductId.map { ProductID($0) },
+                graceUntil: fields.gracePeriodExpiresDate.map(SignedTransactionFields.milliseconds))
+        }
+        return VerifiedNotification(
+            notificationID: fields.notificationUUID, type: fields.notificationType, subtype: fields.subtype,
+            signedAt: SignedTransactionFields.milliseconds(fields.signedDate), purchase: purchase, renewal: renewal)
+    }
+}
+
+/// The fields of a notification that matter here (`responseBodyV2DecodedPayload`).
+private struct NotificationFields: Decodable {
+    var notificationType: String
+    var subtype: String?
+    var notificationUUID: String
+    var signedDate: Double
+    var data: Part?
+    var summary: Part?
+    var appData: Part?
+
+    struct Part: Decodable {
+        var bundleId: String?
+        var environment: String?
+        var signedTransactionInfo: String?
+        var signedRenewalInfo: String?
+    }
+}

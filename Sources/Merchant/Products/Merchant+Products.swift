@@ -1,0 +1,146 @@
+import Database
+import MerchantWire
+import StoreWire
+import Synchronization
+
+extension Merchant {
+    /// How long products are taken from memory, in milliseconds: for so long a change by another process may go unseen.
+    static let productsLifetime: Int64 = 1_000
+
+    /// What is on sale in an app.
+    public func productList(of bundleID: BundleID) async throws -> ProductList {
+        let catalog = try await products(at: now())
+        return ProductList(
+            revision: catalog.revision, products: catalog.products(of: bundleID).filter(\.isOnSale))
+    }
+
+    /// All products, whether on sale or not.
+    public func allProducts() async throws -> ProductList {
+        let catalog = try await reloadProducts(at: now())
+        return ProductList(revision: catalog.revision, products: catalog.products(of: nil))
+    }
+
+    /// Puts a product on the list, or changes it. What was redeemed before stays as it was.
+    /// - Throws: ``MerchantError`` `invalid_request`.
+    public func put(_ product: MerchantProduct) async throws {
+        try product.check()
+        try await change { connection in
+            let count = try connection.queryOne(
+                "SELECT count(*) FROM products WHERE bundle_id = $1", [product.bundleID.rawValue])
+            guard try count?.int64(0) ?? 0 <= MerchantLimits.products else { return nil }
+            try Self.write(product, connection)
+            return true
+        }
+    }
+
+    /// Takes a product off the list. Purchases of it can no longer be redeemed; to stop selling it, put it there with `isOnSale`
+    /// false instead.
+    /// - Throws: ``MerchantError`` `not_found`.
+    public func deleteProduct(_ bundleID: BundleID, _ productID: ProductID) async throws {
+        let isGone = try await change { connection in
+            try connection.execute(
+                "DELETE FROM products WHERE bundle_id = $1 AND product_id = $2",
+                [bundleID.rawValue, productID.rawValue]
+            ) == 1
+        }
+        guard isGone else { throw MerchantError(.notFound, "There is no such product.") }
+    }
+
+    /// Makes an app's products those of a file. One that is not in it is no longer on sale, but can be redeemed.
+    /// - Returns: whether anything changed.
+    @discardableResult
+    public func takeIn(_ file: ProductsFile) async throws -> Bool {
+        try await change { connection in
+            let old = try Self.read(connection).filter { $0.bundleID == file.bundleID }
+            let new = Set(file.products.map(\.productID))
+            var changed = false
+            for product in file.products where !old.contains(product) {
+                try Self.write(product, connection)
+                changed = true
+            }
+            for var product in old where !new.contains(product.productID) && product.isOnSale {
+                product.isOnSale = false
+                try Self.write(product, connection)
+                changed = true
+            }
+            return changed
+        }
+    }
+
+    // MARK: Memory
+
+    /// The products, not older than ``productsLifetime``.
+    func products(at now: Int64) async throws -> ProductCatalog {
+        if let known = catalog.withLock({ $0 }), now < known.loadedAt + Self.productsLifetime, now >= known.loadedAt {
+            return known.catalog
+        }
+        return try await reloadProducts(at: now)
+    }
+
+    /// The products as they stand in the database.
+    @discardableResult
+    func reloadProducts(at now: Int64) async throws -> ProductCatalog {
+        let known = catalog.withLock { $0?.catalog }
+        let loaded = try await database.read { connection -> ProductCatalog in
+            let revision = try connection.queryOne("SELECT revision FROM product_revision WHERE id = 1")?.int64(0) ?? 0
+            if let known, known.revision == revision { return known }
+            return try ProductCatalog(revision: revision, try Self.read(connection))
+        }
+        catalog.withLock { kept in
+            // Another may have loaded a newer one meanwhile.
+            if let kept, kept.catalog.revision > loaded.revision { return }
+            kept = LoadedCatalog(catalog: loaded, loadedAt: now)
+        }
+        return loaded
+    }
+
+    /// Changes products and counts the revision up, unless the change says that there is none.
+    @discardableResult
+    private func change(_ body: @escaping @Sendable (Connection) throws -> Bool?) async throws -> Bool {
+        let outcome = try await database.write { connection -> Bool? in
+            let changed = try body(connection)
+            if changed == true {
+                try connection.execute("UPDATE product_revision SET revision = revision + 1 WHERE id = 1")
+            }
+            return changed
+        }
+        guard let outcome else {
+            throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products.")
+        }
+        try await reloadProducts(at: now())
+        return outcome
+    }
+
+    private static func read(_ connection: Connection) throws -> [MerchantProduct] {
+        try connection.query(
+            "SELECT bundle_id, product_id, kind, grants, is_on_sale, shelf FROM products ORDER BY bundle_id, product_id"
+        ).map { row in
+            guard let kind = ProductKind(rawValue: try row.string(2)) else {
+                throw MerchantError(.internalError, "The list holds a kind of product that this program does not know.")
+            }
+            return MerchantProduct(
+                bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)), kind: kind,
+                grants: try ProductCatalog.grants(try row.string(3)), isOnSale: try row.bool(4),
+                shelf: try row.optionalString(5))
+        }
+    }
+
+    private static func write(_ product: MerchantProduct, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO products (bundle_id, product_id, kind, grants, is_on_sale, shelf) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (bundle_id, product_id) DO UPDATE SET
+                kind = excluded.kind, grants = excluded.grants, is_on_sale = excluded.is_on_sale, shelf = excluded.shelf
+            """,
+            [
+                product.bundleID.rawValue, product.productID.rawValue, product.kind.rawValue,
+                try ProductCatalog.json(product.grants), product.isOnSale, product.shelf,
+            ])
+    }
+}
+
+/// The products in memory, and when they were read.
+struct LoadedCatalog: Sendable {
+    var catalog: ProductCatalog
+    var loadedAt: Int64
+}

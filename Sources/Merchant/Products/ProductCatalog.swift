@@ -1,0 +1,87 @@
+import Foundation
+import MerchantWire
+import StoreWire
+
+/// What is sold, as it was at one revision.
+struct ProductCatalog: Sendable {
+    struct Entry: Sendable {
+        var product: MerchantProduct
+        /// The grants as they are kept, made once and not for every purchase.
+        var grantsJSON: String
+    }
+
+    private struct Key: Hashable {
+        var bundleID: BundleID
+        var productID: ProductID
+    }
+
+    let revision: Int64
+    private let entries: [Key: Entry]
+
+    init(revision: Int64, _ products: [MerchantProduct]) throws {
+        self.revision = revision
+        entries = try Dictionary(
+            products.map {
+                (
+                    Key(bundleID: $0.bundleID, productID: $0.productID),
+                    Entry(product: $0, grantsJSON: try Self.json($0.grants))
+                )
+            }, uniquingKeysWith: { $1 })
+    }
+
+    func entry(_ bundleID: BundleID, _ productID: ProductID) -> Entry? {
+        entries[Key(bundleID: bundleID, productID: productID)]
+    }
+
+    /// All of them, or an app's, in the order of their identifiers.
+    func products(of bundleID: BundleID?) -> [MerchantProduct] {
+        entries.values.map(\.product).filter { bundleID == nil || $0.bundleID == bundleID }
+            .sorted { ($0.bundleID, $0.productID) < ($1.bundleID, $1.productID) }
+    }
+
+    /// Grants as they are kept.
+    static func json(_ grants: [ProductGrant]) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(grants), as: UTF8.self)
+    }
+
+    /// Grants as they were kept.
+    static func grants(_ json: String) throws -> [ProductGrant] {
+        try JSONDecoder().decode([ProductGrant].self, from: Data(json.utf8))
+    }
+}
+
+extension MerchantProduct {
+    /// - Throws: ``MerchantError`` `invalid_request` that names what is wrong.
+    func check() throws {
+        func refuse(_ what: String) -> MerchantError {
+            MerchantError(.invalidRequest, "Product \(productID.rawValue.prefix(100)): \(what)")
+        }
+        try Merchant.checkName(bundleID.rawValue)
+        try Merchant.checkName(productID.rawValue)
+        if let shelf { try Merchant.checkName(shelf) }
+        guard (1...MerchantLimits.grants).contains(grants.count) else {
+            throw refuse("it gives 1 to \(MerchantLimits.grants) things.")
+        }
+        guard Set(grants).count == grants.count else { throw refuse("it gives the same thing twice.") }
+        var currencies: Set<CurrencyID> = []
+        for grant in grants {
+            switch grant {
+            case .credits(let currency, let amount, let lifetime):
+                try Merchant.checkName(currency.rawValue)
+                guard (1...MerchantLimits.amount).contains(amount) else {
+                    throw refuse("credits are 1 to \(MerchantLimits.amount).")
+                }
+                guard (1...3_200_000_000).contains(lifetime ?? 1) else {
+                    throw refuse("a lifetime is 1 to 3200000000 seconds.")
+                }
+                guard currencies.insert(currency).inserted else {
+                    throw refuse("it gives credits of \(currency.rawValue.prefix(100)) twice.")
+                }
+            case .entitlement(let name): try Merchant.checkName(name.rawValue)
+            case .content(let name): try Merchant.checkName(name.rawValue)
+            }
+        }
+    }
+}

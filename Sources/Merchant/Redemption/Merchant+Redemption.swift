@@ -1,0 +1,61 @@
+import Database
+import MerchantWire
+import StoreWire
+
+extension Merchant {
+    /// Proves evidence and redeems all that it holds, for the user at the counter or whom a purchase names as its owner.
+    ///
+    /// Everything is one database transaction. Asked again, it answers the same.
+    /// - Throws: ``MerchantError`` when the evidence is refused as a whole, or when none of its transactions could be redeemed: then
+    ///   with the first one's reason.
+    public func redeem(_ evidence: Evidence, for user: UserID) async throws -> RedemptionAnswer {
+        let verified: VerifiedEvidence
+        if let known = try verifier.verifyAtOnce(evidence) {
+            verified = known
+        } else {
+            verified = try await verifier.verify(evidence)
+        }
+        return try await redeem(verified, for: user)
+    }
+
+    /// Redeems what was proved.
+    /// - Throws: as ``redeem(_:for:)-(Evidence,_)``.
+    public func redeem(_ evidence: VerifiedEvidence, for user: UserID) async throws -> RedemptionAnswer {
+        try Self.checkName(user.rawValue)
+        guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
+        let now = self.now()
+        let items = try await plans(evidence.purchases, at: now)
+        let writer = EventWriter(policy, id: makeID(), now: now)
+        let policy = self.policy
+        let answer = try await database.write { connection in
+            try Redeemer(policy: policy, now: now, events: writer, connection: connection).redeem(items, at: user)
+        }
+        if answer.redeemed.isEmpty, let first = answer.refused.first {
+            throw MerchantError(first.code, first.message)
+        }
+        return answer
+    }
+
+    /// What can be known of each purchase beforehand.
+    func plans(_ purchases: [VerifiedPurchase], at now: Int64) async throws -> [RedemptionItem] {
+        var catalog = try await products(at: now)
+        if purchases.contains(where: { catalog.entry($0.bundleID, $0.productID) == nil }) {
+            // Another process may have put it on sale a moment ago.
+            catalog = try await reloadProducts(at: now)
+        }
+        // Oldest first, so that what a newer plan took the place of is over when it is given.
+        return try purchases.sorted { $0.purchasedAt < $1.purchasedAt }.map { purchase in
+            guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
+                return .unknown(purchase)
+            }
+            return .plan(try RedemptionPlan(purchase, entry, at: now))
+        }
+    }
+}
+
+/// A purchase to be redeemed.
+enum RedemptionItem: Sendable {
+    case plan(RedemptionPlan)
+    /// The merchant does not sell the product.
+    case unknown(VerifiedPurchase)
+}

@@ -1,0 +1,215 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// Redeems inside one database transaction.
+struct Redeemer {
+    let policy: MerchantPolicy
+    let now: Int64
+    let events: EventWriter
+    let connection: Connection
+
+    /// What came of one purchase.
+    enum Outcome {
+        case redeemed(RedeemedTransaction)
+        case refused(MerchantErrorCode)
+    }
+
+    func redeem(_ items: [RedemptionItem], at user: UserID) throws -> RedemptionAnswer {
+        var answer = RedemptionAnswer(redeemed: [], refused: [])
+        for item in items {
+            switch item {
+            case .unknown(let purchase): answer.refuse(purchase, .unknownProduct)
+            case .plan(let plan):
+                switch try redeem(plan, at: user) {
+                case .redeemed(let transaction): answer.redeemed.append(transaction)
+                case .refused(let code): answer.refuse(plan.purchase, code)
+                }
+            }
+        }
+        return answer
+    }
+
+    /// Redeems one purchase for whom it names, else for the user at the counter.
+    func redeem(_ plan: RedemptionPlan, at user: UserID) throws -> Outcome {
+        let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
+        return try redeem(plan, ownedBy: owner, askedBy: user)
+    }
+
+    /// Redeems one purchase for its owner.
+    /// - Parameter user: whom the answer is for.
+    func redeem(_ plan: RedemptionPlan, ownedBy owner: UserID, askedBy user: UserID) throws -> Outcome {
+        if let obstacle = plan.obstacle { return try answerAgain(plan, owner, user, obstacle) }
+        if plan.product.kind == .autoRenewableSubscription {
+            switch try enterSubscription(plan, owner) {
+            case .own: break
+            case .guest(let members): return try joinFamily(plan, members, owner, user)
+            case .refused(let code): return .refused(code)
+            }
+        }
+        if try RedemptionRow.insert(plan, key: plan.key.text, for: owner, at: now, connection) {
+            return try grant(plan, to: owner, askedBy: user)
+        }
+        guard let row = try RedemptionRow.find(plan.key.text, connection) else { return .refused(.unavailable) }
+        if row.state == .revoked { return .refused(.revoked) }
+        if row.userID == owner { return again(plan, row, user) }
+        if row.userID.rawValue.isEmpty {
+            guard try RedemptionRow.claim(plan, key: row.key, for: owner, at: now, connection) else {
+                return .refused(.unavailable)
+            }
+            return try grant(plan, to: owner, askedBy: user)
+        }
+        return try settleConflict(plan, row, owner, user)
+    }
+
+    private func again(_ plan: RedemptionPlan, _ row: RedemptionRow, _ user: UserID) -> Outcome {
+        .redeemed(
+            plan.answer(
+                redeemedAt: row.redeemedAt, expiresAt: row.expiresAt, grants: row.grants,
+                wentToNamedOwner: row.userID != user))
+    }
+
+    /// What gives nothing any longer is only answered to who redeemed it in time.
+    private func answerAgain(
+        _ plan: RedemptionPlan, _ owner: UserID, _ user: UserID, _ obstacle: MerchantErrorCode
+    ) throws -> Outcome {
+        for key in plan.key.places(policy.members) {
+            guard let row = try RedemptionRow.find(key, connection) else { break }
+            if row.state == .granted, row.userID == owner { return again(plan, row, user) }
+        }
+        return .refused(obstacle)
+    }
+
+    // MARK: Granting
+
+    private func grant(_ plan: RedemptionPlan, to owner: UserID, askedBy user: UserID) throws -> Outcome {
+        for grant in plan.grants {
+            switch grant {
+            case .credits(let currency, let amount, let lifetime):
+                try Ledger.credit(
+                    owner, currency, amount, .grant, reference: plan.key.text,
+                    expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
+            case .entitlement, .content: try giveRight(grant, plan, to: owner)
+            }
+        }
+        try events.write(.redeemed(plan, owner), connection)
+        return .redeemed(
+            plan.answer(
+                redeemedAt: now, expiresAt: plan.purchase.expiresAt, grants: plan.grants,
+                wentToNamedOwner: owner != user))
+    }
+
+    private func giveRight(_ grant: ProductGrant, _ plan: RedemptionPlan, to owner: UserID) throws {
+        guard let right = Right(grant) else { return }
+        let isSubscription = plan.product.kind == .autoRenewableSubscription
+        try Rights.give(
+            right, to: owner,
+            from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase, connection)
+    }
+
+    // MARK: Subscriptions
+
+    /// What a user is to a subscription.
+    private enum Subscriber {
+        case own
+        /// It is somebody else's, who may have so many users with it.
+        case guest(members: Int)
+        case refused(MerchantErrorCode)
+    }
+
+    /// Makes the subscription known, or finds that it is somebody else's.
+    private func enterSubscription(_ plan: RedemptionPlan, _ owner: UserID) throws -> Subscriber {
+        let key = RedemptionKey.subscription(plan.purchase)
+        guard let expiresAt = plan.purchase.expiresAt else { return .refused(.malformedReceipt) }
+        guard let row = try SubscriptionRow.find(key, connection) else {
+            try SubscriptionRow.insert(key, plan.purchase, expiresAt: expiresAt, for: owner, connection)
+            return .own
+        }
+        switch row.userID {
+        case owner: break
+        case "": try SubscriptionRow.claim(key, for: owner, connection)
+        default:
+            switch policy.conflict {
+            case .refuse: return .refused(.alreadyRedeemed)
+            case .family: return .guest(members: policy.members)
+            case .transfer:
+                try Rights.revoke(of: row.userID, from: key, at: now, connection)
+                try SubscriptionRow.transfer(key, to: owner, connection)
+                try events.write(.transferred(key, from: row.userID, to: owner), connection)
+            }
+        }
+        try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, owner: owner, connection)
+        return .own
+    }
+
+    // MARK: Conflicts
+
+    private func settleConflict(
+        _ plan: RedemptionPlan, _ row: RedemptionRow, _ owner: UserID, _ user: UserID
+    ) throws -> Outcome {
+        guard plan.product.kind != .consumable else { return .refused(.alreadyRedeemed) }
+        switch policy.conflict {
+        case .refuse: return .refused(.alreadyRedeemed)
+        case .transfer:
+            // The credits stay where they are.
+            let rights = row.grants.filter { !$0.isCredits }
+            guard
+                try connection.execute(
+                    "UPDATE redemptions SET user_id = $3, grants = $4 WHERE redemption_key = $1 AND user_id = $2",
+                    [row.key, row.userID.rawValue, owner.rawValue, try ProductCatalog.json(rights)]) == 1
+            else { return .refused(.unavailable) }
+            try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
+            for grant in rights { try giveRight(grant, plan, to: owner) }
+            // Who had it before may have it again.
+            let isSubscription = plan.product.kind == .autoRenewableSubscription
+            try Rights.reinstate(
+                of: owner, from: isSubscription ? RedemptionKey.subscription(plan.purchase) : row.key, connection)
+            try events.write(.transferred(row.key, from: row.userID, to: owner), connection)
+            return .redeemed(
+                plan.answer(
+                    redeemedAt: row.redeemedAt, expiresAt: row.expiresAt, grants: rights,
+                    wentToNamedOwner: owner != user))
+        case .family: return try joinFamily(plan, policy.members, owner, user)
+        }
+    }
+
+    /// Takes one of the other places; credits are the first user's alone.
+    private func joinFamily(
+        _ plan: RedemptionPlan, _ members: Int, _ owner: UserID, _ user: UserID
+    ) throws -> Outcome {
+        var shared = plan
+        shared.grants = plan.grants.filter { !$0.isCredits }
+        shared.grantsJSON = try ProductCatalog.json(shared.grants)
+        for place in plan.key.places(members).dropFirst() {
+            if try RedemptionRow.insert(shared, key: place, for: owner, at: now, connection) {
+                return try grant(shared, to: owner, askedBy: user)
+            }
+            if let row = try RedemptionRow.find(place, connection), row.userID == owner {
+                return row.state == .revoked ? .refused(.revoked) : again(shared, row, user)
+            }
+        }
+        return .refused(.alreadyRedeemed)
+    }
+}
+
+extension ProductGrant {
+    var isCredits: Bool {
+        if case .credits = self { true } else { false }
+    }
+}
+
+extension MerchantPolicy {
+    /// How many users may have what one has bought.
+    var members: Int {
+        if case .family(let members) = conflict { min(max(members, 1), 6) } else { 1 }
+    }
+}
+
+extension RedemptionAnswer {
+    mutating func refuse(_ purchase: VerifiedPurchase, _ code: MerchantErrorCode) {
+        refused.append(
+            RefusedTransaction(
+                transactionID: purchase.transactionID, productID: purchase.productID, code: code,
+                message: code.text ?? code.rawValue))
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import MerchantWire
+import StoreWire
+
+/// One purchase of the evidence with all that can be known before the database is asked.
+struct RedemptionPlan: Sendable {
+    var purchase: VerifiedPurchase
+    var product: MerchantProduct
+    var key: RedemptionKey
+    /// What the purchase gives, for all of its quantity.
+    var grants: [ProductGrant]
+    /// ``grants`` as they are kept.
+    var grantsJSON: String
+    /// Why it gives nothing any longer, if it was not redeemed before.
+    var obstacle: MerchantErrorCode?
+
+    /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity is beyond all bounds.
+    init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, at now: Int64) throws {
+        self.purchase = purchase
+        product = entry.product
+        key = RedemptionKey(purchase, kind: entry.product.kind)
+        if purchase.quantity == 1 {
+            grants = entry.product.grants
+            grantsJSON = entry.grantsJSON
+        } else {
+            grants = try entry.product.grants.map { try $0.times(purchase.quantity) }
+            grantsJSON = try ProductCatalog.json(grants)
+        }
+        if purchase.revokedAt != nil {
+            obstacle = .revoked
+        } else if product.kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
+            expiresAt <= now || purchase.isUpgraded
+        {
+            // Of a period in which another plan took over, the money was given back.
+            obstacle = .expired
+        }
+    }
+
+    /// What is answered of it.
+    func answer(redeemedAt: Int64, expiresAt: Int64?, grants: [ProductGrant], wentToNamedOwner: Bool)
+        -> RedeemedTransaction
+    {
+        RedeemedTransaction(
+            transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
+            productID: purchase.productID, quantity: purchase.quantity, environment: purchase.environment,
+            grants: grants, redeemedAt: redeemedAt, expiresAt: expiresAt, wentToNamedOwner: wentToNamedOwner)
+    }
+}
+
+extension ProductGrant {
+    /// The same so many times; only credits are more for it.
+    func times(_ quantity: Int64) throws -> ProductGrant {
+        guard case .credits(let currency, let amount, let lifetime) = self else { return self }
+        let (total, overflow) = amount.multipliedReportingOverflow(by: quantity)
+        guard !overflow, total <= MerchantLimits.amount * 1_000 else { throw MerchantError(.malformedReceipt) }
+        return .credits(currency, amount: total, lifetime: lifetime)
+    }
+}

@@ -1,0 +1,73 @@
+import Database
+import Foundation
+import MerchantWire
+import StoreWire
+
+/// A redeemed purchase, or what a store has said of one before it was redeemed.
+struct RedemptionRow {
+    enum State: String {
+        case granted
+        case revoked
+        /// Nobody has redeemed it; the store has spoken of it.
+        case open
+    }
+
+    var key: String
+    /// Empty for one that nobody redeemed.
+    var userID: UserID
+    var grants: [ProductGrant]
+    var expiresAt: Int64?
+    var redeemedAt: Int64
+    var state: State
+    var stateSignedAt: Int64
+    /// What a refund took back.
+    var takenBack: [Balance]
+
+    private static let columns =
+        "redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back"
+    private static let findText = "SELECT \(columns) FROM redemptions WHERE redemption_key = $1"
+
+    static func find(_ key: String, _ connection: Connection) throws -> RedemptionRow? {
+        try connection.queryOne(findText, [key]).map { row in
+            RedemptionRow(
+                key: try row.string(0), userID: UserID(try row.string(1)),
+                grants: try ProductCatalog.grants(try row.string(2)), expiresAt: try row.optionalInt64(3),
+                redeemedAt: try row.int64(4), state: State(rawValue: try row.string(5)) ?? .revoked,
+                stateSignedAt: try row.int64(6),
+                takenBack: try row.optionalString(7).map {
+                    try JSONDecoder().decode([Balance].self, from: Data($0.utf8))
+                } ?? [])
+        }
+    }
+
+    /// Writes a redemption down unless its key is taken; says whether it was written.
+    static func insert(
+        _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let purchase = plan.purchase
+        return try connection.execute(
+            """
+            INSERT INTO redemptions (redemption_key, user_id, product_id, transaction_id, original_transaction_id,
+                quantity, grants, purchased_at, expires_at, redeemed_at, state, state_signed_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'granted', $11)
+            ON CONFLICT (redemption_key) DO NOTHING
+            """,
+            [
+                key, user.rawValue, purchase.productID.rawValue, purchase.transactionID,
+                purchase.originalTransactionID, purchase.quantity, plan.grantsJSON, purchase.purchasedAt,
+                purchase.expiresAt, now, purchase.signedAt,
+            ]) == 1
+    }
+
+    /// Gives a row that nobody has redeemed to a user; false when somebody was faster.
+    static func claim(
+        _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        try connection.execute(
+            """
+            UPDATE redemptions SET user_id = $2, grants = $3, redeemed_at = $4, state = 'granted', quantity = $5
+            WHERE redemption_key = $1 AND user_id = '' AND state = 'open'
+            """,
+            [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity]) == 1
+    }
+}

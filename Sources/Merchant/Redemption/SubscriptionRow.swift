@@ -1,0 +1,75 @@
+import Database
+import MerchantWire
+import StoreWire
+
+/// A subscription as the merchant knows it: whose it is, and how it stands by the newest that the store has signed.
+struct SubscriptionRow {
+    /// Empty while nobody has redeemed a period of it.
+    var userID: UserID
+    var productID: ProductID
+    /// When the newest period began.
+    var purchasedAt: Int64
+    var expiresAt: Int64
+    var graceUntil: Int64?
+    /// When the store signed what it last said of renewal and grace.
+    var statusSignedAt: Int64
+
+    static func find(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
+        try connection.queryOne(
+            """
+            SELECT user_id, product_id, purchased_at, expires_at, grace_until, status_signed_at FROM subscriptions
+            WHERE subscription_key = $1
+            """, [key]
+        ).map { row in
+            SubscriptionRow(
+                userID: UserID(try row.string(0)), productID: ProductID(try row.string(1)),
+                purchasedAt: try row.int64(2), expiresAt: try row.int64(3), graceUntil: try row.optionalInt64(4),
+                statusSignedAt: try row.int64(5))
+        }
+    }
+
+    static func insert(
+        _ key: String, _ purchase: VerifiedPurchase, expiresAt: Int64, for owner: UserID, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, status_signed_at)
+            VALUES ($1, $2, $3, $4, $5, 0)
+            """,
+            [key, owner.rawValue, purchase.productID.rawValue, purchase.purchasedAt, expiresAt])
+    }
+
+    /// Gives a subscription that nobody has to its first user.
+    static func claim(_ key: String, for owner: UserID, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1 AND user_id = ''",
+            [key, owner.rawValue])
+    }
+
+    static func transfer(_ key: String, to owner: UserID, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1", [key, owner.rawValue])
+    }
+
+    /// Takes a newer period in. What another plan gave ends when the new one begins.
+    static func advance(
+        _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, expiresAt: Int64, owner: UserID,
+        _ connection: Connection
+    ) throws {
+        guard purchase.purchasedAt >= row.purchasedAt else { return }
+        if purchase.productID != row.productID {
+            try Rights.endPlan(
+                row.productID, of: owner, from: key, at: purchase.purchasedAt, connection)
+        }
+        guard
+            expiresAt != row.expiresAt || purchase.purchasedAt != row.purchasedAt || purchase.productID != row.productID
+        else { return }
+        try connection.execute(
+            """
+            UPDATE subscriptions SET product_id = $2, purchased_at = $3,
+                expires_at = CASE WHEN expires_at > $4 AND purchased_at = $3 THEN expires_at ELSE $4 END
+            WHERE subscription_key = $1
+            """,
+            [key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt])
+    }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import MerchantWire
+import StoreReceipts
+import StoreWire
+
+/// How purchases are proved.
+public enum VerificationWay: Sendable {
+    /// By their signatures, under the roots of the trusted stores; nobody is asked.
+    case local
+    /// By asking a store. The dictionary gives each ``RemoteAnswer/store`` its anchor; signed transactions, which no store
+    /// is asked about, are proved as with `local`.
+    case remote(any RemoteVerifying, anchors: [String: String])
+}
+
+/// Decides whether evidence is genuine, of an app of this merchant's, and of an environment that it takes; the first failure
+/// is the answer. The only maker of ``VerifiedPurchase``.
+public final class PurchaseVerifier: Sendable {
+    private let roots: KnownRoots
+    private let bundleIDs: Set<BundleID>
+    private let environments: Set<StoreEnvironment>
+    private let way: VerificationWay
+
+    /// - Parameters:
+    ///   - stores: whose purchases are taken.
+    ///   - bundleIDs: the apps whose purchases are taken.
+    ///   - environments: ``MerchantPolicy/environments``.
+    /// - Throws: ``ReceiptRejection`` with `malformed` for what is no certificate.
+    public init(
+        stores: [TrustedStore], bundleIDs: Set<BundleID>, environments: Set<StoreEnvironment>,
+        way: VerificationWay = .local
+    ) throws(ReceiptRejection) {
+        roots = try KnownRoots(stores)
+        self.bundleIDs = bundleIDs
+        self.environments = environments
+        self.way = way
+    }
+
+    /// Proves evidence.
+    /// - Throws: ``MerchantError``: `too_large`, `malformed_receipt`, `not_genuine`, `wrong_app`, `wrong_environment`, or
+    ///   `store_unavailable` when a store has to be asked and does not answer.
+    public func verify(_ evidence: Evidence) async throws -> VerifiedEvidence {
+        guard evidence.byteCount <= MerchantLimits.evidence else { throw MerchantError(.tooLarge) }
+        switch evidence {
+        case .signedTransaction(let text): return try await verifySigned(text)
+        case .receipt(let bytes):
+            let kind = ReceiptKind.detect(bytes)
+            guard let kind else { throw MerchantError(.malformedReceipt) }
+            if case .remote(let store, let anchors) = way { return try await ask(store, anchors, bytes) }
+            switch kind {
+            case .app: return try await verifyAppReceipt(bytes)
+            case .transaction: return try await verifyTransactionReceipt(bytes)
+            }
+        }
+    }
+
+    // MARK: Each kind of evidence
+
+    private func verifyAppReceipt(_ bytes: [UInt8]) async throws -> VerifiedEvidence {
+        var answer = await roots.verifier.verify(bytes, expecting: ReceiptExpectation())
+        if case .rejected(let rejection) = answer, rejection.code == .unknownIssuer,
+            let brought = try? ReceiptContainer.parse(bytes).certificates, roots.adopt(from: brought)
+        {
+            answer = await roots.verifier.verify(bytes, expecting: ReceiptExpectation())
+        }
+        switch answer {
+        case .rejected(let rejection): throw MerchantError(rejection)
+        case .verified(let verified): return try read(verified)
+        }
+    }
+
+    /// Proves an app receipt or a signed transaction without waiting, if its signer was met before; nil when ``verify(_:)`` has to be
+    /// asked.
+    /// - Throws: ``MerchantError`` as ``verify(_:)``.
+    public func verifyAtOnce(_ evidence: Evidence) throws -> VerifiedEvidence? {
+        guard evidence.byteCount <= MerchantLimits.evidence else { return nil }
+        switch evidence {
+        case .signedTransaction(let text):
+            let answer = roots.verifier.verifySignedPayloadIfSignerIsKnown(text, expecting: ReceiptExpectation())
+            guard case .success(let payload) = answer else { return nil }
+            return try read(payload)
+        case .receipt(let bytes):
+            guard case .local = way, ReceiptKind.detect(bytes) == .app,
+                case .verified(let receipt) = roots.verifier.verifyIfChainIsKnown(
+                    bytes, expecting: ReceiptExpectation())
+            else { return nil }
+            return try read(receipt)
+        }
+    }
+
+    private func read(_ verified: VerifiedReceipt) throws -> VerifiedEvidence {
+        let receipt = verified.receipt
+        let (anchor, environment, bundleID) = try accept(
+            verified.rootFingerprint, receipt.environment, receipt.bundleID)
+        let signedAt = receipt.creationDate.milliseconds
+        let purchases = receipt.inApp.map { purchase in
+            VerifiedPurchase(
+                anchor: anchor, environment: environment, bundleID: bundleID,
+                productID: ProductID(purchase.productID),
+                statedKind: purchase.productType.flatMap { number in
+                    ProductKind.allCases.first { $0.receiptNumber == number }
+                },
+                transactionID: purchase.transactionID,
+                originalTransactionID: purchase.originalTransactionID ?? purchase.transactionID,
+                quantity: purchase.quantity, purchasedAt: purchase.purchaseDate.milliseconds,
+                expiresAt: purchase.expiresDate?.milliseconds,
+                webOrderLineItemID: purchase.webOrderLineItemID.map { String($0) },
+                revokedAt: purchase.cancellationDate?.milliseconds, revokedShare: nil, isUpgraded: false,
+                accountToken: purchase.accountToken, signedAt: signedAt)
+        }
+        return try Self.bounded(environment, bundleID, purchases)
+    }
+
+    private func verifyTransactionReceipt(_ bytes: [UInt8]) async throws -> VerifiedEvidence {
+        let verified: VerifiedTransactionReceipt
+        do throws(ReceiptRejection) {
+            let signed = try SignedTransactionReceipt(bytes: bytes)
+            verified = try await signed.verified { [verifier = roots.verifier] signed, signature, leaf, date in
+                await verifier.verifyTransactionSignature(signed: signed, signature: signature, leaf: leaf, at: date)
+            }.get()
+        } catch {
+            throw MerchantError(error)
+        }
+        let receipt = verified.receipt
+        let (anchor, environment, bundleID) = try accept(
+            verified.rootFingerprint, Self.environment(of: verified), receipt.bundleID)
+        let purchase = VerifiedPurchase(
+            anchor: anchor, environment: environment, bundleID: bundleID, productID: ProductID(receipt.productID),
+            statedKind: receipt.expiresDate == nil ? nil : .autoRenewableSubscription,
+            transactionID: receipt.transactionID, originalTransactionID: receipt.originalTransactionID,
+            quantity: receipt.quantity, purchasedAt: receipt.purchaseDate.milliseconds,
+            expiresAt: receipt.expiresDate?.milliseconds, webOrderLineItemID: receipt.webOrderLineItemID,
+            revokedAt: nil, revokedShare: nil, isUpgraded: false, accountToken: nil,
+            signedAt: receipt.purchaseDate.milliseconds)
+        return try Self.bounded(environment, bundleID, [purchase])
+    }
+
+    /// The environment stands outside the signature, and a purchase of the sandbox costs nothing: the transaction's id, which
+    /// is signed, says it too. All ids of the sandbox have 16 digits, and none of production's (facts: measured on Apple's
+    /// receipts; Cornerstore's ids are made so).
+    private static func environment(of verified: VerifiedTransactionReceipt) -> StoreEnvironment {
+        let isSandboxID = [verified.receipt.transactionID, verified.receipt.originalTransactionID]
+            .contains { $0.utf8.count >= 16 }
+        return isSandboxID ? .sandbox : verified.statedEnvironment
+    }
+
+    func verifySigned(_ text: [UInt8]) async throws -> VerifiedEvidence {
+        try read(try await verifiedPayload(text))
+    }
+
+    private func read(_ payload: VerifiedPayload) throws -> VerifiedEvidence {
+        let fields = try SignedTransactionFields(payload)
+        let (anchor, environment, bundleID) = try accept(
+            payload.rootFingerprint, StoreEnvironment(rawValue: fields.environment), fields.bundleId)
+        let purchase = fields.purchase(anchor: anchor, environment: environment, bundleID: bundleID)
+        return try Self.bounded(environment, bundleID, [purchase])
+    }
+
+    /// A JWS of a trusted store, whatever it says.
+    func verifiedPayload(_ text: [UInt8]) async throws -> VerifiedPayload {
+        var answer = await roots.verifier.verifySignedPayload(text, expecting: ReceiptExpectation())
+        if case .failure(let rejection) = answer, rejection.code == .unknownIssuer,
+            let brought = try? SignedPayload.parse(text).certificates, roots.adopt(from: brought)
+        {
+            answer = await roots.verifier.verifySignedPayload(text, expecting: ReceiptExpectation())
+        }
+        switch answer {
+        case .success(let payload): return payload
+        case .failure(let rejection): throw MerchantError(rejection)
+        }
+    }
+
+    private func ask(
+        _ store: any RemoteVerifying, _ anchors: [String: String], _ bytes: [UInt8]
+    ) async throws -> VerifiedEvidence {
+        let answer: RemoteAnswer
+        do {
+            answer = try await store.verify(receipt: bytes)
+        } catch let error as RemoteVerificationError {
+            throw MerchantError(
+                .storeUnavailable, "The store does not answer. Try again later.", retryAfter: error.retryAfter)
+        }
+        guard let anchor = anchors[answer.store] else { throw MerchantError(.notGenuine) }
+        let read = try RemoteReceipt(answer.json)
+        let (environment, bundleID) = try accept(read.environment, read.bundleID)
+        let purchases = read.purchases(anchor: anchor, environment: environment, bundleID: bundleID)
+        return try Self.bounded(environment, bundleID, purchases)
+    }
+
+    // MARK: What they share
+
+    /// Whose it is, if it is of a trusted store, an environment that is taken, and an app of the merchant's.
+    func accept(
+        _ fingerprint: [UInt8], _ environment: StoreEnvironment?, _ bundleID: String
+    ) throws -> (anchor: String, StoreEnvironment, BundleID) {
+        guard let anchor = roots.anchor(of: fingerprint) else { throw MerchantError(.notGenuine) }
+        let (environment, bundleID) = try accept(environment, bundleID)
+        return (anchor, environment, bundleID)
+    }
+
+    private func accept(
+        _ environment: StoreEnvironment?, _ bundleID: String
+    ) throws -> (StoreEnvironment, BundleID) {
+        guard bundleIDs.contains(BundleID(bundleID)) else { throw MerchantError(.wrongApp) }
+        guard let environment, environments.contains(environment) else { throw MerchantError(.wrongEnvironment) }
+        return (environment, BundleID(bundleID))
+    }
+
+    /// Refuses what no store writes, so that nothing later needs to think of it.
+    private static func bounded(
+        _ environment: StoreEnvironment, _ bundleID: BundleID, _ purchases: [VerifiedPurchase]
+    ) throws -> VerifiedEvidence {
+        guard purchases.count <= MerchantLimits.transactions else { throw MerchantError(.tooLarge) }
+        var seen: Set<String> = []
+        var kept: [VerifiedPurchase] = []
+        kept.reserveCapacity(purchases.count)
+        for purchase in purchases {
+            let names = [
+                purchase.transactionID, purchase.originalTransactionID, purchase.webOrderLineItemID ?? "0",
+                purchase.productID.rawValue,
+            ]
+            guard (1...1_000_000).contains(purchase.quantity),
+                names.allSatisfy({ !$0.isEmpty && $0.utf8.count <= MerchantLimits.identifier && !$0.utf8.contains(0) })
+            else { throw MerchantError(.malformedReceipt) }
+            if purchases.count == 1 || seen.insert(purchase.transactionID).inserted { kept.append(purchase) }
+        }
+        return VerifiedEvidence(environment: environment, bundleID: bundleID, purchases: kept)
+    }
+}
+
+extension MerchantError {
+    /// What the app is told of a receipt that was refused; the rejection's own words are for the log.
+    init(_ rejection: ReceiptRejection) {
+        let code: MerchantErrorCode =
+            switch rejection.code {
+            case .malformed, .truncated, .trailingData, .tooDeep: .malformedReceipt
+            case .tooLarge: .tooLarge
+            case .wrongBundleID: .wrongApp
+            case .unsupportedAlgorithm, .badSignature, .unknownIssuer, .wrongChain, .missingMarker, .expired,
+                .wrongVersion, .wrongDeviceHash:
+                .notGenuine
+            }
+        self.init(code)
+    }
+}
+
+extension Date {
+    /// Milliseconds since 1970, to the nearest.
+    var milliseconds: Int64 { ReceiptDate(self).milliseconds }
+}

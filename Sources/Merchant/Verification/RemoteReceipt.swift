@@ -1,0 +1,138 @@
+import Foundation
+import MerchantWire
+import StoreReceipts
+import StoreWire
+
+/// A store's answer of `verifyReceipt`, read.
+struct RemoteReceipt {
+    let environment: StoreEnvironment?
+    let bundleID: String
+    private let fields: [Fields]
+    private let signedAt: Int64
+
+    /// - Throws: ``MerchantError`` for every status but 0 and 21006 (a valid iOS 6 receipt of a subscription that has expired).
+    init(_ json: [UInt8]) throws {
+        guard json.count <= 16 << 20, let body = try? JSONDecoder().decode(Body.self, from: Data(json)) else {
+            throw MerchantError(.storeUnavailable)
+        }
+        switch VerifyReceiptStatus(rawValue: body.status) {
+        case .ok, .subscriptionExpired: break
+        case .malformedReceipt: throw MerchantError(.malformedReceipt)
+        case .notAuthenticated, .accountNotFound: throw MerchantError(.notGenuine)
+        case .sandboxReceipt, .productionReceipt: throw MerchantError(.wrongEnvironment)
+        default: throw MerchantError(.storeUnavailable)
+        }
+        guard let receipt = body.receipt, let bundleID = receipt.bundleID ?? receipt.bid else {
+            throw MerchantError(.storeUnavailable)
+        }
+        self.bundleID = bundleID
+        if let purchases = receipt.inApp {
+            environment = body.environment.flatMap { StoreEnvironment(rawValue: $0) }
+            // What the store knows beside the receipt is newer than the receipt.
+            fields = (body.latest?.list ?? []) + purchases
+            signedAt = receipt.requestDate.flatMap { Int64($0) } ?? 0
+        } else {
+            // The answer to an iOS 6 receipt does not always name the environment; the id does (see PurchaseVerifier).
+            let isSandboxID = (receipt.fields.transactionID?.utf8.count ?? 0) >= 16
+            environment =
+                body.environment.flatMap { StoreEnvironment(rawValue: $0) } ?? (isSandboxID ? .sandbox : .production)
+            fields = [body.latest?.one, receipt.fields].compactMap { $0 }
+            signedAt = receipt.fields.purchaseDate.flatMap { Int64($0) } ?? 0
+        }
+    }
+
+    func purchases(anchor: String, environment: StoreEnvironment, bundleID: BundleID) -> [VerifiedPurchase] {
+        fields.compactMap { fields in
+            guard let transactionID = fields.transactionID, let productID = fields.productID,
+                let purchasedAt = fields.purchaseDate.flatMap({ Int64($0) })
+            else { return nil }
+            return VerifiedPurchase(
+                anchor: anchor, environment: environment, bundleID: bundleID, productID: ProductID(productID),
+                statedKind: nil, transactionID: transactionID,
+                originalTransactionID: fields.originalTransactionID ?? transactionID,
+                quantity: fields.quantity.flatMap { Int64($0) } ?? 1, purchasedAt: purchasedAt,
+                expiresAt: (fields.expiresDate ?? fields.expires).flatMap { Int64($0) },
+                webOrderLineItemID: fields.webOrderLineItemID,
+                revokedAt: fields.cancellationDate.flatMap { Int64($0) }, revokedShare: nil,
+                isUpgraded: fields.isUpgraded == "true", accountToken: fields.accountToken, signedAt: signedAt)
+        }
+    }
+
+    /// A purchase; `verifyReceipt` writes all of its values as text.
+    private struct Fields: Decodable {
+        var transactionID: String?
+        var originalTransactionID: String?
+        var productID: String?
+        var quantity: String?
+        var purchaseDate: String?
+        var expiresDate: String?
+        /// Of an iOS 6 receipt, where it is in milliseconds.
+        var expires: String?
+        var webOrderLineItemID: String?
+        var cancellationDate: String?
+        var isUpgraded: String?
+        var accountToken: String?
+
+        enum CodingKeys: String, CodingKey {
+            case transactionID = "transaction_id"
+            case originalTransactionID = "original_transaction_id"
+            case productID = "product_id"
+            case quantity
+            case purchaseDate = "purchase_date_ms"
+            case expiresDate = "expires_date_ms"
+            case expires = "expires_date"
+            case webOrderLineItemID = "web_order_line_item_id"
+            case cancellationDate = "cancellation_date_ms"
+            case isUpgraded = "is_upgraded"
+            case accountToken = "app_account_token"
+        }
+    }
+
+    private struct Receipt: Decodable {
+        var bundleID: String?
+        var bid: String?
+        var requestDate: String?
+        var inApp: [Fields]?
+        var fields: Fields
+
+        enum CodingKeys: String, CodingKey {
+            case bundleID = "bundle_id"
+            case bid
+            case requestDate = "request_date_ms"
+            case inApp = "in_app"
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            bundleID = try container.decodeIfPresent(String.self, forKey: .bundleID)
+            bid = try container.decodeIfPresent(String.self, forKey: .bid)
+            requestDate = try container.decodeIfPresent(String.self, forKey: .requestDate)
+            inApp = try container.decodeIfPresent([Fields].self, forKey: .inApp)
+            fields = try Fields(from: decoder)
+        }
+    }
+
+    /// `latest_receipt_info`: an array, or an object to an iOS 6 receipt.
+    private struct Latest: Decodable {
+        var list: [Fields]?
+        var one: Fields?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            list = try? container.decode([Fields].self)
+            one = list == nil ? try container.decode(Fields.self) : nil
+        }
+    }
+
+    private struct Body: Decodable {
+        var status: Int
+        var environment: String?
+        var receipt: Receipt?
+        var latest: Latest?
+
+        enum CodingKeys: String, CodingKey {
+            case status, environment, receipt
+            case latest = "latest_receipt_info"
+        }
+    }
+}

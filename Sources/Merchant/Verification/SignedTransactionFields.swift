@@ -1,0 +1,70 @@
+import Foundation
+import MerchantWire
+import StoreReceipts
+import StoreWire
+
+/// The fields of a signed transaction that matter here (`JWSTransactionDecodedPayload`). Dates are milliseconds since 1970, with
+/// a fraction where Xcode writes them.
+struct SignedTransactionFields: Decodable {
+    var transactionId: String
+    var originalTransactionId: String
+    var webOrderLineItemId: String?
+    var bundleId: String
+    var productId: String
+    var purchaseDate: Double
+    var expiresDate: Double?
+    var signedDate: Double
+    var quantity: Int64?
+    var type: String?
+    var appAccountToken: String?
+    var revocationDate: Double?
+    var revocationPercentage: Int64?
+    var isUpgraded: Bool?
+    var environment: String
+
+    /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no transaction.
+    init(_ payload: VerifiedPayload) throws {
+        guard let fields = try? JSONDecoder().decode(Self.self, from: Data(payload.content.payload)) else {
+            throw MerchantError(.malformedReceipt)
+        }
+        self = fields
+    }
+
+    func purchase(anchor: String, environment: StoreEnvironment, bundleID: BundleID) -> VerifiedPurchase {
+        VerifiedPurchase(
+            anchor: anchor, environment: environment, bundleID: bundleID, productID: ProductID(productId),
+            statedKind: type.flatMap { Self.kinds[$0] }, transactionID: transactionId,
+            originalTransactionID: originalTransactionId, quantity: quantity ?? 1,
+            purchasedAt: Self.milliseconds(purchaseDate), expiresAt: expiresDate.map(Self.milliseconds),
+            webOrderLineItemID: webOrderLineItemId, revokedAt: revocationDate.map(Self.milliseconds),
+            revokedShare: revocationPercentage, isUpgraded: isUpgraded ?? false, accountToken: appAccountToken,
+            signedAt: Self.milliseconds(signedDate))
+    }
+
+    private static let kinds: [String: ProductKind] = [
+        "Auto-Renewable Subscription": .autoRenewableSubscription, "Non-Consumable": .nonConsumable,
+        "Consumable": .consumable, "Non-Renewing Subscription": .nonRenewingSubscription,
+    ]
+
+    /// Within the years that a receipt's date can have.
+    static func milliseconds(_ value: Double) -> Int64 {
+        ReceiptDate(Date(timeIntervalSince1970: value / 1_000)).milliseconds
+    }
+}
+
+/// The fields of a signed renewal that matter here (`JWSRenewalInfoDecodedPayload`).
+struct SignedRenewalFields: Decodable {
+    var originalTransactionId: String
+    var autoRenewProductId: String?
+    var autoRenewStatus: Int?
+    var gracePeriodExpiresDate: Double?
+    var environment: String?
+
+    /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no renewal.
+    init(_ payload: VerifiedPayload) throws {
+        guard let fields = try? JSONDecoder().decode(Self.self, from: Data(payload.content.payload)) else {
+            throw MerchantError(.malformedReceipt)
+        }
+        self = fields
+    }
+}

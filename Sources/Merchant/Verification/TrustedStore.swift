@@ -1,0 +1,55 @@
+import Crypto
+
+/// A store whose purchases the merchant takes.
+public struct TrustedStore: Sendable, Equatable {
+    /// What its purchases are known under, for good: a purchase of another anchor is another purchase.
+    public var anchor: String
+    /// The roots of its receipts and of its signed transactions, in DER.
+    public var roots: [[UInt8]]
+    /// Roots that are known by their SHA-256 alone, and taken from the evidence that brings them along.
+    public var rootFingerprints: [[UInt8]]
+    /// Certificates under them that iOS 6 receipts do not carry, in DER.
+    public var intermediates: [[UInt8]]
+
+    public init(
+        anchor: String, roots: [[UInt8]], rootFingerprints: [[UInt8]] = [], intermediates: [[UInt8]] = []
+    ) {
+        self.anchor = anchor
+        self.roots = roots
+        self.rootFingerprints = rootFingerprints
+        self.intermediates = intermediates
+    }
+
+    /// The SHA-256 of each root.
+    var fingerprints: [[UInt8]] { roots.map { Array(SHA256.hash(data: $0)) } + rootFingerprints }
+
+    /// The anchor of Apple's stores.
+    public static let apple = "apple"
+
+    /// Apple's stores, by the fingerprints of the Apple Root CA, which is over receipts, and of G2 and G3, of which the latter is
+    /// over signed transactions (www.apple.com/certificateauthority). iOS 6 receipts carry no root and no intermediate; for those the
+    /// certificates have to be given.
+    public static func appleStores(roots: [[UInt8]] = [], intermediates: [[UInt8]] = []) -> TrustedStore {
+        TrustedStore(
+            anchor: apple, roots: roots, rootFingerprints: appleFingerprints.map(bytes), intermediates: intermediates)
+    }
+
+    /// A Cornerstore, by its roots. It is known under its first root's fingerprint until ``Merchant/settleAnchors(_:in:)`` finds that
+    /// one of them was seen before.
+    public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {
+        let digest = SHA256.hash(data: roots.first ?? []).prefix(8)
+        let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return TrustedStore(anchor: name, roots: roots, intermediates: intermediates)
+    }
+
+    private static let appleFingerprints = [
+        "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
+        "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
+        "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
+    ]
+
+    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+        let digits = hexadecimal.utf8.map { $0 <= 0x39 ? $0 - 0x30 : $0 - 0x57 }
+        return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}

@@ -1,0 +1,66 @@
+import StoreWire
+
+/// A purchase that a store has proved. Only ``PurchaseVerifier`` makes one. Dates are milliseconds since 1970.
+public struct VerifiedPurchase: Sendable, Equatable {
+    /// The store that proved it, ``TrustedStore/anchor``.
+    public let anchor: String
+    public let environment: StoreEnvironment
+    public let bundleID: BundleID
+    public let productID: ProductID
+    /// What the store says it is; nil where the evidence says nothing of it.
+    public let statedKind: ProductKind?
+    public let transactionID: String
+    public let originalTransactionID: String
+    public let quantity: Int64
+    public let purchasedAt: Int64
+    public let expiresAt: Int64?
+    /// The subscription's period; nil or 0 for what has none.
+    public let webOrderLineItemID: String?
+    public let revokedAt: Int64?
+    /// How much of it was refunded, in thousandths of a percent; nil for all.
+    public let revokedShare: Int64?
+    /// Whether another plan took its place in the middle of the period.
+    public let isUpgraded: Bool
+    /// The UUID in lower case with which the app named the owner.
+    public let accountToken: String?
+    /// When the store said all this.
+    public let signedAt: Int64
+
+    init(
+        anchor: String, environment: StoreEnvironment, bundleID: BundleID, productID: ProductID,
+        statedKind: ProductKind?, transactionID: String, originalTransactionID: String, quantity: Int64,
+        purchasedAt: Int64, expiresAt: Int64?, webOrderLineItemID: String?, revokedAt: Int64?, revokedShare: Int64?,
+        isUpgraded: Bool, accountToken: String?, signedAt: Int64
+    ) {
+        self.anchor = anchor
+        self.environment = environment
+        self.bundleID = bundleID
+        self.productID = productID
+        self.statedKind = statedKind
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.webOrderLineItemID = webOrderLineItemID.flatMap { $0.isEmpty || $0 == "0" ? nil : $0 }
+        self.revokedAt = revokedAt
+        self.revokedShare = revokedShare
+        self.isUpgraded = isUpgraded
+        self.accountToken = accountToken?.lowercased()
+        self.signedAt = signedAt
+    }
+}
+
+/// The purchases of one piece of evidence, all of one store, environment and app. Only ``PurchaseVerifier`` makes one.
+public struct VerifiedEvidence: Sendable, Equatable {
+    public let environment: StoreEnvironment
+    public let bundleID: BundleID
+    /// In the order of the evidence, each transaction once.
+    public let purchases: [VerifiedPurchase]
+
+    init(environment: StoreEnvironment, bundleID: BundleID, purchases: [VerifiedPurchase]) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.purchases = purchases
+    }
+}

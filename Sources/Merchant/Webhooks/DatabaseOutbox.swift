@@ -1,0 +1,89 @@
+import Database
+import MerchantWire
+
+/// The outbox in the merchant's database.
+struct DatabaseOutbox: WebhookOutbox {
+    let database: Database
+
+    func takeDueEvents(limit: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
+        try await database.write { connection in
+            let rows = try connection.query(
+                """
+                UPDATE webhook_events SET due_at = $2 WHERE event_id IN (
+                    SELECT event_id FROM webhook_events WHERE state = 'waiting' AND due_at <= $1
+                    ORDER BY due_at, event_id LIMIT $3)
+                RETURNING event_id, type, body, created_at, attempts
+                """, [now, leaseEnd, limit])
+            return try rows.map { row in
+                WebhookEvent(
+                    eventID: try row.string(0), type: try row.string(1), body: Array(try row.string(2).utf8),
+                    createdAt: try row.int64(3), attempts: try row.int(4))
+            }.sorted { ($0.createdAt, $0.eventID) < ($1.createdAt, $1.eventID) }
+        }
+    }
+
+    func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws {
+        try await database.write { connection in
+            switch outcome {
+            case .delivered:
+                try connection.execute(
+                    "DELETE FROM webhook_events WHERE event_id = $1 AND state = 'waiting'", [eventID])
+            case .retry(let due, let reason):
+                try connection.execute(
+                    """
+                    UPDATE webhook_events SET due_at = $2, attempts = attempts + 1, reason = $3
+                    WHERE event_id = $1 AND state = 'waiting'
+                    """, [eventID, due, String(reason.prefix(500))])
+            case .dead(let reason):
+                try connection.execute(
+                    """
+                    UPDATE webhook_events SET state = 'dead', attempts = attempts + 1, reason = $2
+                    WHERE event_id = $1 AND state = 'waiting'
+                    """, [eventID, String(reason.prefix(500))])
+            }
+        }
+    }
+
+    func nextDue() async throws -> Int64? {
+        try await database.read { connection in
+            try connection.queryOne("SELECT min(due_at) FROM webhook_events WHERE state = 'waiting'")?.optionalInt64(0)
+        }
+    }
+}
+
+extension Merchant {
+    /// The events that wait to be delivered.
+    public var outbox: any WebhookOutbox { DatabaseOutbox(database: database) }
+
+    /// Events that were given up, oldest first.
+    public func deadWebhooks(limit: Int = MerchantLimits.page) async throws -> DeadWebhookList {
+        let limit = min(max(limit, 1), MerchantLimits.page)
+        return try await database.read { connection in
+            let rows = try connection.query(
+                """
+                SELECT event_id, type, created_at, attempts, reason FROM webhook_events
+                WHERE state = 'dead' ORDER BY created_at, event_id LIMIT $1
+                """, [limit])
+            return DeadWebhookList(
+                events: try rows.map { row in
+                    DeadWebhook(
+                        eventID: try row.string(0), type: try row.string(1), createdAt: try row.int64(2),
+                        attempts: try row.int(3), reason: try row.optionalString(4))
+                })
+        }
+    }
+
+    /// Lets a dead event be delivered again, from its first attempt on.
+    /// - Throws: ``MerchantError`` `not_found` when there is no dead event of that id.
+    public func replayWebhook(_ eventID: String) async throws {
+        let now = self.now()
+        let count = try await database.write { connection in
+            try connection.execute(
+                """
+                UPDATE webhook_events SET state = 'waiting', due_at = $2, attempts = 0
+                WHERE event_id = $1 AND state = 'dead'
+                """, [eventID, now])
+        }
+        guard count == 1 else { throw MerchantError(.notFound, "There is no dead event of that id.") }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import MerchantWire
+
+/// The merchant's routes with the user's token: asked for once, remembered, and asked for anew when it is refused.
+actor MerchantSession {
+    /// Attempts of one question that somebody waits for.
+    private static let attempts = 3
+
+    let transport: MerchantTransport
+    private let source: @Sendable (_ refused: String?) async throws -> String
+    private var known: String?
+    private var asking: (refused: String?, task: Task<Result<String, MerchantClientError>, Never>)?
+    /// Rises when the user changes: an answer for an earlier one is not remembered.
+    private var generation = 0
+
+    init(transport: MerchantTransport, token: @escaping @Sendable (_ refused: String?) async throws -> String) {
+        self.transport = transport
+        source = token
+    }
+
+    /// Another user is, or nobody is signed in.
+    func forgetToken() {
+        generation += 1
+        known = nil
+        asking = nil
+    }
+
+    /// Asks for a value, in the user's name where the route wants one. A token that is refused is replaced once.
+    ///
+    /// - Throws: ``MerchantClientError``.
+    func ask<Value: Decodable & Sendable>(
+        _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self
+    ) async throws(MerchantClientError) -> Value {
+        guard route.access == .user else { return try await transport.send(route, body: body).value() }
+        return try await withToken { [transport] token throws(MerchantClientError) in
+            try await transport.send(route, body: body, token: token).value()
+        }
+    }
+
+    /// The same, for what somebody waits for: a lost answer is asked for again at once. All routes can be repeated.
+    ///
+    /// - Throws: ``MerchantClientError``.
+    func askPatiently<Value: Decodable & Sendable>(
+        _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
+        pause: @Sendable (_ attempt: Int) async throws -> Void
+    ) async throws(MerchantClientError) -> Value {
+        var attempt = 1
+        while true {
+            do throws(MerchantClientError) {
+                return try await ask(route, body)
+            } catch {
+                // Who was told to wait is not helped by a second attempt right away.
+                guard error.code == .unreachable, error.retryAfter == nil, attempt < Self.attempts else { throw error }
+            }
+            do { try await pause(attempt) } catch {
+                throw MerchantClientError(.cancelled, "the request was cancelled")
+            }
+            attempt += 1
+        }
+    }
+
+    /// Does something with the user's token, and once more with another if it was refused.
+    ///
+    /// - Throws: ``MerchantClientError``, of `body` or `notSignedIn`.
+    func withToken<Value: Sendable>(
+        _ body: @Sendable (String) async throws(MerchantClientError) -> Value
+    ) async throws(MerchantClientError) -> Value {
+        let first = try await token(refused: nil)
+        do throws(MerchantClientError) {
+            return try await body(first)
+        } catch {
+            guard error.code == .notSignedIn else { throw error }
+        }
+        return try await body(try await token(refused: first))
+    }
+
+    /// The token; while one is fetched, others wait for it.
+    private func token(refused: String?) async throws(MerchantClientError) -> String {
+        if let known, known != refused { return known }
+        let generation = generation
+        let task: Task<Result<String, MerchantClientError>, Never>
+        if let asking, asking.refused == refused {
+            task = asking.task
+        } else {
+            let source = source
+            task = Task {
+                do { return .success(try await source(refused)) } catch {
+                    return .failure(MerchantClientError(.notSignedIn, "the app has no token of a user; sign in"))
+                }
+            }
+            asking = (refused, task)
+        }
+        let answer = await task.value
+        if generation == self.generation {
+            asking = nil
+            // A header cannot carry more, and what has a line break in it would carry another header.
+            if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
+        }
+        let token = try answer.get()
+        guard Self.isSendable(token) else {
+            throw MerchantClientError(.notSignedIn, "the user's token is empty, too long, or not printable")
+        }
+        return token
+    }
+
+    private static func isSendable(_ token: String) -> Bool {
+        (1...8192).contains(token.utf8.count) && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import MerchantWire
+import StoreKit
+
+/// What was begun with the merchant and has not ended, each purchase in a file of its own.
+struct RedemptionJournal: Sendable {
+    /// Bytes of one file: the evidence in Base64 inside JSON.
+    private static let largestEntry = 8 << 20
+    /// Files that are read; a device has a handful.
+    private static let mostEntries = 10_000
+
+    private let folder: URL
+
+    /// Makes the folder when it is not there. The caller holds its lock.
+    ///
+    /// - Throws: ``MerchantClientError`` with `storage`.
+    init(folder: URL) throws(MerchantClientError) {
+        self.folder = folder
+        try folder.makePrivateFolder()
+        BoundedFile.removeLeftovers(in: folder)
+    }
+
+    /// All entries; what cannot be read is put aside, since StoreKit's queue and the merchant's books know of it, too.
+    func read() -> (entries: [RedemptionEntry], unreadable: Int) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        var (entries, unreadable): ([RedemptionEntry], Int) = ([], 0)
+        for name in names.sorted().prefix(Self.mostEntries) where name.hasSuffix(".json") {
+            let file = folder.appendingPathComponent(name)
+            let entry = BoundedFile.read(file, limit: Self.largestEntry).flatMap {
+                try? JSONDecoder().decode(RedemptionEntry.self, from: $0)
+            }
+            if let entry, self.file(entry.transactionID)?.lastPathComponent == name {
+                entries.append(entry)
+            } else {
+                unreadable += 1
+                rename(file.path, file.appendingPathExtension("unreadable").path)
+            }
+        }
+        return (entries, unreadable)
+    }
+
+    /// Writes an entry whole or not at all.
+    ///
+    /// - Throws: ``MerchantClientError`` with `storage`.
+    func write(_ entry: RedemptionEntry) throws(MerchantClientError) {
+        guard let file = file(entry.transactionID) else {
+            throw MerchantClientError(.storage, "a transaction's id is too long for a file's name")
+        }
+        do {
+            let bytes = try JSONEncoder().encode(entry)
+            guard bytes.count <= Self.largestEntry else {
+                throw MerchantClientError(.storage, "a receipt of \(bytes.count) bytes is too large to be kept")
+            }
+            try BoundedFile.write(bytes, to: file)
+        } catch {
+            throw MerchantClientError(storage: error)
+        }
+    }
+
+    func forget(_ transactionID: String) {
+        if let file = file(transactionID) { unlink(file.path) }
+    }
+
+    private func file(_ transactionID: String) -> URL? {
+        FileNames.name(transactionID).map { folder.appendingPathComponent("\($0).json") }
+    }
+}
+
+/// Names from outside as names of files.
+enum FileNames {
+    /// A name that stays inside its folder whatever the text: all but letters, digits, `-`, `_` and inner dots is encoded.
+    /// Nil for an empty text, and for one that is too long for a file system.
+    static func name(_ text: String) -> String? {
+        let name = text.utf8.enumerated().map { index, byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: String(UnicodeScalar(byte))
+            case 0x2E where index > 0: "."
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+        return (1...200).contains(name.utf8.count) ? name : nil
+    }
+}
+
+extension URL {
+    /// Makes the folder, for the user alone.
+    func makePrivateFolder() throws(MerchantClientError) {
+        do {
+            try FileManager.default.createDirectory(
+                at: self, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw MerchantClientError(.storage, "cannot make \(path): \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import MerchantWire
+
+/// What is begun with the merchant, and what comes next. It does nothing itself: each method settles the state and returns
+/// what is to be done, in order.
+struct RedemptionStateMachine: Sendable {
+    /// Something that takes time, may fail, and is tried again.
+    enum Work: Hashable, Sendable {
+        case redeem(String)
+        case deliver(ContentItemID)
+    }
+
+    enum Action: Equatable, Sendable {
+        case write(RedemptionEntry)
+        case forget(String)
+        /// Asks the merchant; its end is told to ``answered(_:_:)`` or ``failed(_:_:)``.
+        case redeem(String, RedemptionRequest)
+        /// Downloads the newest version; its end is told to ``delivered(_:)`` or ``failed(_:_:)``.
+        case deliver(ContentItemID)
+        /// Calls ``due(_:)`` after the delay before that retry.
+        case wait(Work, attempt: Int, MerchantClientError)
+        /// Finishes the StoreKit transaction, provided that the entry written before it is on the disk.
+        case finish(MerchantPurchase)
+        case tell(MerchantEvent)
+    }
+
+    private let finishing: MerchantClientConfiguration.Finishing
+    /// By transaction.
+    private(set) var entries: [String: RedemptionEntry] = [:]
+    /// Transactions that StoreKit has told in this launch and that were not finished since.
+    private var shown: Set<String> = []
+    /// Confirmed and delivered before StoreKit told them.
+    private var settled: Set<String> = []
+    private var running: Set<Work> = []
+    private var waiting: Set<Work> = []
+    private var deliveryAttempts: [ContentItemID: Int] = [:]
+
+    init(finishing: MerchantClientConfiguration.Finishing) { self.finishing = finishing }
+
+    /// Whether something runs. What waits for another attempt may wait for days.
+    var isBusy: Bool { !running.isEmpty }
+
+    // MARK: What begins
+
+    /// The process has started: what was written down goes on.
+    mutating func launched(_ known: [RedemptionEntry]) -> [Action] {
+        for entry in known { entries[entry.transactionID] = entry }
+        return startAll()
+    }
+
+    /// StoreKit tells a paid transaction. Told again, nothing is begun twice.
+    mutating func began(_ new: RedemptionEntry) -> [Action] {
+        let id = new.transactionID
+        shown.insert(id)
+        if settled.contains(id) { return finish(new.purchase) }
+        guard let known = entries[id] else {
+            entries[id] = new
+            return [.write(new)] + start(.redeem(id))
+        }
+        if known.isRedeeming { return start(.redeem(id)) }
+        // Confirmed already; the process may have ended before StoreKit heard of it.
+        let finish: [Action] = finishing == .afterRedemption ? self.finish(known.purchase) : []
+        return finish + known.due.flatMap { start(.deliver($0)) }
+    }
+
+    /// The time of a retry has come.
+    mutating func due(_ work: Work) -> [Action] {
+        guard waiting.remove(work) != nil else { return [] }
+        return start(work)
+    }
+
+    /// Everything that waits is tried now.
+    mutating func wake() -> [Action] {
+        waiting = []
+        return startAll()
+    }
+
+    /// The app gives a purchase up.
+    mutating func abandoned(_ id: String) -> [Action] {
+        shown.remove(id)
+        settled.remove(id)
+        guard entries.removeValue(forKey: id) != nil else { return [] }
+        return [.forget(id)]
+    }
+
+    private mutating func startAll() -> [Action] {
+        entries.values.sorted { $0.transactionID < $1.transactionID }.flatMap { entry -> [Action] in
+            entry.isRedeeming
+                ? start(.redeem(entry.transactionID)) : entry.due.flatMap { start(.deliver($0)) }
+        }
+    }
+
+    private mutating func start(_ work: Work) -> [Action] {
+        guard !waiting.contains(work), running.insert(work).inserted else { return [] }
+        switch work {
+        case .redeem(let id):
+            guard case .redeeming(let request)? = entries[id]?.stage else {
+                running.remove(work)
+                return []
+            }
+            return [.redeem(id, request)]
+        case .deliver(let item):
+            guard entries.values.contains(where: { $0.due.contains(item) }) else {
+                running.remove(work)
+                return []
+            }
+            return [.deliver(item)]
+        }
+    }
+
+    // MARK: What comes of it
+
+    /// The merchant has answered what was asked for a transaction. The answer may speak of others as well.
+    mutating func answered(_ id: String, _ answer: RedemptionAnswer) -> [Action] {
+        running.remove(.redeem(id))
+        var actions: [Action] = []
+        for other in entries.keys.sorted() where other != id {
+            guard let entry = entries[other], entry.isRedeeming, let redeemed = entry.confirmation(in: answer) else {
+                continue
+            }
+            actions += confirm(entry, redeemed)
+        }
+        guard let entry = entries[id], entry.isRedeeming else { return actions }
+        if let redeemed = entry.confirmation(in: answer) { return confirm(entry, redeemed) + actions }
+        let refusal = entry.refusal(in: answer).map {
+            MerchantClientError(
+                $0.code.isRetryable ? .unreachable : .refused, $0.message, reason: $0.code)
+        }
+        let error =
+            refusal
+            ?? MerchantClientError(
+                .noEvidence, "the receipt does not speak of the transaction; refresh the receipt and redeem it again")
+        return failed(.redeem(id), error) + actions
+    }
+
+    private mutating func confirm(_ entry: RedemptionEntry, _ redeemed: RedeemedTransaction) -> [Action] {
+        let id = entry.transactionID
+        waiting.remove(.redeem(id))
+        var entry = entry
+        entry.attempts = 0
+        // What went to somebody else is not this user's to download.
+        let items = redeemed.wentToNamedOwner ? [] : redeemed.contentItems
+        let told = Action.tell(.redeemed(redeemed))
+        guard !items.isEmpty else { return [told] + settle(entry) }
+        entry.stage = .delivering(items)
+        let finishes = finishing == .afterRedemption && shown.contains(id)
+        entry.isFinished = finishes
+        entries[id] = entry
+        return [told, .write(entry)] + (finishes ? finish(entry.purchase) : [])
+            + items.flatMap { start(.deliver($0)) }
+    }
+
+    /// The newest version of a content item is on the disk, whoever asked for it.
+    mutating func delivered(_ item: ContentItemID) -> [Action] {
+        running.remove(.deliver(item))
+        waiting.remove(.deliver(item))
+        deliveryAttempts[item] = nil
+        return entries.keys.sorted().flatMap { id -> [Action] in
+            guard var entry = entries[id], entry.due.contains(item) else { return [] }
+            let rest = entry.due.filter { $0 != item }
+            entry.stage = .delivering(rest)
+            guard !rest.isEmpty else { return settle(entry) }
+            entries[id] = entry
+            return [.write(entry)]
+        }
+    }
+
+    /// It did not work out: tried again later, given up, or left until somebody does something about it.
+    mutating func failed(_ work: Work, _ error: MerchantClientError) -> [Action] {
+        running.remove(work)
+        switch work {
+        case .redeem(let id):
+            guard var entry = entries[id], entry.isRedeeming else { return [] }
+            switch error.code {
+            case .unreachable, .badAnswer:
+                entry.attempts += 1
+                entries[id] = entry
+                waiting.insert(work)
+                return [.write(entry), .wait(work, attempt: entry.attempts, error)]
+            case .refused, .noEvidence:
+                // StoreKit keeps the transaction: told again, it begins anew, perhaps with a better receipt.
+                entries[id] = nil
+                return [.forget(id), .tell(.refused(entry.purchase, error))]
+            case .notSignedIn, .cancelled, .storage, .noSpace, .wrongContent, .inUse, .notConfigured:
+                return [.tell(.waiting(entry.purchase, error, seconds: nil))]
+            }
+        case .deliver(let item):
+            switch error.code {
+            case .unreachable, .badAnswer, .wrongContent:
+                let attempt = deliveryAttempts[item, default: 0] + 1
+                deliveryAttempts[item] = attempt
+                waiting.insert(work)
+                return [.wait(work, attempt: attempt, error)]
+            case .refused, .noEvidence, .notSignedIn, .cancelled, .storage, .noSpace, .inUse, .notConfigured:
+                return [.tell(.notDelivered(item, error, seconds: nil))]
+            }
+        }
+    }
+
+    private mutating func settle(_ entry: RedemptionEntry) -> [Action] {
+        let id = entry.transactionID
+        entries[id] = nil
+        // First the finish: were the entry forgotten before it, nothing would be lost, but the merchant asked again.
+        if shown.contains(id) { return finish(entry.purchase) + [.forget(id)] }
+        if !entry.isFinished { settled.insert(id) }
+        return [.forget(id)]
+    }
+
+    private mutating func finish(_ purchase: MerchantPurchase) -> [Action] {
+        shown.remove(purchase.transactionID)
+        settled.remove(purchase.transactionID)
+        entries[purchase.transactionID]?.isFinished = true
+        return [.finish(purchase), .tell(.finished(purchase))]
+    }
+}
+
+extension RedeemedTransaction {
+    /// The content that it gives, each item once.
+    var contentItems: [ContentItemID] {
+        var items: [ContentItemID] = []
+        for case .content(let item) in grants where !items.contains(item) { items.append(item) }
+        return items
+    }
+}

@@ -1,0 +1,27 @@
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import Merchant
+import MerchantWire
+
+/// Whether the process lives, and whether it can work.
+struct HealthController: Sendable {
+    let merchant: Merchant
+
+    private struct Body: Encodable {
+        var status: String
+    }
+
+    func addRoutes(to router: Router<MerchantRequestContext>) {
+        router.add(.health) { _, _ in try .json(Body(status: "ok")) }
+        router.add(.readiness) { [merchant] _, context in
+            do {
+                try await merchant.check()
+            } catch {
+                context.logger.warning("not ready", metadata: ["error": .string(String(describing: error))])
+                throw MerchantError(.unavailable, "The database does not answer.")
+            }
+            return try .json(Body(status: "ready"))
+        }
+    }
+}

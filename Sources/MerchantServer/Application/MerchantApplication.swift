@@ -1,0 +1,176 @@
+import BlobStorage
+import Database
+import Foundation
+import HTTPSupport
+import Hummingbird
+import Logging
+import Merchant
+import MerchantWire
+import NIOCore
+import ServiceLifecycle
+import StoreWire
+import UnixSignals
+
+/// A merchant and everything that it keeps, put together once.
+public struct MerchantApplication: Sendable {
+    public let configuration: MerchantServerConfiguration
+    public let merchant: Merchant
+    public let tokens: UserTokens
+    public let keys: APIKeys
+    /// The apps whose purchases are taken.
+    public let bundleIDs: Set<BundleID>
+
+    private let database: Database
+    private let routers: MerchantRouters
+    private let deliveries: WebhookDelivery?
+    private let logger: Logger
+
+    /// Opens the data directory and the database, and takes the files of products in.
+    /// - Parameter now: the machine's clock.
+    /// - Throws: ``MerchantServerError``, ``MerchantError``, a database's error, ``ReceiptRejection`` for a root that is none.
+    public static func open(
+        _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
+    ) async throws -> MerchantApplication {
+        let files = try configuration.productsFiles.map { file in
+            try ProductsFile(yaml: Array(try SecretFile.readPublic(file)), file: file.lastPathComponent)
+        }
+        let bundleIDs = configuration.bundleIDs.union(files.map(\.bundleID))
+        guard !bundleIDs.isEmpty else {
+            throw MerchantServerError(
+                .invalidConfiguration, "No app is named. Give its bundle id with --bundle-id, or a file of products.")
+        }
+        let place = try MerchantPlace(
+            folder: configuration.dataDirectory, databaseURL: configuration.databaseURL, schema: configuration.schema)
+        let database = try await place.openDatabase(logger: logger)
+        do {
+            return try await open(configuration, place, database, files, bundleIDs, now: now, logger: logger)
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
+
+    private static func open(
+        _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ database: Database,
+        _ files: [ProductsFile], _ bundleIDs: Set<BundleID>, now: @escaping @Sendable () -> Date, logger: Logger
+    ) async throws -> MerchantApplication {
+        let metrics = PrometheusMetrics()
+        let stores = try await Merchant.settleAnchors(configuration.stores, in: database)
+        let merchant = Merchant(
+            database: database, blobs: try blobs(configuration, place, now),
+            verifier: try PurchaseVerifier(
+                stores: stores, bundleIDs: bundleIDs,
+                environments: configuration.policy.environments, way: way(configuration, stores, metrics, logger)),
+            policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
+            makeID: { UUID(timeOrdered: now(), chance: UUID()) })
+        for file in files { try await merchant.takeIn(file) }
+        let tokenKeys: TokenKeySet =
+            if let file = configuration.tokenKeys { try await .read(file) } else {
+                try await .open(directory: place.folder)
+            }
+        let tokens = try UserTokens(tokenKeys)
+        let keys = APIKeys(merchant.apiKeys)
+        let limits = configuration.rates.map { RateLimits($0) }
+        let deliveries = configuration.webhooks.map {
+            WebhookDelivery(to: $0, from: merchant.outbox, pacing: .system(), metrics: metrics, logger: logger)
+        }
+        return MerchantApplication(
+            configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, bundleIDs: bundleIDs,
+            database: database,
+            routers: MerchantRouters(
+                merchant: merchant,
+                authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
+                metrics: metrics, requests: RequestMetricsMiddleware(metrics), staging: try place.makeFolder("uploads"),
+                isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
+            deliveries: deliveries, logger: logger)
+    }
+
+    private static func way(
+        _ configuration: MerchantServerConfiguration, _ stores: [TrustedStore], _ metrics: PrometheusMetrics,
+        _ logger: Logger
+    ) -> VerificationWay {
+        guard let remote = configuration.remote else { return .local }
+        let client = StoreClient(
+            remote.hosts, sharedSecret: remote.sharedSecret, pacing: .system(), metrics: StoreClientMetrics(metrics),
+            logger: logger)
+        // As the store was known when its roots were first seen.
+        let anchor = zip(configuration.stores, stores).first { $0.0.anchor == remote.anchor }?.1.anchor
+        return .remote(client, anchors: [remote.hosts.name: anchor ?? remote.anchor])
+    }
+
+    private static func blobs(
+        _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ now: @escaping @Sendable () -> Date
+    ) throws -> any BlobStore {
+        if let bucket = configuration.bucket { return S3BlobStore(bucket, now: now) }
+        return try DirectoryBlobStore(folder: try place.makeFolder("content"))
+    }
+
+    // MARK: Running
+
+    /// Serves until the task is cancelled or the process is told to stop, then finishes what is under way.
+    /// - Parameters:
+    ///   - gracefulShutdownSignals: what tells the process to stop.
+    ///   - onReady: called once the port answers, with its base URL.
+    /// - Throws: ``MerchantServerError`` when the port cannot be had.
+    public func run(
+        gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (String) async -> Void
+    ) async throws {
+        var services: [any Service] = [server(onReady), CreditExpiry(merchant: merchant, logger: logger)]
+        if let deliveries { services.append(deliveries) }
+        do {
+            try await ServiceGroup(
+                configuration: .init(
+                    services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
+                    logger: logger)
+            ).run()
+        } catch let error as IOError {
+            await close()
+            throw MerchantServerError(
+                .portUnavailable,
+                "Port \(configuration.port) cannot be opened on \(configuration.host): "
+                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with --port, or 0 for any "
+                    + "free one.")
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+    }
+
+    /// Closes the database after what is queued.
+    public func close() async { await database.close() }
+
+    private func server(_ onReady: @escaping @Sendable (String) async -> Void) -> some Service {
+        let (host, port) = (configuration.host, configuration.port)
+        return Application(
+            router: routers.router(), server: ServerLimits.server(routers.direct),
+            configuration: .init(
+                address: .hostname(host, port: port),
+                availableConnectionsDelegate: ServerLimits.connections(sharedBy: 1, logger: logger)),
+            onServerRunning: { channel in
+                // An address that listens everywhere is not one to connect to.
+                let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
+                await onReady("http://\(name):\(channel.localAddress?.port ?? port)")
+            },
+            logger: logger)
+    }
+}
+
+/// Takes out credits whose time is over, also of users who do not come.
+private struct CreditExpiry: Service {
+    let merchant: Merchant
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    while try await merchant.expireCredits() == 500 {}
+                } catch {
+                    logger.warning("credits were not expired", metadata: ["error": .string(String(describing: error))])
+                }
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
+    }
+}

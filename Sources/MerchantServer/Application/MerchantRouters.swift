@@ -1,0 +1,45 @@
+import Foundation
+import HTTPSupport
+import Hummingbird
+import Merchant
+import MerchantWire
+import Metrics
+
+/// Everything that the merchant's server answers.
+struct MerchantRouters {
+    let merchant: Merchant
+    let authentication: Authentication
+    let limits: RateLimits?
+    let metrics: PrometheusMetrics
+    let requests: RequestMetricsMiddleware
+    let staging: URL
+    let isBehindProxy: Bool
+    /// Whether nobody but this machine can ask for the metrics.
+    let isLoopback: Bool
+    let now: @Sendable () -> Date
+
+    /// What is answered without the router.
+    var direct: DirectMerchantAnswers {
+        DirectMerchantAnswers(merchant: merchant, authentication: authentication, metrics: requests)
+    }
+
+    func router() -> Router<MerchantRequestContext> {
+        let router = Router(context: MerchantRequestContext.self)
+        router.add(middleware: requests)
+        router.add(middleware: ProblemMiddleware(HTTPProblem.merchant))
+        if let limits {
+            router.add(middleware: RateLimitMiddleware(limits: limits, isBehindProxy: isBehindProxy, now: now))
+        }
+        CounterController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        DeliveryController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        NewsController(merchant: merchant).addRoutes(to: router)
+        BackendController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        ContentUploadController(merchant: merchant, authentication: authentication, staging: staging)
+            .addRoutes(to: router)
+        HealthController(merchant: merchant).addRoutes(to: router)
+        MetricsController(metrics: metrics, authentication: isLoopback ? nil : authentication).addRoutes(to: router)
+        OtherMethodsController().addRoutes(
+            to: router, alsoRouted: [MerchantRoute.contentFile("").template: [.head]])
+        return router
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import MerchantWire
+
+/// Who makes a request: the app's user by token, or a backend by API key, each within its rate.
+public struct Authentication: Sendable {
+    public let tokens: UserTokens
+    public let keys: APIKeys
+    private let limits: RateLimits?
+    private let now: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - limits: how often one user and one key may come; nil for no bound.
+    ///   - now: the machine's clock.
+    public init(tokens: UserTokens, keys: APIKeys, limits: RateLimits?, now: @escaping @Sendable () -> Date) {
+        self.tokens = tokens
+        self.keys = keys
+        self.limits = limits
+        self.now = now
+    }
+
+    /// The user whose token the request carries.
+    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, or 429.
+    public func user(of request: Request) throws -> UserID {
+        guard let token = request.bearerToken else {
+            throw Self.notSignedIn("Send the user's token as Authorization: Bearer.")
+        }
+        let now = now()
+        let user: UserID
+        do throws(TokenRejection) {
+            user = try tokens.user(String(token), at: now)
+        } catch {
+            throw Self.notSignedIn(error.sentence)
+        }
+        try limits?.take(.user(user), at: now)
+        return user
+    }
+
+    /// The user of a token that was verified before and is within its rate; nil sends the request the long way. Does not wait.
+    public func rememberedUser(authorization: String?) -> UserID? {
+        guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return nil }
+        let now = now()
+        guard let user = tokens.rememberedUser(String(authorization.dropFirst(7)), at: now) else { return nil }
+        return limits?.allows(.user(user), at: now) ?? true ? user : nil
+    }
+
+    /// The backend whose API key the request carries.
+    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 403 `forbidden` when the key lacks the scope, or 429.
+    public func key(of request: Request, scope: APIScope) async throws -> APIKey {
+        let now = now()
+        guard let text = request.bearerToken, APIKeys.isKey(text), let key = try await keys.key(text, at: now) else {
+            throw Self.notSignedIn("Send an API key that is good as Authorization: Bearer.")
+        }
+        try limits?.take(.key(key.name), at: now)
+        guard key.scopes.contains(scope) else {
+            throw HTTPProblem(
+                .forbidden, code: MerchantErrorCode.forbidden.rawValue,
+                message: "The API key lacks the scope “\(scope.rawValue)”.")
+        }
+        return key
+    }
+
+    private static func notSignedIn(_ message: String) -> HTTPProblem {
+        HTTPProblem(.unauthorized, code: MerchantErrorCode.notSignedIn.rawValue, message: message)
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Yams
+
+/// The keys and rules for users' tokens, as a file says them:
+///
+/// ```yaml
+/// issuer: https://login.example.com
+/// audience: com.example.app
+/// maximumLifetime: 86400          # seconds; 86400 when left out
+/// keys:
+///   - id: 2026-11
+///     algorithm: ES256            # or RS256, or HS256 with `secret` (Base64, at least 32 bytes)
+///     publicKey: |
+///       -----BEGIN PUBLIC KEY-----
+///       …
+///   - id: 2026-05
+///     algorithm: HS256
+///     secret: …
+///     acceptedUntil: 2026-12-01T00:00:00Z
+/// ```
+///
+/// A new key is put first and the old one kept, with an end, until the last token that it signed has expired.
+public struct TokenKeySet: Sendable {
+    public var rules: TokenRules
+    /// In the file's order.
+    public var keys: [TokenKey]
+
+    /// What the file in a data directory is called.
+    public static let fileName = "user-token-keys.json"
+    /// Keys in one file at most.
+    static let maximumKeys = 64
+
+    public init(rules: TokenRules, keys: [TokenKey]) {
+        self.rules = rules
+        self.keys = keys
+    }
+
+    /// The keys of a data directory; at the first start one HS256 key is made there, mode 0600.
+    /// - Throws: ``MerchantServerError``.
+    public static func open(directory: URL) async throws -> TokenKeySet {
+        let file = directory.appendingPathComponent(fileName)
+        if !FileManager.default.fileExists(atPath: file.path) {
+            let secret = Data(RandomBytes.make(32)).base64EncodedString()
+            let name = "cornerstore-merchant"
+            let new = FileContents(
+                issuer: name, audience: name,
+                keys: [
+                    .init(id: "key-\(Base64URLText.encoded(RandomBytes.make(6)))", algorithm: .hs256, secret: secret)
+                ])
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            // If another process was first, its file is read below.
+            _ = try SecretFile.create(file, encoder.encode(new))
+        }
+        return try await read(file)
+    }
+
+    /// Reads a file, JSON when its name ends in `.json`, else YAML.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration`, `storage`, or `exposedSecret` when it holds a secret that others may read.
+    public static func read(_ file: URL) async throws -> TokenKeySet {
+        let data = try SecretFile.readPublic(file)
+        let contents: FileContents
+        do {
+            contents =
+                file.pathExtension.lowercased() == "json"
+                ? try JSONDecoder().decode(FileContents.self, from: data)
+                : try YAMLDecoder().decode(FileContents.self, from: String(decoding: data, as: UTF8.self))
+        } catch let error as DecodingError {
+            throw MerchantServerError(
+                .invalidConfiguration,
+                "\(file.path) is no file of token keys: it needs issuer, audience and keys, each with id, algorithm and secret, publicKey or "
+                    + "privateKey\(error.keyPath.map { " (see “\($0)”)" } ?? "").")
+        } catch {
+            throw MerchantServerError(.invalidConfiguration, "\(file.path) is neither JSON nor YAML.")
+        }
+        if contents.keys.contains(where: { $0.secret != nil || $0.privateKey != nil }) { _ = try SecretFile.read(file) }
+        return try await contents.keySet(file.path)
+    }
+
+    private struct FileContents: Codable {
+        var issuer: String
+        var audience: String
+        var maximumLifetime: Double?
+        var keys: [Key]
+
+        struct Key: Codable {
+            var id: String
+            var algorithm: TokenKey.Algorithm
+            var secret: String?
+            var publicKey: String?
+            var privateKey: String?
+            var acceptedUntil: String?
+        }
+
+        func keySet(_ path: String) async throws -> TokenKeySet {
+            func refuse(_ reason: String) -> MerchantServerError {
+                MerchantServerError(.invalidConfiguration, "\(path): \(reason)")
+            }
+            guard !issuer.isEmpty, !audience.isEmpty else { throw refuse("issuer and audience must not be empty.") }
+            let lifetime = maximumLifetime ?? 86_400
+            guard (1...31_622_400).contains(lifetime) else {
+                throw refuse("maximumLifetime is 1 to 31622400 seconds, a year.")
+            }
+            guard (1...TokenKeySet.maximumKeys).contains(keys.count) else {
+                throw refuse("there are 1 to \(TokenKeySet.maximumKeys) keys.")
+            }
+            var made: [TokenKey] = []
+            for key in keys {
+                guard [key.secret, key.publicKey, key.privateKey].count(where: { $0 != nil }) == 1 else {
+                    throw refuse("the key “\(key.id)” has one of secret, publicKey and privateKey.")
+                }
+                let material: TokenKey.Material
+                if let secret = key.secret {
+                    guard let bytes = Data(base64Encoded: secret) else {
+                        throw refuse("the secret of the key “\(key.id)” is not Base64.")
+                    }
+                    material = .secret(Array(bytes))
+                } else if let pem = key.publicKey {
+                    material = .publicKey(pem)
+                } else {
+                    material = .privateKey(key.privateKey ?? "")
+                }
+                var end: Date?
+                if let text = key.acceptedUntil {
+                    end = try? Date(text, strategy: .iso8601)
+                    guard end != nil else {
+                        throw refuse("acceptedUntil of the key “\(key.id)” is a time such as 2026-12-01T00:00:00Z.")
+                    }
+                }
+                made.append(
+                    try await TokenKey(id: key.id, algorithm: key.algorithm, material: material, acceptedUntil: end))
+            }
+            return TokenKeySet(
+                rules: TokenRules(issuer: issuer, audience: audience, maximumLifetime: lifetime), keys: made)
+        }
+    }
+}
+
+extension DecodingError {
+    /// Where in the file, without its values.
+    fileprivate var keyPath: String? {
+        let (path, last): ([any CodingKey], String?) =
+            switch self {
+            case .keyNotFound(let key, let context): (context.codingPath, key.stringValue)
+            case .valueNotFound(_, let context), .typeMismatch(_, let context), .dataCorrupted(let context):
+                (context.codingPath, nil)
+            @unknown default: ([], nil)
+            }
+        let names = path.map { $0.intValue.map { String($0 + 1) } ?? $0.stringValue } + (last.map { [$0] } ?? [])
+        return names.isEmpty ? nil : String(names.joined(separator: ".").prefix(200))
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import JWTKit
+import MerchantWire
+import Synchronization
+
+/// The tokens by which the app's users are known: JSON Web Tokens (RFC 7519) that the developer's login server signs, or `cornerstore merchant token`
+/// for trying out.
+public final class UserTokens: Sendable {
+    /// The longest token that is looked at, in bytes.
+    public static let maximumLength = 4_096
+    /// Tokens remembered at most; a usual one takes about 400 bytes.
+    public static let rememberedTokens = 65_536
+
+    private struct Configuration: Sendable {
+        var rules: TokenRules
+        var keys: [String: TokenKey]
+        /// The keys that tokens can be made with, in the file's order.
+        var signing: [TokenKey]
+    }
+
+    private let configuration: Mutex<Configuration>
+    private let remembered: RememberedTokens
+
+    /// - Parameters:
+    ///   - keys: all that are accepted now, with different ids; tokens are made with the first that can sign.
+    ///   - remembered: how many verified tokens are remembered.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when there is no key, or two of one id.
+    public init(_ keySet: TokenKeySet, remembered: Int = rememberedTokens) throws {
+        configuration = Mutex(try Self.configuration(keySet))
+        self.remembered = RememberedTokens(capacity: remembered)
+    }
+
+    /// Takes other keys and rules. What was verified by the old ones is forgotten.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration`; the old ones stay then.
+    public func replace(with keySet: TokenKeySet) throws {
+        let new = try Self.configuration(keySet)
+        configuration.withLock { $0 = new }
+        remembered.removeAll()
+    }
+
+    private static func configuration(_ keySet: TokenKeySet) throws -> Configuration {
+        guard !keySet.keys.isEmpty else {
+            throw MerchantServerError(.invalidConfiguration, "There is no key for users' tokens. Give at least one.")
+        }
+        var byID: [String: TokenKey] = [:]
+        for key in keySet.keys where byID.updateValue(key, forKey: key.id) != nil {
+            throw MerchantServerError(
+                .invalidConfiguration, "Two keys for users' tokens have the id “\(key.id)”. Give each its own.")
+        }
+        return Configuration(rules: keySet.rules, keys: byID, signing: keySet.keys.filter(\.canSign))
+    }
+
+    // MARK: Verifying
+
+    /// Whose token it is, if it was verified before: one look-up.
+    public func rememberedUser(_ token: String, at now: Date) -> UserID? { remembered.user(of: token, at: now) }
+
+    /// Whose token it is.
+    /// - Throws: ``TokenRejection``.
+    public func user(_ token: String, at now: Date) throws(TokenRejection) -> UserID {
+        if let user = remembered.user(of: token, at: now) { return user }
+        guard token.utf8.count <= Self.maximumLength else { throw .tooLarge }
+        let epoch = remembered.epoch
+        let configuration = configuration.withLock { $0 }
+        let (user, expiresAt) = try Self.verify(Array(token.utf8), configuration, at: now)
+        remembered.insert(token, user: user, expiresAt: expiresAt, epoch: epoch)
+        return user
+    }
+
+    private static func verify(
+        _ token: [UInt8], _ configuration: Configuration, at now: Date
+    ) throws(TokenRejection) -> (user: UserID, expiresAt: Date) {
+        let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let headerBytes = Base64URLText.decoded(parts[0]),
+            let signature = Base64URLText.decoded(parts[2]),
+            let header = try? JSONDecoder().decode(TokenHeader.self, from: headerBytes), !header.hasCritical,
+            ["jwt", "at+jwt"].contains(header.type?.lowercased() ?? "jwt")
+        else { throw .malformed }
+        // The key says which algorithm is right, never the token. Without a key id only one key could be meant.
+        let key: TokenKey? =
+            if let id = header.keyID { configuration.keys[id] } else if configuration.keys.count == 1 {
+                configuration.keys.values.first
+            } else { nil }
+        guard let key, key.acceptedUntil.map({ now < $0 }) ?? true else { throw .unknownKey }
+        guard header.algorithm == key.algorithm.rawValue else { throw .wrongAlgorithm }
+        guard key.isValid(signature, of: token[..<parts[1].endIndex]) else { throw .badSignature }
+        guard let payload = Base64URLText.decoded(parts[1]),
+            let claims = try? JSONDecoder().decode(TokenClaims.self, from: payload)
+        else { throw .malformed }
+        let (user, expiresAt) = try configuration.rules.judge(claims, at: now)
+        return (user, min(expiresAt, key.acceptedUntil ?? expiresAt))
+    }
+
+    // MARK: Making
+
+    /// A token for trying out.
+    /// - Parameter lifetime: in seconds; at most what the rules allow, which is also taken when none is given.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when no key can sign, or the user's name or the lifetime cannot be.
+    public func makeToken(for user: UserID, at now: Date, lifetime: TimeInterval? = nil) async throws -> String {
+        let configuration = configuration.withLock { $0 }
+        guard let key = configuration.signing.first(where: { $0.acceptedUntil.map { now < $0 } ?? true }) else {
+            throw MerchantServerError(
+                .invalidConfiguration,
+                "No key for users' tokens that is good now is a private one. Tokens are made where the private key is.")
+        }
+        guard TokenRules.isSubject(user.rawValue) else {
+            throw MerchantServerError(.invalidConfiguration, TokenRejection.unusableSubject.sentence)
+        }
+        let seconds = lifetime ?? configuration.rules.maximumLifetime
+        guard seconds >= 1, seconds <= configuration.rules.maximumLifetime else {
+            throw MerchantServerError(
+                .invalidConfiguration,
+                "A token lives 1 to \(Int64(configuration.rules.maximumLifetime)) seconds here.")
+        }
+        // Whole seconds, so that a lifetime of the longest kind is not made longer by rounding.
+        let issuedAt = now.timeIntervalSince1970.rounded(.down)
+        let claims = TokenClaims(
+            issuer: configuration.rules.issuer, subject: user.rawValue, audience: configuration.rules.audience,
+            issuedAt: issuedAt, expiresAt: issuedAt + seconds.rounded(.down))
+        return try await key.sign(claims)
+    }
+}

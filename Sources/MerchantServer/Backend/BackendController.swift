@@ -1,0 +1,111 @@
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import Merchant
+import MerchantWire
+import StoreWire
+
+/// The developer's own backend, by API key: products, users, the books and the webhooks.
+struct BackendController: Sendable {
+    let merchant: Merchant
+    let authentication: Authentication
+
+    func addRoutes(to router: Router<MerchantRequestContext>) {
+        add(.adminProducts, to: router, products)
+        add(.putProduct("", ""), to: router, putProduct)
+        add(.deleteProduct("", ""), to: router, deleteProduct)
+        add(.user(""), to: router, user)
+        add(.userHistory("", "", before: nil), to: router, history)
+        add(.userSpends(""), to: router, spend)
+        add(.userAdjustments(""), to: router, adjust)
+        add(.checkBooks, to: router, checkBooks)
+        add(.deadWebhooks, to: router, deadWebhooks)
+        add(.replayWebhook(""), to: router, replay)
+    }
+
+    /// Answers a route of the table to who has its scope.
+    private func add(
+        _ route: MerchantRoute, to router: Router<MerchantRequestContext>,
+        _ handler: @escaping @Sendable (Request, MerchantRequestContext) async throws -> Response
+    ) {
+        router.add(route) { [authentication] request, context in
+            try await authentication.require(route, request)
+            return try await handler(request, context)
+        }
+    }
+
+    @Sendable private func products(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try .json(try await merchant.allProducts())
+    }
+
+    /// What a product is, beside its identifiers, which stand in the path.
+    private struct ProductBody: Decodable {
+        var kind: ProductKind
+        var grants: [ProductGrant]
+        var isOnSale: Bool?
+        var shelf: String?
+    }
+
+    @Sendable private func putProduct(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let body = try await request.decodeJSON(ProductBody.self, upTo: MerchantLimits.request)
+        let product = MerchantProduct(
+            bundleID: BundleID(try context.parameter("bundle")), productID: ProductID(try context.parameter("product")),
+            kind: body.kind, grants: body.grants, isOnSale: body.isOnSale ?? true, shelf: body.shelf)
+        try await merchant.put(product)
+        return try .json(product)
+    }
+
+    @Sendable private func deleteProduct(
+        _ request: Request, _ context: MerchantRequestContext
+    ) async throws -> Response {
+        try await merchant.deleteProduct(
+            BundleID(try context.parameter("bundle")), ProductID(try context.parameter("product")))
+        return Response(status: .noContent)
+    }
+
+    @Sendable private func user(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try .json(try await merchant.report(of: UserID(try context.parameter("user"))))
+    }
+
+    @Sendable private func history(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let (currency, before) = try request.historyQuery()
+        return try .json(
+            try await merchant.history(of: UserID(try context.parameter("user")), currency, before: before))
+    }
+
+    @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let spend = try await request.decodeJSON(SpendRequest.self, upTo: MerchantLimits.request)
+        return try .json(try await merchant.spend(spend, by: UserID(try context.parameter("user"))))
+    }
+
+    @Sendable private func adjust(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let adjustment = try await request.decodeJSON(AdjustmentRequest.self, upTo: MerchantLimits.request)
+        return try .json(try await merchant.adjust(adjustment, of: UserID(try context.parameter("user"))))
+    }
+
+    @Sendable private func checkBooks(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try .json(try await merchant.checkBooks())
+    }
+
+    @Sendable private func deadWebhooks(
+        _ request: Request, _ context: MerchantRequestContext
+    ) async throws -> Response {
+        try .json(try await merchant.deadWebhooks())
+    }
+
+    @Sendable private func replay(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try await merchant.replayWebhook(try context.parameter("event"))
+        return Response(status: .noContent)
+    }
+}
+
+extension Authentication {
+    /// Makes sure that the request's API key has a route's scope.
+    func require(_ route: MerchantRoute, _ request: Request) async throws {
+        guard case .scope(let name) = route.access, let scope = APIScope(rawValue: name) else {
+            throw MerchantError(.forbidden)
+        }
+        _ = try await key(of: request, scope: scope)
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import HTTPSupport
+import HTTPTypes
+import Hummingbird
+import Merchant
+import MerchantWire
+import NIOCore
+import StoreWire
+
+/// The app's side: what is on sale, redeeming, balances and rights. Each handler authenticates, decodes, calls one function and encodes.
+struct CounterController: Sendable {
+    let merchant: Merchant
+    let authentication: Authentication
+
+    func addRoutes(to router: Router<MerchantRequestContext>) {
+        router.add(.products(""), products)
+        router.add(.account, account)
+        router.add(.redemptions, redeem)
+        router.add(.balances, balances)
+        router.add(.spends, spend)
+        router.add(.history("", before: nil), history)
+        router.add(.entitlements, entitlements)
+    }
+
+    @Sendable private func products(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let bundleID = BundleID(try request.query("bundle"))
+        let list = try await merchant.productList(of: bundleID)
+        let tag = "\"r\(list.revision)\""
+        guard !request.isFresh(tag) else {
+            return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-cache"])
+        }
+        var response = try Response.json(list)
+        response.headers[.eTag] = tag
+        response.headers[.cacheControl] = "no-cache"
+        return response
+    }
+
+    @Sendable private func account(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try .json(try await merchant.describe(try authentication.user(of: request)))
+    }
+
+    @Sendable private func redeem(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let user = try authentication.user(of: request)
+        return try .json(try await merchant.redeem(try await request.evidence(), for: user))
+    }
+
+    @Sendable private func balances(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try .json(try await merchant.balances(of: try authentication.user(of: request)))
+    }
+
+    @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let user = try authentication.user(of: request)
+        let spend = try await request.decodeJSON(SpendRequest.self, upTo: MerchantLimits.request)
+        return try .json(try await merchant.spend(spend, by: user))
+    }
+
+    @Sendable private func history(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        let user = try authentication.user(of: request)
+        let (currency, before) = try request.historyQuery()
+        return try .json(try await merchant.history(of: user, currency, before: before))
+    }
+
+    @Sendable private func entitlements(_ request: Request, _ context: MerchantRequestContext) async throws -> Response
+    {
+        try .json(try await merchant.entitlements(of: try authentication.user(of: request)))
+    }
+}
+
+extension Router where Context == MerchantRequestContext {
+    /// Answers a route of the table.
+    func add(_ route: MerchantRoute, _ handler: @escaping @Sendable (Request, Context) async throws -> Response) {
+        on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
+    }
+}
+
+extension Request {
+    /// A parameter of the query.
+    /// - Throws: ``HTTPProblem`` 400 when it is missing.
+    func query(_ name: String) throws -> String {
+        guard let value = uri.queryParameters[Substring(name)], !value.isEmpty else {
+            throw HTTPProblem(
+                .badRequest, code: MerchantErrorCode.invalidRequest.rawValue, message: "The query needs “\(name)”.")
+        }
+        return String(value)
+    }
+
+    /// `currency` and `before`.
+    func historyQuery() throws -> (CurrencyID, Int64?) {
+        let before = try uri.queryParameters["before"].map { text in
+            guard let number = Int64(text), number > 0 else {
+                throw HTTPProblem(
+                    .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
+                    message: "“before” is a number above 0.")
+            }
+            return number
+        }
+        return (CurrencyID(try query("currency")), before)
+    }
+
+    /// Whether the client has the version of that tag already (`If-None-Match`; RFC 9110, section 13.1.2).
+    func isFresh(_ tag: String) -> Bool {
+        guard let known = headers[.ifNoneMatch] else { return false }
+        return known.split(separator: ",").contains { part in
+            let part = part.trimmingCharacters(in: .whitespaces)
+            return part == "*" || part == tag || part == "W/\(tag)"
+        }
+    }
+
+    /// What the body proves: a receipt as it is (`application/octet-stream`), a signed transaction as it is (`application/jose`), or
+    /// one of them in JSON.
+    func evidence() async throws -> Evidence {
+        let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
+        let body = try await boundedBody(upTo: MerchantLimits.redemption)
+        switch type {
+        case "application/octet-stream": return .receipt(Array(body.readableBytesView))
+        case "application/jose": return .signedTransaction(Array(body.readableBytesView))
+        default:
+            let redemption = try body.decodedJSON(MerchantWire.RedemptionRequest.self)
+            switch (redemption.receipt, redemption.signedTransaction) {
+            case (let receipt?, nil): return .receipt(Array(receipt))
+            case (nil, let text?): return .signedTransaction(Array(text.utf8))
+            default:
+                throw HTTPProblem(
+                    .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
+                    message: "The body has exactly one of “receipt” and “signedTransaction”.")
+            }
+        }
+    }
+}

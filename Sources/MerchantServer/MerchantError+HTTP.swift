@@ -1,0 +1,54 @@
+import BlobStorage
+import HTTPSupport
+import HTTPTypes
+import Merchant
+import MerchantWire
+
+extension HTTPProblem {
+    /// The merchant's errors as HTTP: the one place where a reason becomes a status.
+    static func merchant(_ error: any Error) -> HTTPProblem? {
+        switch error {
+        case let error as MerchantError:
+            return HTTPProblem(
+                status(of: error.code), code: error.code.rawValue, message: error.detail,
+                retryAfter: error.retryAfter)
+        case let error as BlobError where error.code == .notFound:
+            return HTTPProblem(.notFound, code: MerchantErrorCode.unknownContent.rawValue, message: error.detail)
+        case is BlobError:
+            return HTTPProblem(
+                .serviceUnavailable, code: MerchantErrorCode.unavailable.rawValue,
+                message: "The place where content is kept does not answer. Try again.")
+        default:
+            return MerchantError(databaseError: error).flatMap(merchant)
+        }
+    }
+
+    static func status(of code: MerchantErrorCode) -> HTTPResponse.Status {
+        switch code {
+        case .notSignedIn: .unauthorized
+        case .forbidden, .notEntitled: .forbidden
+        case .notFound, .unknownContent: .notFound
+        case .tooLarge: .contentTooLarge
+        case .alreadyRedeemed, .insufficientBalance, .keyReused: .conflict
+        case .malformedReceipt, .notGenuine, .wrongApp, .wrongEnvironment, .revoked, .expired, .unknownProduct,
+            .nothingToRedeem:
+            .unprocessableContent
+        case .rateLimited: .tooManyRequests
+        case .storeUnavailable, .unavailable: .serviceUnavailable
+        case .internalError: .internalServerError
+        default: .badRequest
+        }
+    }
+}
+
+extension HTTPRequest.Method {
+    init(_ method: MerchantRoute.Method) {
+        self =
+            switch method {
+            case .get: .get
+            case .post: .post
+            case .put: .put
+            case .delete: .delete
+            }
+    }
+}

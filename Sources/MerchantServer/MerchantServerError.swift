@@ -1,0 +1,25 @@
+/// Why the merchant's server did not start, or a command of its operator failed.
+public struct MerchantServerError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// A file or setting is not what it has to be.
+        case invalidConfiguration
+        /// A secret may be read by others than its owner.
+        case exposedSecret
+        /// A file cannot be read or written.
+        case storage
+        case dataDirectoryInUse
+        case dataDirectoryUnusable
+        case portUnavailable
+    }
+
+    public var code: Code
+    /// What is wrong, where, and what to do. It holds no secret.
+    public var detail: String
+
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    public var description: String { detail }
+}

@@ -1,0 +1,75 @@
+import HTTPTypes
+import Hummingbird
+import Metrics
+import Synchronization
+
+/// Counts requests and their times: `http_server_requests_total` by route, method and status, `http_server_request_duration_seconds` by route and method. Routes are those
+/// of the table, never paths as they came, so that nobody makes a series of his own. It stands before the middleware that turns errors into answers.
+struct RequestMetricsMiddleware: RouterMiddleware {
+    typealias Context = MerchantRequestContext
+
+    private struct Endpoint: Hashable {
+        var route: String
+        var method: String
+    }
+
+    private struct Handlers: Sendable {
+        var duration: Metrics.Timer
+        var requests: [Int: Counter] = [:]
+    }
+
+    private final class Known: Sendable {
+        let handlers = Mutex<[Endpoint: Handlers]>([:])
+    }
+
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    private let factory: any MetricsFactory
+    private let known = Known()
+
+    init(_ factory: any MetricsFactory) { self.factory = factory }
+
+    func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let response = try await next(request, context)
+        count(request.method, route: context.endpointPath, response.status, after: start.duration(to: .now))
+        return response
+    }
+
+    /// Counts one request, also one that was answered without the router.
+    /// - Parameter route: as in the table; nil for none.
+    func count(
+        _ method: HTTPRequest.Method, route: String?, _ status: HTTPResponse.Status, after duration: Duration
+    ) {
+        let endpoint = Endpoint(
+            route: route ?? "none", method: Self.methods.contains(method) ? method.rawValue : "other")
+        let (timer, counter) = known.handlers.withLock { known in
+            let labels = [("route", endpoint.route), ("method", endpoint.method)]
+            var handlers =
+                known[endpoint]
+                ?? Handlers(
+                    duration: Timer(label: "http_server_request_duration", dimensions: labels, factory: factory))
+            let counter =
+                handlers.requests[status.code]
+                ?? Counter(
+                    label: "http_server_requests", dimensions: labels + [("status", String(status.code))],
+                    factory: factory)
+            handlers.requests[status.code] = counter
+            known[endpoint] = handlers
+            return (handlers.duration, counter)
+        }
+        timer.recordNanoseconds(duration.nanoseconds)
+        counter.increment()
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds; times of more than 200 years are cut.
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : product &+ attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,172 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import Merchant
+import NIOCore
+import StoreReceipts
+import StoreWire
+import Synchronization
+
+/// Asks Apple's hosts, or a Cornerstore's, about receipts by `verifyReceipt`: production first, the sandbox only when production says 21007.
+public struct StoreClient: RemoteVerifying {
+    /// How patient it is.
+    public struct Patience: Sendable, Equatable {
+        /// Requests made of one host at most.
+        public var attempts = 4
+        /// For one request.
+        public var timeout = Duration.seconds(15)
+        /// Seconds for all requests and pauses of one receipt.
+        public var total: Double = 40
+        var backoff = Backoff(first: 0.25, longest: 4)
+        var circuit = CircuitBreaker.Settings()
+
+        public init() {}
+    }
+
+    /// Bytes of an answer at most; Apple's hold the whole history of a subscriber.
+    static let answerLimit = 16 << 20
+
+    private let hosts: StoreHosts
+    private let secret: String?
+    private let patience: Patience
+    private let pacing: Pacing
+    private let circuits: Circuits
+    private let metrics: StoreClientMetrics?
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - sharedSecret: the app's; needed for receipts with subscriptions. It goes to the store and nowhere else.
+    ///   - metrics: counts requests by host and outcome.
+    public init(
+        _ hosts: StoreHosts, sharedSecret: String?, patience: Patience = Patience(), pacing: Pacing,
+        metrics: StoreClientMetrics?, logger: Logger
+    ) {
+        self.hosts = hosts
+        secret = sharedSecret
+        self.patience = patience
+        self.pacing = pacing
+        self.metrics = metrics
+        self.logger = logger
+        circuits = Circuits(patience.circuit)
+    }
+
+    public func verify(receipt: [UInt8]) async throws -> RemoteAnswer {
+        guard receipt.count <= StoreLimits.verifyReceiptRequest / 2 else {
+            throw RemoteVerificationError(.malformedAnswer, "the receipt is too large for verifyReceipt")
+        }
+        let body = VerifyReceiptRequest(
+            receiptData: receipt, password: secret, excludeOldTransactions: false
+        ).body
+        let deadline = seconds + patience.total
+        switch try await ask(.production, hosts.production, body, until: deadline) {
+        case .settled(let json, _): return RemoteAnswer(json: json, store: hosts.name)
+        case .isOfSandbox(let json):
+            guard let sandbox = hosts.sandbox else { return RemoteAnswer(json: json, store: hosts.name) }
+            switch try await ask(.sandbox, sandbox, body, until: deadline) {
+            case .settled(let json, _), .isOfSandbox(let json): return RemoteAnswer(json: json, store: hosts.name)
+            }
+        }
+    }
+
+    /// A host, by which of the two stores it is.
+    enum Host: String, Sendable, CaseIterable {
+        case production
+        case sandbox
+    }
+
+    private enum Stands {
+        case settled([UInt8], VerifyReceiptStatus)
+        case isOfSandbox([UInt8])
+    }
+
+    private var seconds: Double { pacing.now().timeIntervalSince1970 }
+
+    /// Asks one host until it gives an answer that stands.
+    /// - Throws: ``RemoteVerificationError``, `CancellationError`.
+    private func ask(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> Stands {
+        var attempt = 1
+        while true {
+            switch try await askOnce(host, url, body, until: deadline) {
+            case .settled(let json, let status): return .settled(json, status)
+            case .isOfSandbox(let json): return .isOfSandbox(json)
+            case .malformed(let reason):
+                logger.warning(
+                    "a store's answer is none", metadata: ["host": .string(host.rawValue), "reason": .string(reason)])
+                throw RemoteVerificationError(.malformedAnswer, "the \(host.rawValue) host: \(reason)")
+            case .passing(let reason, let retryAfter):
+                let pause = max(
+                    patience.backoff.pause(after: attempt, random: pacing.random()), Double(retryAfter ?? 0))
+                guard attempt < patience.attempts, seconds + pause < deadline else {
+                    logger.warning(
+                        "a store does not answer",
+                        metadata: [
+                            "host": .string(host.rawValue), "reason": .string(reason),
+                            "attempts": .stringConvertible(attempt),
+                        ])
+                    throw RemoteVerificationError(
+                        .unavailable, "the \(host.rawValue) host, asked \(attempt) times: \(reason)",
+                        retryAfter: Int(min(max(pause.rounded(.up), 1), 3_600)))
+                }
+                try await pacing.sleep(.seconds(pause))
+                attempt += 1
+            }
+        }
+    }
+
+    /// One request, if the circuit lets it through.
+    private func askOnce(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> StoreAnswer
+    {
+        if case .refused(let wait) = circuits.change(host, { $0.admit(at: seconds) }) {
+            metrics?.count(host, .refused)
+            throw RemoteVerificationError(
+                .circuitOpen, "the \(host.rawValue) host failed too often and is not asked now",
+                retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
+        }
+        let answer: StoreAnswer
+        do {
+            let left = Duration.seconds(max(deadline - seconds, 0.1))
+            answer = StoreAnswer(
+                try await OutgoingHTTP.post(
+                    body, to: url, headers: [("Content-Type", "application/json")], answerLimit: Self.answerLimit,
+                    timeout: min(patience.timeout, left)))
+        } catch is CancellationError {
+            circuits.change(host) { $0.abandoned(at: seconds) }
+            throw CancellationError()
+        } catch is OutgoingHTTP.BodyTooLarge {
+            answer = .malformed("the answer is over \(Self.answerLimit) bytes")
+        } catch {
+            guard !Task.isCancelled else {
+                circuits.change(host) { $0.abandoned(at: seconds) }
+                throw CancellationError()
+            }
+            answer = .passing((error as? HTTPClientError)?.shortDescription ?? "no connection", retryAfter: nil)
+        }
+        switch answer {
+        case .settled, .isOfSandbox:
+            circuits.change(host) { $0.succeeded() }
+            metrics?.count(host, .answered)
+        case .passing:
+            circuits.change(host) { $0.failed(at: seconds) }
+            metrics?.count(host, .failed)
+        case .malformed:
+            // It may be the receipt's fault, and then nobody else's requests are to suffer for it.
+            circuits.change(host) { $0.abandoned(at: seconds) }
+            metrics?.count(host, .failed)
+        }
+        return answer
+    }
+
+    /// One circuit for each host.
+    private final class Circuits: Sendable {
+        private let circuits: Mutex<[Host: CircuitBreaker]>
+
+        init(_ settings: CircuitBreaker.Settings) {
+            circuits = Mutex(Dictionary(uniqueKeysWithValues: Host.allCases.map { ($0, CircuitBreaker(settings)) }))
+        }
+
+        @discardableResult
+        func change<Value: Sendable>(_ host: Host, _ body: (inout CircuitBreaker) -> Value) -> Value {
+            circuits.withLock { body(&$0[host, default: CircuitBreaker(CircuitBreaker.Settings())]) }
+        }
+    }
+}

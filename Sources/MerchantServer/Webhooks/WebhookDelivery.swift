@@ -1,0 +1,136 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import Merchant
+import Metrics
+import ServiceLifecycle
+
+/// Delivers the outbox's events to the merchant's backend: at least once, in no order that is promised, with pauses that grow, until it is delivered or dead.
+/// Several processes may do it over one database; the outbox leases an event to one of them at a time.
+public actor WebhookDelivery: Service {
+    /// Events taken at once, and sent side by side.
+    static let batch = 16
+    /// For one attempt.
+    static let timeout = Duration.seconds(15)
+    /// Milliseconds after which another process may take an event; longer than an attempt.
+    static let lease: Int64 = 60_000
+    /// The longest that it is slept, in milliseconds: other processes write to the outbox too.
+    static let longestNap: Int64 = 5_000
+
+    private let receiver: WebhookReceiver
+    private let outbox: any WebhookOutbox
+    private let policy: WebhookPolicy
+    private let pacing: Pacing
+    private let logger: Logger
+    private let counters: [String: Counter]
+    private let alarms: AsyncStream<Void>
+    private let alarm: AsyncStream<Void>.Continuation
+
+    /// - Parameter metrics: counts deliveries, `merchant_webhooks_total` by outcome.
+    public init(
+        to receiver: WebhookReceiver, from outbox: any WebhookOutbox, policy: WebhookPolicy = WebhookPolicy(),
+        pacing: Pacing, metrics: (any MetricsFactory)?, logger: Logger
+    ) {
+        self.receiver = receiver
+        self.outbox = outbox
+        self.policy = policy
+        self.pacing = pacing
+        self.logger = logger
+        var counters: [String: Counter] = [:]
+        if let metrics {
+            for outcome in ["delivered", "retry", "dead"] {
+                counters[outcome] = Counter(
+                    label: "merchant_webhooks", dimensions: [("outcome", outcome)], factory: metrics)
+            }
+        }
+        self.counters = counters
+        (alarms, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Says that there is something new in the outbox; it is looked at without delay.
+    public nonisolated func wake() { alarm.yield() }
+
+    /// Delivers until the task is cancelled or the server stops. What is under way then is sent again after its lease.
+    public func run() async {
+        await cancelWhenGracefulShutdown { await self.loop() }
+    }
+
+    private func loop() async {
+        alarm.yield()
+        var nap: Task<Void, Never>?
+        // Ends when the task is cancelled.
+        for await _ in alarms {
+            nap?.cancel()
+            var due = Int64.max
+            do {
+                while try await deliverDue() == Self.batch, !Task.isCancelled {}
+                due = try await outbox.nextDue() ?? .max
+            } catch is CancellationError {
+                break
+            } catch {
+                logger.error("webhooks are not delivered", metadata: ["error": .string(String(describing: error))])
+            }
+            let now = milliseconds
+            // An event that is due already and was not taken is under another's lease.
+            let pause = due > now ? min(due - now, Self.longestNap) : 1_000
+            let (alarm, sleep) = (alarm, pacing.sleep)
+            nap = Task {
+                do { try await sleep(.milliseconds(pause)) } catch { return }
+                alarm.yield()
+            }
+        }
+        nap?.cancel()
+    }
+
+    private nonisolated var milliseconds: Int64 { Int64(pacing.now().timeIntervalSince1970 * 1000) }
+
+    /// Takes what is due, once, and makes an attempt for each.
+    /// - Returns: how many events were taken.
+    /// - Throws: what the outbox throws.
+    @discardableResult
+    func deliverDue() async throws -> Int {
+        let now = milliseconds
+        let events = try await outbox.takeDueEvents(limit: Self.batch, now: now, leaseEnd: now + Self.lease)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for event in events {
+                group.addTask { try await self.deliver(event) }
+            }
+            try await group.waitForAll()
+        }
+        return events.count
+    }
+
+    private nonisolated func deliver(_ event: WebhookEvent) async throws {
+        let attempt = await attempt(event)
+        // A delivery that was cut off by the server's stopping is made again.
+        try Task.checkCancellation()
+        let now = milliseconds
+        let outcome = policy.outcome(
+            of: attempt, attempts: event.attempts + 1, now: now, random: pacing.random())
+        try await outbox.settle(event.eventID, outcome, now: now)
+        switch outcome {
+        case .delivered: counters["delivered"]?.increment()
+        case .retry: counters["retry"]?.increment()
+        case .dead(let reason):
+            counters["dead"]?.increment()
+            logger.error(
+                "a webhook is given up",
+                metadata: ["event": .string(event.eventID), "type": .string(event.type), "reason": .string(reason)])
+        }
+    }
+
+    private nonisolated func attempt(_ event: WebhookEvent) async -> WebhookPolicy.Attempt {
+        let headers = WebhookSignature.headers(
+            id: event.eventID, seconds: Int64(pacing.now().timeIntervalSince1970), body: event.body,
+            secrets: receiver.secrets)
+        do {
+            let answer = try await OutgoingHTTP.post(
+                event.body, to: receiver.url,
+                headers: headers + [("Content-Type", "application/json"), ("User-Agent", "cornerstore-merchant")],
+                answerLimit: nil, timeout: Self.timeout)
+            return .answered(answer.status, retryAfter: answer.retryAfter)
+        } catch {
+            return .failed((error as? HTTPClientError)?.shortDescription ?? "no connection")
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// The bounds that both ends keep to.
+public enum MerchantLimits {
+    /// Bytes of UTF-8 in a user's name, a currency, an entitlement, a content item or a product identifier.
+    public static let identifier = 255
+    /// Bytes of UTF-8 in the key of a spend.
+    public static let spendKey = 128
+    /// Bytes of UTF-8 in the note of a spend or an adjustment.
+    public static let note = 500
+    /// The most credits of one grant, spend or adjustment; a billion of them still fit into a balance.
+    public static let amount: Int64 = 1_000_000_000
+    /// Bytes of a receipt or signed transaction that is redeemed.
+    public static let evidence = 4 << 20
+    /// Bytes in the body of a redemption: the evidence in Base64 inside JSON.
+    public static let redemption = 6 << 20
+    /// Bytes in the body of any other request of JSON.
+    public static let request = 64 << 10
+    /// Bytes in the body of a server notification.
+    public static let notification = 1 << 20
+    /// Transactions of one receipt; a longer one is refused as too large.
+    public static let transactions = 2_000
+    /// Entries in one page of history.
+    public static let page = 200
+    /// Products of one app.
+    public static let products = 5_000
+    /// Grants of one product.
+    public static let grants = 16
+    /// Bytes of one version of a content item.
+    public static let content: Int64 = 4 << 30
+}

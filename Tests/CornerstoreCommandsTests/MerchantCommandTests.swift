@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite struct MerchantCommandTests {
+    private static let products = """
+        app: com.example.books
+        products:
+          - {id: coins, kind: consumable, grants: [{credits: 10, currency: coins}]}
+        """
+
+    @Test func productsKeysAndBooksAreKeptInTheDataDirectory() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let file = directory.path("products.yaml")
+            try Data(Self.products.utf8).write(to: URL(fileURLWithPath: file))
+            func run(_ line: String) async -> (status: Int32, output: String, errors: String) {
+                await Capture.run(
+                    ["merchant"] + line.split(separator: " ").map(String.init),
+                    environment: ["CORNERSTORE_DATA": directory.path("data")])
+            }
+            #expect(await run("products load \(file)").output == "Loaded.\n")
+            #expect(await run("products load \(file)").output == "Nothing has changed.\n")
+            #expect(await run("products list").output == "com.example.books  coins  consumable\n")
+            let json = await run("products list --json").output
+            #expect(json.contains(#""revision" : 1"#))
+
+            let token = await run("token --user ann")
+            #expect(token.status == 0)
+            #expect(token.output.split(separator: ".").count == 3)
+
+            let key = await run("key make backend --scope users --scope ledger")
+            #expect(key.status == 0 && key.output.count > 40)
+            let again = await run("key make backend --scope users")
+            #expect(again.status == 1 && again.errors.contains("Revoke"))
+            #expect(await run("key list").output == "backend  good  ledger users\n")
+            #expect(await run("key revoke backend").status == 0)
+            #expect(await run("key revoke backend").status == 1)
+
+            let check = await run("check")
+            #expect(check.status == 0)
+            #expect(check.output == "0 accounts, 0 entries; users have nothing.\nThe books balance.\n")
+            let bad = await run("products load \(directory.path("none.yaml"))")
+            #expect(bad.status == 1)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import AsyncHTTPClient
+import Foundation
+import Merchant
+import MerchantServer
+import MerchantWire
+import NIOCore
+import StoreReceipts
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import StoreKit
+
+/// A merchant's server on a port of its own, which trusts a journey's store.
+struct JourneyMerchant {
+    let application: MerchantApplication
+    let address: String
+    let store: JourneyStore
+
+    static let products = """
+        app: com.example.monkeys
+        products:
+          - {id: credits5, kind: consumable, grants: [{credits: 5, currency: credits}]}
+        """
+
+    struct NotReady: Error {}
+
+    /// Runs a test beside a merchant over a database of its own.
+    /// - Parameter isRemote: whether it asks the store instead of verifying by itself.
+    static func with(
+        _ backend: Backend, _ store: JourneyStore, isRemote: Bool = false,
+        _ body: (JourneyMerchant) async throws -> Void
+    ) async throws {
+        try await backend.withLocation { location async throws in
+            let folder = store.configuration.dataDirectory.deletingLastPathComponent()
+            let products = folder.appendingPathComponent("products.yaml")
+            try Data(Self.products.utf8).write(to: products)
+            let roots = ["receipt-root.der", "jws-root.der"].map {
+                store.configuration.dataDirectory.appendingPathComponent("roots/\($0)")
+            }
+            let trusted = TrustedStore.cornerstore(roots: try roots.map { Array(try Data(contentsOf: $0)) })
+            var configuration = MerchantServerConfiguration(
+                dataDirectory: folder.appendingPathComponent("merchant"), port: 0, stores: [trusted],
+                policy: MerchantPolicy(environments: [.sandbox]), productsFiles: [products], rates: nil)
+            if case .postgresql(let url, let schema, _) = location {
+                (configuration.databaseURL, configuration.schema) = (url, schema)
+            }
+            if isRemote {
+                configuration.remote = .init(
+                    hosts: try .cornerstore(
+                        production: store.addresses.production, sandbox: store.addresses.sandbox),
+                    sharedSecret: try store.sharedSecret(), anchor: trusted.anchor)
+            }
+            let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
+            let (ready, tell) = AsyncStream.makeStream(of: String.self)
+            let run = Task {
+                defer { tell.finish() }
+                try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
+            }
+            var found: String?
+            for await address in ready {
+                found = address
+                break
+            }
+            guard let address = found else {
+                try await run.value
+                throw NotReady()
+            }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(
+                    try await body(JourneyMerchant(application: application, address: address, store: store)))
+            } catch {
+                result = .failure(error)
+            }
+            run.cancel()
+            _ = await run.result
+            try result.get()
+        }
+    }
+
+    // MARK: Speaking to it
+
+    struct Reply {
+        var status: Int
+        var headers: [String: String]
+        var body: [UInt8]
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:] }
+        var code: String? { json["code"] as? String }
+
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
+    }
+
+    func send(
+        _ route: MerchantRoute, as token: String? = nil, _ body: [UInt8]? = nil, type: String = "application/json",
+        headers: [(String, String)] = []
+    ) async throws -> Reply {
+        var request = HTTPClientRequest(url: address + route.path)
+        request.method = .init(rawValue: route.method.rawValue)
+        request.headers.add(name: "Content-Type", value: type)
+        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body { request.body = .bytes(body) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let bytes = try await response.body.collect(upTo: 16 << 20)
+        return Reply(
+            status: Int(response.status.code),
+            headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }),
+            body: [UInt8](bytes.readableBytesView))
+    }
+
+    func token(_ user: UserID) async throws -> String {
+        try await application.tokens.makeToken(for: user, at: Date())
+    }
+
+    func credits(_ token: String) async throws -> Int64 {
+        try await send(.balances, as: token).decoded(BalanceList.self).amount(of: "credits")
+    }
+
+    /// What the store would send about a transaction.
+    func notification(_ type: String, of transaction: InAppPurchase) async throws -> [UInt8] {
+        let authority = try await CertificateAuthority.open(
+            directory: store.configuration.dataDirectory.appendingPathComponent("authority"), at: Date())
+        let identity = authority.jwsIdentity(for: .sandbox)
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        func sign(_ fields: [String: Any]) throws -> String {
+            try identity.sign(Array(try JSONSerialization.data(withJSONObject: fields)))
+        }
+        let info = try sign([
+            "transactionId": transaction.transactionID, "originalTransactionId": transaction.transactionID,
+            "bundleId": JourneyStore.bundleID.rawValue, "productId": transaction.productID,
+            "purchaseDate": now, "quantity": 1, "type": "Consumable", "environment": "Sandbox", "signedDate": now,
+            "revocationDate": now,
+        ])
+        let signed = try sign([
+            "notificationType": type, "notificationUUID": UUID().uuidString, "version": "2.0", "signedDate": now,
+            "data": [
+                "bundleId": JourneyStore.bundleID.rawValue, "environment": "Sandbox", "signedTransactionInfo": info,
+            ],
+        ])
+        return Array(try JSONSerialization.data(withJSONObject: ["signedPayload": signed]))
+    }
+}
+
+@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(3)))
+struct MerchantJourneyTests {
+    @Test(arguments: Backend.available, [false, true])
+    func `what is bought is redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {
+        try await JourneyStore.with(backend) { store async throws in
+            try await JourneyMerchant.with(backend, store, isRemote: isRemote) { merchant async throws in
+                let device = try await JourneyDevice(store)
+                let app = JourneyApp(device.launch())
+                app.queue.add(payment("credits5"))
+                _ = await app.told(2)
+                let transaction = try #require(app.latest)
+                #expect(transaction.transactionState == .purchased)
+                let receipt = [UInt8](try device.receipt())
+                let (ann, bob) = (try await merchant.token("ann"), try await merchant.token("bob"))
+
+                let first = try await merchant.send(
+                    .redemptions, as: ann, receipt, type: "application/octet-stream")
+                #expect(first.status == 200)
+                let answer = try first.decoded(RedemptionAnswer.self)
+                #expect(answer.confirms(transactionID: transaction.transactionIdentifier ?? ""))
+                // The answer was lost; the app asks again before it finishes.
+                let json = try JSONEncoder().encode(MerchantWire.RedemptionRequest(receipt: Data(receipt)))
+                #expect(try await merchant.send(.redemptions, as: ann, [UInt8](json)).body == first.body)
+                app.queue.finishTransaction(transaction)
+                _ = await app.told(3)
+                let stolen = try await merchant.send(
+                    .redemptions, as: bob, receipt, type: "application/octet-stream")
+                #expect(stolen.status == 409 && stolen.code == "already_redeemed")
+                #expect(try await merchant.credits(ann) == 5)
+                #expect(try await merchant.credits(bob) == 0)
+
+                let spend = [UInt8](
+                    try JSONEncoder().encode(SpendRequest(key: "k", currency: "credits", amount: 2, note: "bananas")))
+                let spent = try await merchant.send(.spends, as: ann, spend)
+                #expect(try spent.decoded(SpendAnswer.self).balance == 3)
+                #expect(try await merchant.send(.spends, as: ann, spend).body == spent.body)
+
+                let purchase = try #require(try ReceiptContainer.parse(receipt).receipt.inApp.first)
+                let refund = try await merchant.notification("REFUND", of: purchase)
+                for _ in 0..<2 { #expect(try await merchant.send(.notifications, refund).status == 200) }
+                #expect(try await merchant.credits(ann) == 0)
+                let page = try await merchant.send(.history("credits", before: nil), as: ann).decoded(HistoryPage.self)
+                #expect(page.entries.map(\.kind) == [.refund, .spend, .grant])
+                #expect(page.entries.map(\.balance) == [0, 3, 5])
+                #expect(try await merchant.application.merchant.checkBooks().findings == [])
+                await app.stop()
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import MerchantWire
+import TestSupport
+import Testing
+
+@testable import MerchantClient
+
+@Suite("Content from a merchant", .timeLimit(.minutes(1)))
+struct MerchantContentTests {
+    /// A client whose user has bought the first issue.
+    private static func withReader(
+        _ body: @escaping @Sendable (FakeMerchant, Device, EventLog, MerchantClient) async throws -> Void
+    ) async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.sell("1")
+            merchant.change { $0.owners["1"] = "ape" }
+            let client = try await device.launch(log)
+            try await body(merchant, device, log, client)
+            await client.close()
+        }
+    }
+
+    @Test func `a cut download goes on where it was`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            merchant.trouble(.contentFile(""), .cut(after: 10_000), .cut(after: 10_000))
+            for received in [Int64(10_000), 20_000] {
+                let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
+                #expect(error?.code == .unreachable)
+                #expect(client.begunDownload(of: "one")?.received == received)
+                #expect(client.newestContent(of: "one") == nil)
+            }
+            let content = try await client.download("one")
+            #expect(try Data(contentsOf: content.file) == Data(sample(40_000)))
+            #expect(client.begunDownload(of: "one") == nil)
+            #expect(
+                merchant.change { $0.requests }.filter { $0.contains("bytes=") }.map { $0.split(separator: " ").last }
+                    == ["bytes=10000-", "bytes=20000-"])
+            #expect(merchant.count(.redemptions) == 0)
+        }
+    }
+
+    @Test func `other bytes than announced are thrown away`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            merchant.trouble(.contentFile(""), .otherBytes)
+            let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
+            #expect(error?.code == .wrongContent)
+            #expect(client.newestContent(of: "one") == nil)
+            _ = try await client.download("one")
+        }
+    }
+
+    @Test func `a newer version comes beside the older one`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            let first = try await client.download("one")
+            #expect(try await client.outdated(among: ["one", "two"]) == [])
+            merchant.publish("one", version: 2, sample(50_000, 7))
+            #expect(try await client.outdated(among: ["one"]) == ["one"])
+            let second = try await client.download("one")
+            #expect(client.content(of: "one") == [first, second])
+            #expect(try Data(contentsOf: first.file) == Data(sample(40_000)))
+            try await client.removeOlderVersions(of: "one")
+            #expect(client.content(of: "one") == [second])
+            try await client.remove(second)
+            #expect(client.newestContent(of: "one") == nil)
+        }
+    }
+
+    @Test func `a version that is published meanwhile is taken`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            merchant.trouble(.contentFile(""), .cut(after: 10_000))
+            await #expect(throws: MerchantClientError.self) { try await client.download("one") }
+            merchant.publish("one", version: 2, sample(30_000, 9))
+            let content = try await client.download("one")
+            #expect(content.version == 2)
+            #expect(try Data(contentsOf: content.file) == Data(sample(30_000, 9)))
+        }
+    }
+
+    @Test func `what is there is not downloaded again`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            async let one = client.download("one")
+            async let other = client.download("one")
+            #expect(try await one == other)
+            _ = try await client.download("one")
+            #expect(merchant.count(.contentFile("")) == 1)
+        }
+    }
+
+    @Test func `a paused download goes on when it is asked for`() async throws {
+        try await Self.withReader { merchant, device, log, client in
+            merchant.publish("one", sample(3_000_000))
+            await client.close()
+            // Paused at its first bytes.
+            let next = try await device.launch(log) { configuration in
+                let told = configuration.onEvent
+                configuration.onEvent = { event in
+                    told(event)
+                    if case .downloading(let download) = event, download.received > 0 { log.note("some") }
+                }
+            }
+            async let result = next.download("one")
+            await log.told("some")
+            await next.pauseDownload(of: "one")
+            // It may have been done by then.
+            _ = try? await result
+            let content = try await next.download("one")
+            #expect(try Data(contentsOf: content.file) == Data(sample(3_000_000)))
+            await next.close()
+        }
+    }
+
+    @Test func `a token that runs out in between is replaced`() async throws {
+        try await Self.withReader { merchant, device, _, client in
+            merchant.trouble(.contentFile(""), .refuses(401, .notSignedIn))
+            device.change { $0.tokens = ["token", "other"] }
+            merchant.change { $0.tokens["other"] = "ape" }
+            _ = try await client.download("one")
+            #expect(device.change { $0.refusedTokens }.last == "token")
+        }
+    }
+
+    @Test func `without a purchase it is refused; with one in the app's receipt that is redeemed`() async throws {
+        try await withMerchant { merchant, device, log in
+            let client = try await device.launch(log)
+            let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
+            #expect(error?.reason == .notEntitled)
+            #expect(error?.localizedDescription == "You have not bought this.")
+            merchant.sell("1")
+            try Data("1".utf8).write(to: device.folder.appendingPathComponent("receipt"))
+            _ = try await client.download("one")
+            let unknown = await #expect(throws: MerchantClientError.self) { try await client.download("three") }
+            #expect(unknown?.reason == .unknownContent)
+            await client.close()
+        }
+    }
+
+    @Test(arguments: ["..", "../../escape", "a/b", "", ".", "%2e%2e"])
+    func `an item's name stays in its folder`(name: String) throws {
+        guard let file = FileNames.name(name) else {
+            #expect(name.isEmpty)
+            return
+        }
+        #expect(!file.contains("/") && !file.hasPrefix("."))
+    }
+
+    @Test func `names are kept apart, and bounded`() {
+        #expect(FileNames.name("a.b-1_c") == "a.b-1_c")
+        #expect(FileNames.name("a/b") != FileNames.name("a%2Fb"))
+        #expect(FileNames.name(String(repeating: "a", count: 201)) == nil)
+    }
+}
+
+@Suite("Products and the user's account", .timeLimit(.minutes(1)))
+struct MerchantAccountTests {
+    @Test func `the list is transferred when it has changed, and there offline`() async throws {
+        try await withMerchant { merchant, device, log in
+            let client = try await device.launch(log)
+            #expect(client.cachedProducts.isEmpty)
+            #expect(try await client.products().products.map(\.productID) == ["issue1", "gems"])
+            #expect(try await client.products().problem == nil)
+            merchant.offer("issue2", .content("two"))
+            #expect(try await client.products().products.map(\.productID) == ["issue1", "gems", "issue2"])
+            merchant.change {
+                $0.products[0].isOnSale = false
+                $0.revision += 1
+            }
+            #expect(try await client.products().products.map(\.productID) == ["gems", "issue2"])
+            merchant.trouble(.products(""), .status(503), .garbage)
+            for code in [MerchantClientError.Code.unreachable, .badAnswer] {
+                let offline = try await client.products()
+                #expect(offline.problem?.code == code && offline.products.count == 2)
+            }
+            await client.close()
+
+        }
+    }
+
+    @Test func `without a list and a merchant there is an error`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.trouble(.products(""), .status(500))
+            let client = try await device.launch(log)
+            let error = await #expect(throws: MerchantClientError.self) { try await client.products() }
+            #expect(error?.code == .unreachable)
+            await client.close()
+        }
+    }
+
+    @Test func `a spend whose answer is lost is made once`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.change { $0.gems = 10 }
+            let client = try await device.launch(log)
+            merchant.trouble(.spends, .lost, .status(503))
+            let answer = try await client.spend(3, of: "gems", key: "hat-1")
+            #expect(answer.balance == 7)
+            #expect(try await client.spend(3, of: "gems", key: "hat-1") == answer)
+            #expect(try await client.balances().amount(of: "gems") == 7)
+            let error = await #expect(throws: MerchantClientError.self) {
+                try await client.spend(8, of: "gems", key: "coat-1")
+            }
+            #expect(error?.reason == .insufficientBalance && error?.requestID == "request-1")
+            #expect(error?.localizedDescription == "You do not have enough for this.")
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [
+        (0, "key", nil), (-1, "key", nil), (1, "", nil), (1, String(repeating: "k", count: 129), nil),
+        (2_000_000_000, "key", nil), (1, "key", String(repeating: "n", count: 501)),
+    ])
+    func `a spend out of bounds is not sent`(amount: Int64, key: String, note: String?) async throws {
+        try await withMerchant { merchant, device, log in
+            let client = try await device.launch(log)
+            let error = await #expect(throws: MerchantClientError.self) {
+                try await client.spend(amount, of: "gems", key: key, note: note)
+            }
+            #expect(error?.reason == .invalidRequest && merchant.count(.spends) == 0)
+            await client.close()
+        }
+    }
+
+    @Test func `what the merchant says of the user is read`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.change { $0.owners["1"] = "ape" }
+            let client = try await device.launch(log)
+            #expect(try await client.account() == UserDescription(userID: "ape", accountToken: "of ape"))
+            #expect(try await client.entitlements().isEntitled(to: "reader"))
+            #expect(try await client.history(of: "gems").entries.isEmpty)
+            merchant.trouble(.account, .status(503), .status(503), .status(503))
+            let error = await #expect(throws: MerchantClientError.self) { try await client.account() }
+            #expect(error?.code == .unreachable)
+            await client.close()
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import MerchantWire
+import StoreWire
+import Testing
+
+@testable import MerchantClient
+
+/// A transaction as a test begins it.
+func entry(_ id: String, restoredFrom: String? = nil, product: String = "magazine") -> RedemptionEntry {
+    RedemptionEntry(
+        transactionID: id, restoredFrom: restoredFrom, productID: product,
+        stage: .redeeming(RedemptionRequest(signedTransaction: id)))
+}
+
+/// What the merchant says of a redeemed transaction.
+func redeemed(
+    _ id: String, original: String? = nil, _ grants: ProductGrant..., toOwner: Bool = false
+) -> RedeemedTransaction {
+    RedeemedTransaction(
+        transactionID: id, originalTransactionID: original ?? id, productID: "magazine", quantity: 1,
+        environment: .sandbox, grants: grants, redeemedAt: 1, expiresAt: nil, wentToNamedOwner: toOwner)
+}
+
+@Suite("The redemption's state machine")
+struct RedemptionStateMachineTests {
+    typealias Machine = RedemptionStateMachine
+
+    private static let purchase = MerchantPurchase(transactionID: "1", productID: "magazine")
+    private static let lost = MerchantClientError(.unreachable, "lost")
+
+    /// A machine that has been told transaction 1 and asks about it.
+    private static func asking(_ finishing: MerchantClientConfiguration.Finishing = .afterDelivery) -> Machine {
+        var machine = Machine(finishing: finishing)
+        _ = machine.began(entry("1"))
+        return machine
+    }
+
+    private static func delivering(_ items: ContentItemID...) -> RedemptionEntry {
+        var entry = entry("1")
+        entry.stage = .delivering(items)
+        return entry
+    }
+
+    @Test func `what begins is written down before the merchant is asked`() {
+        var machine = Machine(finishing: .afterDelivery)
+        let one = entry("1")
+        #expect(
+            machine.began(one) == [.write(one), .redeem("1", RedemptionRequest(signedTransaction: "1"))])
+        #expect(machine.began(one).isEmpty)
+        #expect(machine.isBusy)
+    }
+
+    @Test func `without content it is finished when the merchant has confirmed it`() {
+        var machine = Self.asking()
+        let answer = redeemed("1", .credits("gems", amount: 5, lifetime: nil))
+        #expect(
+            machine.answered("1", RedemptionAnswer(redeemed: [answer], refused: [])) == [
+                .tell(.redeemed(answer)), .finish(Self.purchase), .tell(.finished(Self.purchase)), .forget("1"),
+            ])
+        #expect(machine.entries.isEmpty && !machine.isBusy)
+    }
+
+    @Test func `with content it is finished when that is on the disk`() {
+        var machine = Self.asking()
+        let answer = redeemed("1", .content("a"), .content("b"), .content("a"))
+        #expect(
+            machine.answered("1", RedemptionAnswer(redeemed: [answer], refused: [])) == [
+                .tell(.redeemed(answer)), .write(Self.delivering("a", "b")), .deliver("a"), .deliver("b"),
+            ])
+        #expect(machine.delivered("a") == [.write(Self.delivering("b"))])
+        #expect(
+            machine.delivered("b") == [.finish(Self.purchase), .tell(.finished(Self.purchase)), .forget("1")])
+    }
+
+    @Test func `or at once, when the app wants it so and what is due is written down`() {
+        var machine = Self.asking(.afterRedemption)
+        let answer = redeemed("1", .content("a"))
+        var due = Self.delivering("a")
+        due.isFinished = true
+        #expect(
+            machine.answered("1", RedemptionAnswer(redeemed: [answer], refused: [])) == [
+                .tell(.redeemed(answer)), .write(due), .finish(Self.purchase), .tell(.finished(Self.purchase)),
+                .deliver("a"),
+            ])
+        #expect(machine.delivered("a") == [.forget("1")])
+    }
+
+    @Test(arguments: [MerchantClientError.Code.unreachable, .badAnswer])
+    func `no answer, or none that is one, is asked for again`(code: MerchantClientError.Code) {
+        var machine = Self.asking()
+        let error = MerchantClientError(code, "")
+        for attempt in 1...3 {
+            var written = entry("1")
+            written.attempts = attempt
+            #expect(
+                machine.failed(.redeem("1"), error) == [
+                    .write(written), .wait(.redeem("1"), attempt: attempt, error),
+                ])
+            #expect(!machine.isBusy)
+            #expect(machine.began(entry("1")).isEmpty)
+            #expect(machine.due(.redeem("1")) == [.redeem("1", RedemptionRequest(signedTransaction: "1"))])
+            #expect(machine.due(.redeem("1")).isEmpty)
+        }
+    }
+
+    @Test func `a refusal is told, and may be tried again when StoreKit tells the transaction again`() {
+        var machine = Self.asking()
+        let refusal = RefusedTransaction(
+            transactionID: "1", productID: "magazine", code: .alreadyRedeemed, message: "taken")
+        let error = MerchantClientError(.refused, "taken", reason: .alreadyRedeemed)
+        #expect(
+            machine.answered("1", RedemptionAnswer(redeemed: [], refused: [refusal])) == [
+                .forget("1"), .tell(.refused(Self.purchase, error)),
+            ])
+        #expect(machine.began(entry("1")).count == 2)
+    }
+
+    @Test func `a refusal for now is asked for again`() {
+        var machine = Self.asking()
+        let refusal = RefusedTransaction(
+            transactionID: "1", productID: "magazine", code: .storeUnavailable, message: "later")
+        let actions = machine.answered("1", RedemptionAnswer(redeemed: [], refused: [refusal]))
+        #expect(
+            actions.last
+                == .wait(
+                    .redeem("1"), attempt: 1, MerchantClientError(.unreachable, "later", reason: .storeUnavailable)))
+    }
+
+    @Test func `an answer that does not speak of the transaction asks for a better receipt`() {
+        var machine = Self.asking()
+        let actions = machine.answered("1", RedemptionAnswer(redeemed: [redeemed("2")], refused: []))
+        guard case .tell(.refused(Self.purchase, let error))? = actions.last else {
+            Issue.record("\(actions)")
+            return
+        }
+        #expect(error.code == .noEvidence)
+    }
+
+    @Test func `one answer settles all that it speaks of`() {
+        var machine = Self.asking()
+        _ = machine.began(entry("2"))
+        let answer = RedemptionAnswer(redeemed: [redeemed("1"), redeemed("2")], refused: [])
+        let finished = machine.answered("1", answer).filter { if case .finish = $0 { true } else { false } }
+        #expect(finished.count == 2)
+        #expect(machine.answered("2", answer).isEmpty)
+        #expect(machine.failed(.redeem("2"), Self.lost).isEmpty)
+    }
+
+    @Test func `a restored transaction is confirmed by its first one`() {
+        var machine = Machine(finishing: .afterDelivery)
+        _ = machine.began(entry("9", restoredFrom: "1"))
+        let actions = machine.answered("9", RedemptionAnswer(redeemed: [redeemed("1")], refused: []))
+        #expect(actions.contains(.finish(MerchantPurchase(transactionID: "9", productID: "magazine"))))
+        // One that was bought is not confirmed by another of the same subscription.
+        var other = Machine(finishing: .afterDelivery)
+        _ = other.began(entry("9"))
+        let renewal = other.answered("9", RedemptionAnswer(redeemed: [redeemed("1")], refused: []))
+        #expect(!renewal.contains { if case .finish = $0 { true } else { false } })
+    }
+
+    @Test func `what went to its owner is finished, and not downloaded by somebody else`() {
+        var machine = Self.asking()
+        let answer = redeemed("1", .content("a"), toOwner: true)
+        let actions = machine.answered("1", RedemptionAnswer(redeemed: [answer], refused: []))
+        #expect(actions.contains(.finish(Self.purchase)) && !actions.contains(.deliver("a")))
+    }
+
+    @Test func `a launch goes on with what was begun, and finishes when StoreKit tells it`() {
+        var machine = Machine(finishing: .afterDelivery)
+        #expect(machine.launched([entry("1")]) == [.redeem("1", RedemptionRequest(signedTransaction: "1"))])
+        let answer = RedemptionAnswer(redeemed: [redeemed("1")], refused: [])
+        #expect(machine.answered("1", answer) == [.tell(.redeemed(redeemed("1"))), .forget("1")])
+        #expect(machine.began(entry("1")) == [.finish(Self.purchase), .tell(.finished(Self.purchase))])
+    }
+
+    @Test func `a crash between writing and finishing is finished when StoreKit tells it again`() {
+        var machine = Machine(finishing: .afterRedemption)
+        var due = Self.delivering("a")
+        due.isFinished = true
+        #expect(machine.launched([due]) == [.deliver("a")])
+        #expect(machine.began(entry("1")) == [.finish(Self.purchase), .tell(.finished(Self.purchase))])
+        #expect(machine.delivered("a") == [.forget("1")])
+    }
+
+    @Test(arguments: [
+        (MerchantClientError.Code.unreachable, true), (.badAnswer, true), (.wrongContent, true), (.noSpace, false),
+        (.refused, false), (.notSignedIn, false), (.storage, false), (.cancelled, false),
+    ])
+    func `a failed download waits, or for somebody to do something`(code: MerchantClientError.Code, waits: Bool) {
+        var machine = Machine(finishing: .afterDelivery)
+        _ = machine.launched([Self.delivering("a")])
+        let error = MerchantClientError(code, "")
+        let actions = machine.failed(.deliver("a"), error)
+        #expect(
+            actions == [
+                waits
+                    ? .wait(.deliver("a"), attempt: 1, error) : .tell(.notDelivered("a", error, seconds: nil))
+            ])
+        #expect(machine.wake() == [.deliver("a")])
+        #expect(machine.wake().isEmpty)
+        #expect(machine.due(.deliver("a")).isEmpty)
+    }
+
+    @Test func `without a token everything waits for one`() {
+        var machine = Self.asking()
+        let error = MerchantClientError(.notSignedIn, "")
+        #expect(
+            machine.failed(.redeem("1"), error) == [.tell(.waiting(Self.purchase, error, seconds: nil))])
+        #expect(machine.wake() == [.redeem("1", RedemptionRequest(signedTransaction: "1"))])
+    }
+
+    @Test func `two purchases that wait for one item need one download`() {
+        var machine = Self.asking()
+        _ = machine.began(entry("2"))
+        let answer = RedemptionAnswer(
+            redeemed: [redeemed("1", .content("a")), redeemed("2", .content("a"))], refused: [])
+        #expect(machine.answered("1", answer).filter { $0 == .deliver("a") }.count == 1)
+        #expect(machine.delivered("a").filter { if case .finish = $0 { true } else { false } }.count == 2)
+    }
+
+    @Test func `what the app gives up is forgotten`() {
+        var machine = Self.asking()
+        #expect(machine.abandoned("1") == [.forget("1")])
+        #expect(machine.abandoned("1").isEmpty)
+        #expect(machine.answered("1", RedemptionAnswer(redeemed: [redeemed("1")], refused: [])).isEmpty)
+    }
+}

@@ -1,0 +1,251 @@
+import AsyncHTTPClient
+import Foundation
+import Merchant
+import MerchantWire
+import NIOCore
+import StoreReceipts
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import MerchantServer
+
+/// A merchant on a free port, over SQLite, that trusts the keys of the tests' store.
+struct RunningMerchant {
+    let application: MerchantApplication
+    let address: String
+    let authority: CertificateAuthority
+    let backendKey: String
+
+    static let products = """
+        app: com.example.books
+        products:
+          - {id: coins, kind: consumable, grants: [{credits: 10, currency: coins}]}
+          - {id: issue, kind: nonConsumable, grants: [{content: issue-12}, {entitlement: reader}]}
+        """
+
+    struct NotReady: Error {}
+
+    static func with(_ body: (RunningMerchant) async throws -> Void) async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let folder = directory.url.appendingPathComponent("authority")
+            try await SharedAuthority.copy(to: folder)
+            let authority = try await CertificateAuthority.open(directory: folder, at: Date())
+            let products = directory.url.appendingPathComponent("products.yaml")
+            try Data(Self.products.utf8).write(to: products)
+            let configuration = MerchantServerConfiguration(
+                dataDirectory: directory.url.appendingPathComponent("merchant"), port: 0,
+                stores: [.cornerstore(roots: [authority.receiptRoot, authority.jwsRoot])],
+                policy: MerchantPolicy(environments: [.sandbox]), productsFiles: [products], rates: nil)
+            let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
+            let key = try await application.keys.make(name: "backend", scopes: Set(APIScope.allCases), at: Date())
+            let (ready, tell) = AsyncStream.makeStream(of: String.self)
+            let run = Task {
+                defer { tell.finish() }
+                try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
+            }
+            var found: String?
+            for await address in ready {
+                found = address
+                break
+            }
+            guard let address = found else {
+                try await run.value
+                throw NotReady()
+            }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(
+                    try await body(
+                        RunningMerchant(
+                            application: application, address: address, authority: authority, backendKey: key.text)))
+            } catch {
+                result = .failure(error)
+            }
+            run.cancel()
+            _ = await run.result
+            try result.get()
+        }
+    }
+
+    struct Reply {
+        var status: Int
+        var headers: [String: String]
+        var body: [UInt8]
+
+        var code: String? { try? JSONDecoder().decode(MerchantWireError.self, from: Data(body)).code.rawValue }
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
+    }
+
+    func send(
+        _ route: MerchantRoute, as token: String? = nil, _ body: [UInt8]? = nil, type: String = "application/json",
+        headers: [(String, String)] = []
+    ) async throws -> Reply {
+        var request = HTTPClientRequest(url: address + route.path)
+        request.method = .init(rawValue: route.method.rawValue)
+        request.headers.add(name: "Content-Type", value: type)
+        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body { request.body = .bytes(body) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let bytes = try await response.body.collect(upTo: 16 << 20)
+        return Reply(
+            status: Int(response.status.code),
+            headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }),
+            body: [UInt8](bytes.readableBytesView))
+    }
+
+    func token(_ user: UserID) async throws -> String {
+        try await application.tokens.makeToken(for: user, at: Date())
+    }
+
+    /// A signed transaction of the store's.
+    func signed(_ product: String, _ id: String) throws -> [UInt8] {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let fields: [String: Any] = [
+            "transactionId": id, "originalTransactionId": id, "bundleId": "com.example.books", "productId": product,
+            "purchaseDate": now, "quantity": 1, "environment": "Sandbox", "signedDate": now,
+        ]
+        let payload = try JSONSerialization.data(withJSONObject: fields)
+        return Array(try authority.jwsIdentity(for: .sandbox).sign(Array(payload)).utf8)
+    }
+
+    /// Redeems a signed transaction.
+    func redeem(_ product: String, _ id: String, as token: String) async throws -> Reply {
+        try await send(.redemptions, as: token, try signed(product, id), type: "application/jose")
+    }
+}
+
+@Suite("The merchant's server", .timeLimit(.minutes(2)))
+struct MerchantApplicationTests {
+    @Test func `products are served with a tag that changes with them`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            let route = MerchantRoute.products("com.example.books")
+            let first = try await merchant.send(route)
+            #expect(first.status == 200)
+            #expect(try first.decoded(ProductList.self).products.map(\.productID) == ["coins", "issue"])
+            let tag = try #require(first.headers["etag"])
+            #expect(try await merchant.send(route, headers: [("If-None-Match", tag)]).status == 304)
+            let body = Array(#"{"kind": "consumable", "grants": [{"credits": 99, "currency": "coins"}]}"#.utf8)
+            let put = MerchantRoute.putProduct("com.example.books", "coins99")
+            #expect(try await merchant.send(put, body).status == 401)
+            #expect(try await merchant.send(put, as: merchant.backendKey, body).status == 200)
+            let changed = try await merchant.send(route, headers: [("If-None-Match", tag)])
+            #expect(changed.status == 200)
+            #expect(try changed.decoded(ProductList.self).products.count == 3)
+            let gone = MerchantRoute.deleteProduct("com.example.books", "coins99")
+            #expect(try await merchant.send(gone, as: merchant.backendKey).status == 204)
+            #expect(try await merchant.send(gone, as: merchant.backendKey).code == "not_found")
+        }
+    }
+
+    @Test func `every door but the open ones asks who is there`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            for route in MerchantRoute.all {
+                let reply = try await merchant.send(route, route.method == .get ? nil : Array("{}".utf8))
+                switch route.access {
+                case .open: #expect(reply.status != 401, "\(route)")
+                // An empty name in the path is nowhere.
+                case .user, .scope: #expect([401, 404].contains(reply.status), "\(route): \(reply.status)")
+                }
+            }
+            // A user's token opens none of the backend's doors, and a key none of a user's.
+            let token = try await merchant.token("ann")
+            #expect(try await merchant.send(.adminProducts, as: token).status == 401)
+            #expect(try await merchant.send(.balances, as: merchant.backendKey).status == 401)
+            let narrow = try await merchant.application.keys.make(name: "narrow", scopes: [.users], at: Date())
+            #expect(try await merchant.send(.adminProducts, as: narrow.text).code == "forbidden")
+        }
+    }
+
+    @Test func `a purchase is redeemed, spent and looked at`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            let token = try await merchant.token("ann")
+            let first = try await merchant.redeem("coins", "2000000000000001", as: token)
+            #expect(first.status == 200)
+            #expect(try await merchant.redeem("coins", "2000000000000001", as: token).body == first.body)
+            let other = try await merchant.token("bob")
+            #expect(try await merchant.redeem("coins", "2000000000000001", as: other).code == "already_redeemed")
+            #expect(try await merchant.redeem("unheard", "2000000000000002", as: token).code == "unknown_product")
+            let spend = Array(#"{"key": "k", "currency": "coins", "amount": 11}"#.utf8)
+            let poor = try await merchant.send(.spends, as: token, spend)
+            #expect(poor.status == 409 && poor.code == "insufficient_balance")
+            let gift = Array(#"{"key": "g", "currency": "coins", "amount": 1}"#.utf8)
+            #expect(try await merchant.send(.userAdjustments("ann"), as: merchant.backendKey, gift).status == 200)
+            #expect(try await merchant.send(.spends, as: token, spend).status == 200)
+            let report = try await merchant.send(.user("ann"), as: merchant.backendKey).decoded(UserReport.self)
+            #expect(report.balances == [Balance(currency: "coins", amount: 0)])
+            let books = try await merchant.send(.checkBooks, as: merchant.backendKey).decoded(BooksReport.self)
+            #expect(books.balances && books.entries == 3)
+            #expect(
+                try await merchant.send(.history("coins", before: 2), as: token).decoded(HistoryPage.self).entries.count
+                    == 1)
+            #expect(try await merchant.send(.account, as: token).decoded(UserDescription.self).userID == "ann")
+        }
+    }
+
+    @Test(arguments: [
+        ("application/json", "{}", 400, "invalid_request"),
+        ("application/json", "[", 400, "invalid_request"),
+        ("application/json", #"{"receipt": "AAAA", "signedTransaction": "a"}"#, 400, "invalid_request"),
+        ("application/json", #"{"receipt": "!"}"#, 400, "invalid_request"),
+        ("application/json", #"{"receipt": "AAAA"}"#, 422, "malformed_receipt"),
+        ("application/json", #"{"signedTransaction": "a.b.c"}"#, 422, "malformed_receipt"),
+        ("application/octet-stream", "", 422, "malformed_receipt"),
+        ("application/jose", "nonsense", 422, "malformed_receipt"),
+    ]) func `what is not understood is said`(_ type: String, _ body: String, _ status: Int, _ code: String) async throws
+    {
+        try await RunningMerchant.with { merchant async throws in
+            let reply = try await merchant.send(
+                .redemptions, as: try await merchant.token("ann"), Array(body.utf8), type: type)
+            #expect(reply.status == status && reply.code == code)
+        }
+    }
+
+    @Test func `content is delivered to whom it belongs, in parts`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            let token = try await merchant.token("ann")
+            let text = String(repeating: "All about monkeys. ", count: 10_000)
+            let put = try await merchant.send(
+                .putContent("issue-12"), as: merchant.backendKey, Array(text.utf8), type: "text/plain")
+            #expect(put.status == 201)
+            let file = MerchantRoute.contentFile("issue-12")
+            #expect(try await merchant.send(file, as: token).code == "not_entitled")
+            // Against the proof, before it is redeemed.
+            let proof = try merchant.signed("issue", "2000000000000001")
+            let early = try await merchant.send(
+                .contentFileByReceipt("issue-12"), as: token, proof, type: "application/jose",
+                headers: [("Range", "bytes=0-8")])
+            #expect(early.status == 206 && early.text == "All about")
+            #expect(try await merchant.redeem("issue", "2000000000000001", as: token).status == 200)
+            let whole = try await merchant.send(file, as: token)
+            #expect(whole.status == 200 && whole.text == text)
+            #expect(whole.headers["content-type"] == "text/plain")
+            #expect(whole.headers["repr-digest"] != nil)
+            let tag = try #require(whole.headers["etag"])
+            let part = try await merchant.send(
+                file, as: token, headers: [("Range", "bytes=10-16"), ("If-Range", tag)])
+            #expect(part.status == 206 && part.text == "monkeys")
+            #expect(try await merchant.send(file, as: token, headers: [("If-None-Match", tag)]).status == 304)
+            #expect(try await merchant.send(file, as: token, headers: [("Range", "bytes=999999-")]).status == 416)
+            let version = try await merchant.send(.content("issue-12"), as: token).decoded(ContentVersion.self)
+            #expect(version.size == Int64(text.utf8.count) && tag == "\"\(version.digest)\"")
+            #expect(try await merchant.send(file, as: try await merchant.token("bob")).code == "not_entitled")
+        }
+    }
+
+    @Test func `it says how it is`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            #expect(try await merchant.send(.health).status == 200)
+            #expect(try await merchant.send(.readiness).status == 200)
+            let metrics = try await merchant.send(.metrics)
+            #expect(metrics.status == 200 && metrics.text.contains("http_server_requests_total"))
+            let missing = try await merchant.send(.replayWebhook("none"), as: merchant.backendKey)
+            #expect(missing.code == "not_found" && missing.headers["x-request-id"] != nil)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import MerchantWire
+import StoreWire
+import Testing
+
+@testable import MerchantServer
+
+@Suite("The OpenAPI document")
+struct OpenAPITests {
+    @Test func itHasTheRoutesOfTheTableAndNoOthers() throws {
+        let routes = Set(MerchantRoute.all.map { "\($0.method.rawValue) \($0.template)" })
+        #expect(routes.count == MerchantRoute.all.count)
+        #expect(try Set(OpenAPIDocument().operations().keys) == routes)
+    }
+
+    @Test func everyRouteIsOpenToWhomTheTableSays() throws {
+        let operations = try OpenAPIDocument().operations()
+        for route in MerchantRoute.all {
+            let name = "\(route.method.rawValue) \(route.template)"
+            let operation = try #require(operations[name], "\(name)")
+            let security = try #require(operation["security"] as? [[String: [String]]], "\(name)")
+            let expected: [[String: [String]]] =
+                switch route.access {
+                // Who may read the metrics depends on where the server listens.
+                case .open where route == .metrics: [[:], ["apiKey": ["metrics"]]]
+                case .open: []
+                case .user: [["userToken": []]]
+                case .scope(let scope): [["apiKey": [scope]]]
+                }
+            #expect(security == expected, "\(name)")
+            if case .scope(let scope) = route.access {
+                #expect(APIScope(rawValue: scope) != nil, "\(scope) is no scope that a key can have")
+            }
+            let statuses = try #require(operation["responses"] as? [String: Any]).keys
+            #expect(statuses.contains("401") == (expected != []), "\(name)")
+            if case .scope = route.access { #expect(statuses.contains("403"), "\(name)") }
+        }
+    }
+
+    @Test func everyNameInAPathIsAParameter() throws {
+        let document = try OpenAPIDocument()
+        for (name, operation) in try document.operations() {
+            let parameters = try (operation["parameters"] as? [[String: String]] ?? []).compactMap { parameter in
+                try document.resolve(try #require(parameter["$ref"]))
+            }
+            let declared = parameters.filter { $0["in"] as? String == "path" }.compactMap { $0["name"] as? String }
+            let used = name.matches(of: /\{([a-z]+)\}/).map { String($0.1) }
+            #expect(declared.sorted() == used.sorted(), "\(name)")
+            #expect(parameters.allSatisfy { $0["in"] as? String != "path" || $0["required"] as? Bool == true })
+        }
+    }
+
+    @Test func everyReferenceLeadsSomewhereAndEverythingIsUsed() throws {
+        let document = try OpenAPIDocument()
+        let references = Set(document.references())
+        for reference in references { _ = try document.resolve(reference) }
+        let components = try #require(document.root["components"] as? [String: [String: Any]])
+        for (kind, parts) in components where kind != "securitySchemes" {
+            for name in parts.keys {
+                #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name) is not used")
+            }
+        }
+        let identifiers = try document.operations().values.compactMap { $0["operationId"] as? String }
+        #expect(Set(identifiers).count == MerchantRoute.all.count)
+    }
+
+    /// What is sent over the wire, by the schema that describes it.
+    static let samples: [(String, any Encodable & Sendable)] = {
+        let grants: [ProductGrant] = [
+            .credits("gems", amount: 5, lifetime: 60), .entitlement("pro"), .content("issue-1"),
+        ]
+        let product = MerchantProduct(
+            bundleID: "com.example.app", productID: "gems", kind: .consumable, grants: grants, shelf: "top")
+        let redeemed = RedeemedTransaction(
+            transactionID: "1", originalTransactionID: "1", productID: "gems", quantity: 1, environment: .sandbox,
+            grants: grants, redeemedAt: 1, expiresAt: 2, wentToNamedOwner: false)
+        let refused = RefusedTransaction(transactionID: "2", productID: "x", code: .unknownProduct, message: "No.")
+        let balance = Balance(currency: "gems", amount: -5)
+        let entitlement = Entitlement(
+            entitlement: "pro", content: "issue-1", productID: "x", state: .grace, expiresAt: 1, graceUntil: 2)
+        let entry = LedgerEntry(
+            entry: 1, kind: .refundReversal, amount: 1, balance: 1, createdAt: 1, reference: "r", note: "n")
+        let version = ContentVersion(
+            item: "issue-1", version: 1, digest: String(repeating: "a", count: 64), size: 1, mediaType: "text/plain",
+            createdAt: 1)
+        let dead = DeadWebhook(eventID: "e", type: "t", createdAt: 1, attempts: 2, reason: "HTTP 500")
+        let flag = UserFlag(code: "c", detail: "d", createdAt: 1)
+        return [
+            ("MerchantProduct", product), ("ProductList", ProductList(revision: 1, products: [product])),
+            ("RedemptionRequest", RedemptionRequest(receipt: Data([1, 2]))),
+            ("RedemptionRequest", RedemptionRequest(signedTransaction: "a.b.c")),
+            ("RedemptionAnswer", RedemptionAnswer(redeemed: [redeemed], refused: [refused])),
+            ("BalanceList", BalanceList(balances: [balance])),
+            ("SpendRequest", SpendRequest(key: "k", currency: "gems", amount: 1, note: "n")),
+            ("AdjustmentRequest", AdjustmentRequest(key: "k", currency: "gems", amount: -1, note: "n")),
+            ("SpendAnswer", SpendAnswer(key: "k", currency: "gems", amount: 1, balance: 0, entry: 1)),
+            ("HistoryPage", HistoryPage(currency: "gems", entries: [entry], next: 1)),
+            ("EntitlementList", EntitlementList(entitlements: [entitlement])),
+            ("UserDescription", UserDescription(userID: "ann", accountToken: UUID().uuidString)),
+            ("ContentList", ContentList(items: [version])),
+            ("DeadWebhookList", DeadWebhookList(events: [dead])),
+            ("BooksReport", BooksReport(accounts: 1, entries: 1, outstanding: [balance], findings: ["x"])),
+            (
+                "UserReport",
+                UserReport(userID: "ann", balances: [balance], entitlements: [entitlement], flags: [flag])
+            ),
+            ("Problem", MerchantWireError(code: .expired, message: "m", requestID: "r")),
+        ]
+    }()
+
+    @Test func theSchemasAreThoseOfTheWireTypes() throws {
+        let document = try OpenAPIDocument()
+        for (name, sample) in Self.samples {
+            let value = try JSONSerialization.jsonObject(with: JSONEncoder().encode(sample))
+            let schema = try document.resolve("#/components/schemas/\(name)")
+            #expect(try document.complaints(value, schema, at: name) == [])
+            // And the other way round: the samples have all members, so none is in the document alone.
+            if schema["oneOf"] == nil, let properties = schema["properties"] as? [String: Any] {
+                #expect(Set(properties.keys) == Set((value as? [String: Any] ?? [:]).keys), "\(name)")
+            }
+        }
+    }
+
+    @Test func allWordsOfAnEnumerationAreThere() throws {
+        let document = try OpenAPIDocument()
+        func words(_ schema: String, _ property: String?) throws -> Set<String> {
+            let schema = try document.resolve("#/components/schemas/\(schema)")
+            let place = property.map { (schema["properties"] as? [String: [String: Any]])?[$0] ?? [:] } ?? schema
+            return Set(place["enum"] as? [String] ?? [])
+        }
+        #expect(try words("ProductKind", nil) == Set(ProductKind.allCases.map(\.rawValue)))
+        #expect(try words("LedgerEntry", "kind") == Set(LedgerEntry.Kind.allCases.map(\.rawValue)))
+        #expect(try words("Entitlement", "state") == Set(Entitlement.State.allCases.map(\.rawValue)))
+        #expect(
+            try words("RedeemedTransaction", "environment") == Set(StoreEnvironment.allCases.map(\.rawValue)))
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Merchant
+import Synchronization
+
+/// An outbox as the database's is, in memory.
+final class OutboxInMemory: WebhookOutbox {
+    struct Entry: Sendable {
+        var event: WebhookEvent
+        var dueAt: Int64?
+        var outcomes: [WebhookOutcome] = []
+    }
+
+    private let entries = Mutex<[Entry]>([])
+    /// Tells of every event that was settled.
+    let settled: AsyncStream<String>
+    private let settling: AsyncStream<String>.Continuation
+
+    init() { (settled, settling) = AsyncStream.makeStream() }
+
+    func add(_ id: String, _ body: String = "{}", at now: Int64) {
+        let event = WebhookEvent(eventID: id, type: "test", body: Array(body.utf8), createdAt: now, attempts: 0)
+        entries.withLock { $0.append(Entry(event: event, dueAt: now)) }
+    }
+
+    func entry(_ id: String) -> Entry? { entries.withLock { $0.first { $0.event.eventID == id } } }
+
+    func takeDueEvents(limit: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
+        entries.withLock { entries in
+            var taken: [WebhookEvent] = []
+            for index in entries.indices where taken.count < limit && entries[index].dueAt.map({ $0 <= now }) ?? false {
+                entries[index].dueAt = leaseEnd
+                taken.append(entries[index].event)
+            }
+            return taken
+        }
+    }
+
+    func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws {
+        entries.withLock { entries in
+            guard let index = entries.firstIndex(where: { $0.event.eventID == eventID }) else { return }
+            entries[index].event.attempts += 1
+            entries[index].outcomes.append(outcome)
+            entries[index].dueAt = if case .retry(let at, _) = outcome { at } else { nil }
+        }
+        settling.yield(eventID)
+    }
+
+    func nextDue() async throws -> Int64? { entries.withLock { $0.compactMap(\.dueAt).min() } }
+}

@@ -1,0 +1,149 @@
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+@Suite struct LedgerTests {
+    @Test(arguments: Backend.available) func spendingIsOnceAndNeverBelowZero(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            let spend = SpendRequest(key: "k1", currency: "gems", amount: 60, note: "a sword")
+            let first = try await shop.merchant.spend(spend, by: "ann")
+            #expect(first == SpendAnswer(key: "k1", currency: "gems", amount: 60, balance: 40, entry: 2))
+            #expect(try await shop.merchant.spend(spend, by: "ann") == first)
+            #expect(try await shop.gems("ann") == 40)
+            func refusal(_ request: SpendRequest, _ user: UserID = "ann") async throws -> MerchantErrorCode? {
+                try await shop.code { _ = try await shop.merchant.spend(request, by: user) }
+            }
+            #expect(try await refusal(SpendRequest(key: "k2", currency: "gems", amount: 41)) == .insufficientBalance)
+            #expect(try await refusal(SpendRequest(key: "k1", currency: "gems", amount: 61)) == .keyReused)
+            #expect(try await refusal(SpendRequest(key: "k3", currency: "gems", amount: 0)) == .invalidRequest)
+            #expect(try await refusal(SpendRequest(key: "", currency: "gems", amount: 1)) == .invalidRequest)
+            #expect(
+                try await refusal(SpendRequest(key: "k1", currency: "gems", amount: 1), "bob") == .insufficientBalance)
+            // A refusal leaves the key free.
+            _ = try await shop.merchant.spend(SpendRequest(key: "k2", currency: "gems", amount: 40), by: "ann")
+            let page = try await shop.merchant.history(of: "ann", "gems", before: nil, limit: 2)
+            #expect(page.entries.map(\.amount) == [-40, -60])
+            #expect(page.next == 2)
+            let rest = try await shop.merchant.history(of: "ann", "gems", before: page.next, limit: 2)
+            #expect(rest.entries.map(\.kind) == [.grant])
+            #expect(rest.next == nil)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func creditsEnd(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("passing", 2), for: "ann")
+            #expect(try await shop.gems("ann") == 150)
+            // What ends is spent first.
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 30), by: "ann")
+            shop.clock.milliseconds += 1_000_000
+            #expect(try await shop.gems("ann") == 100)
+            let page = try await shop.merchant.history(of: "ann", "gems", before: nil)
+            #expect(page.entries.first?.kind == .expiry)
+            #expect(page.entries.first?.amount == -20)
+            // A spend takes what has ended out before it looks.
+            _ = try await shop.redeem(shop.purchase("passing", 3), for: "ann")
+            shop.clock.milliseconds += 1_000_000
+            let spend = SpendRequest(key: "b", currency: "gems", amount: 101)
+            #expect(
+                try await shop.code { _ = try await shop.merchant.spend(spend, by: "ann") } == .insufficientBalance)
+            #expect(try await shop.findings() == [])
+            _ = try await shop.redeem(shop.purchase("passing", 4), for: "bob")
+            shop.clock.milliseconds += 1_000_000
+            #expect(try await shop.merchant.expireCredits() == 1)
+            #expect(try await shop.merchant.expireCredits() == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func theBackendAdjusts(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let gift = AdjustmentRequest(key: "gift", currency: "gems", amount: 7, note: "sorry")
+            let entry = try await shop.merchant.adjust(gift, of: "ann")
+            #expect(try await shop.merchant.adjust(gift, of: "ann") == entry)
+            #expect(entry.kind == .adjustment && entry.balance == 7)
+            let take = AdjustmentRequest(key: "take", currency: "gems", amount: -8)
+            #expect(try await shop.code { _ = try await shop.merchant.adjust(take, of: "ann") } == .insufficientBalance)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    /// Whatever happens in whatever order, the books are those of a simple model.
+    @Test(arguments: Backend.available, [UInt64(1), 2, 3]) func theBooksAreAModels(
+        _ backend: Backend, _ seed: UInt64
+    ) async throws {
+        let policies = RefundPolicy.allCases
+        let policy = MerchantPolicy(refund: policies[Int(seed) % policies.count], environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            var chance = SeededGenerator(seed: seed)
+            var model: [UserID: Int64] = [:]
+            var bought: [(id: Int, user: UserID)] = []
+            let users: [UserID] = ["ann", "bob", "cid"]
+            for step in 1...120 {
+                let user = users[Int.random(in: 0..<3, using: &chance)]
+                let amount = Int64.random(in: 1...150, using: &chance)
+                switch Int.random(in: 0..<5, using: &chance) {
+                case 0, 1:
+                    _ = try await shop.redeem(shop.purchase("coins", step), for: user)
+                    model[user, default: 0] += 100
+                    bought.append((step, user))
+                case 2, 3:
+                    let request = SpendRequest(key: "s\(step)", currency: "gems", amount: amount)
+                    let refusal = try await shop.code { _ = try await shop.merchant.spend(request, by: user) }
+                    let suffices = model[user, default: 0] >= amount
+                    #expect(refusal == (suffices ? nil : .insufficientBalance))
+                    if suffices { model[user, default: 0] -= amount }
+                default:
+                    guard let index = bought.indices.randomElement(using: &chance) else { continue }
+                    let (id, owner) = bought.remove(at: index)
+                    try await shop.notify("REFUND", shop.purchase("coins", id))
+                    let balance = model[owner, default: 0]
+                    switch policy.refund {
+                    case .toZero: model[owner] = balance - min(100, max(balance, 0))
+                    case .belowZero: model[owner] = balance - 100
+                    case .flag: break
+                    }
+                }
+            }
+            for user in users { #expect(try await shop.gems(user) == model[user, default: 0]) }
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func theCheckFindsWhatDoesNotFit(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            _ = try await shop.redeem(shop.purchase("coins", 2), for: "bob")
+            let report = try await shop.merchant.checkBooks()
+            #expect(report.balances && report.accounts == 2 && report.entries == 2)
+            #expect(report.outstanding == [Balance(currency: "gems", amount: 200)])
+            try await shop.database.write { try $0.execute("UPDATE balances SET balance = 101 WHERE user_id = 'ann'") }
+            #expect(try await shop.findings() == ["ann/gems: the entries sum up to 100, and the balance is 101"])
+            try await shop.database.write { connection in
+                try connection.execute("UPDATE balances SET balance = 100 WHERE user_id = 'ann'")
+                try connection.execute("DELETE FROM redemptions WHERE user_id = 'bob'")
+            }
+            #expect(try await shop.findings() == ["bob/gems: 1 grants have no redeemed purchase behind them"])
+        }
+    }
+}
+
+/// The same numbers for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,158 @@
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+@Suite struct NotificationTests {
+    @Test(arguments: Backend.available, RefundPolicy.allCases) func aRefundTakesBackByPolicy(
+        _ backend: Backend, _ refund: RefundPolicy
+    ) async throws {
+        let policy = MerchantPolicy(refund: refund, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            _ = try await shop.redeem(coins, for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 70), by: "ann")
+            #expect(try await shop.notify("REFUND", coins, id: "n1") == .applied)
+            #expect(try await shop.notify("REFUND", coins, id: "n1") == .duplicate)
+            #expect(try await shop.notify("REFUND", coins, id: "n2") == .applied)
+            let expected: [RefundPolicy: Int64] = [.toZero: 0, .belowZero: -70, .flag: 30]
+            #expect(try await shop.gems("ann") == expected[refund])
+            #expect(try await shop.merchant.report(of: "ann").flags.count == (refund == .belowZero ? 0 : 1))
+            #expect(try await shop.code { _ = try await shop.redeem(coins, for: "ann") } == .revoked)
+            // What was taken comes back when the store takes the refund back.
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", coins)
+            #expect(try await shop.gems("ann") == 30)
+            #expect(try await shop.redeem(coins, for: "ann").confirms(transactionID: "1"))
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatLastsIsRevoked(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("issue", 2), for: "ann")
+            try await shop.notify("REVOKE", shop.purchase("pro", 1))
+            #expect(try await shop.rights("ann") == ["pro": .revoked, "issue-12": .active])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", shop.purchase("pro", 1))
+            #expect(try await shop.rights("ann")["pro"] == .active)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundMayComeBeforeTheApp(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            try await shop.notify("REFUND", coins)
+            #expect(try await shop.code { _ = try await shop.redeem(coins, for: "ann") } == .revoked)
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", coins)
+            _ = try await shop.redeem(coins, for: "ann")
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, [true, false]) func refundAndReversalComeInAnyOrder(
+        _ backend: Backend, _ isRedeemed: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            if isRedeemed { _ = try await shop.redeem(coins, for: "ann") }
+            let now = shop.clock.milliseconds
+            try await shop.notify("REFUND_REVERSED", coins, signedAt: now + 2)
+            try await shop.notify("REFUND", coins, signedAt: now + 1)
+            _ = try await shop.redeem(coins, for: "ann")
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func renewalsGoToTheOwner(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let month: Int64 = 2_592_000_000
+            let start = shop.clock.milliseconds
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: month), for: "ann")
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: month, purchasedAt: start + month)
+            let third = shop.purchase("monthly", 3, original: 1, expiresIn: month, purchasedAt: start + 2 * month)
+            shop.clock.milliseconds += 2 * month
+            // The later one overtakes the earlier.
+            try await shop.notify("DID_RENEW", third, signedAt: start + 2 * month)
+            try await shop.notify("DID_RENEW", second, signedAt: start + month)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            let club = try await shop.merchant.entitlements(of: "ann").entitlements.first
+            #expect(club?.expiresAt == start + 3 * month)
+            // Of a period that is over nothing is given any more; of the one that runs, its credits.
+            #expect(try await shop.gems("ann") == 20)
+            // The app brings the same period later.
+            _ = try await shop.redeem(third, for: "ann")
+            #expect(try await shop.gems("ann") == 20)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func graceKeepsASubscriptionUsable(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            shop.clock.milliseconds += 60_000
+            let now = shop.clock.milliseconds
+            try await shop.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", first, graceUntil: now + 10_000)
+            #expect(try await shop.rights("ann") == ["club": .grace])
+            // What is older does not count any longer.
+            try await shop.notify("EXPIRED", "VOLUNTARY", first, signedAt: now - 1)
+            #expect(try await shop.rights("ann") == ["club": .grace])
+            shop.clock.milliseconds += 10_000
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            let next = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            try await shop.notify("DID_RENEW", "BILLING_RECOVERY", next)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            try await shop.notify("REFUND", next)
+            #expect(try await shop.rights("ann") == ["club": .revoked])
+            #expect(try await shop.gems("ann") == 10)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anotherPlanTakesOver(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("gold", 1, expiresIn: 60_000), for: "ann")
+            #expect(try await shop.rights("ann") == ["gold": .active, "club": .active])
+            shop.clock.milliseconds += 1_000
+            let change = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            try await shop.notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", change)
+            shop.clock.milliseconds += 1
+            #expect(try await shop.rights("ann") == ["gold": .expired, "club": .active])
+            // The transaction that was upgraded away comes again from a device.
+            let old = shop.purchase("gold", 1, expiresIn: 60_000, purchasedAt: TestClock.start, upgraded: true)
+            _ = try await shop.redeem(old, for: "ann")
+            #expect(try await shop.rights("ann") == ["gold": .expired, "club": .active])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anExtensionLengthens(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let start = shop.clock.milliseconds
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, period: 7), for: "ann")
+            try await shop.notify(
+                "RENEWAL_EXTENDED", shop.purchase("monthly", 1, expiresIn: 90_000, purchasedAt: start, period: 7))
+            shop.clock.milliseconds += 80_000
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.gems("ann") == 10)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aPurchaseThatNamesItsOwnerNeedsNoApp(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let token = try await shop.merchant.describe("ann").accountToken
+            try await shop.notify(
+                "SUBSCRIBED", "INITIAL_BUY", shop.purchase("monthly", 1, expiresIn: 60_000, token: token))
+            #expect(try await shop.rights("ann") == ["club": .active])
+            // Without a name it waits for the app.
+            try await shop.notify("SUBSCRIBED", "INITIAL_BUY", shop.purchase("monthly", 5, expiresIn: 60_000))
+            _ = try await shop.redeem(shop.purchase("monthly", 5, expiresIn: 60_000), for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active])
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import BlobStorage
+import Crypto
+import Foundation
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+@Suite struct OperationTests {
+    @Test(arguments: Backend.available) func eventsWaitUntilTheyAreDelivered(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("pro", 2), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 1), by: "ann")
+            let outbox = shop.merchant.outbox
+            let now = shop.clock.milliseconds
+            #expect(try await outbox.nextDue() == now)
+            let taken = try await outbox.takeDueEvents(limit: 2, now: now, leaseEnd: now + 10)
+            let rest = try await outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now + 10)
+            #expect(taken.count == 2 && rest.count == 1)
+            #expect(
+                (taken + rest).map(\.type).sorted() == ["balance.changed", "purchase.redeemed", "purchase.redeemed"])
+            #expect(try await outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now + 10).isEmpty)
+            try await outbox.settle(taken[0].eventID, .delivered, now: now)
+            try await outbox.settle(taken[1].eventID, .retry(at: now + 5, reason: "503"), now: now)
+            try await outbox.settle(rest[0].eventID, .dead(reason: "gone"), now: now)
+            let again = try await outbox.takeDueEvents(limit: 9, now: now + 5, leaseEnd: now + 10)
+            #expect(again.map(\.eventID) == [taken[1].eventID] && again.first?.attempts == 1)
+            #expect(try await shop.merchant.deadWebhooks().events.map(\.reason) == ["gone"])
+            try await shop.merchant.replayWebhook(rest[0].eventID)
+            #expect(try await shop.merchant.deadWebhooks().events.isEmpty)
+            #expect(
+                try await outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now).map(\.eventID) == [rest[0].eventID])
+            #expect(
+                try await shop.code { try await shop.merchant.replayWebhook(taken[0].eventID) } == .notFound)
+        }
+    }
+
+    @Test(arguments: Backend.available) func keysAreKeptByTheirDigests(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let keys = shop.merchant.apiKeys
+            let first = APIKeyRecord(name: "backend", digest: [1, 2], scopes: ["ledger", "users"], createdAt: 1)
+            try await keys.insert(first)
+            #expect(try await keys.apiKey(digest: [1, 2]) == first)
+            #expect(try await keys.apiKey(digest: [2, 1]) == nil)
+            let second = APIKeyRecord(name: "backend", digest: [3], scopes: ["users"], createdAt: 2)
+            #expect(try await shop.code { try await keys.insert(second) } == .invalidRequest)
+            #expect(try await keys.revokeAPIKey(name: "backend", at: 3))
+            #expect(try await !keys.revokeAPIKey(name: "backend", at: 3))
+            try await keys.insert(second)
+            #expect(try await keys.apiKeys().map(\.revokedAt) == [3, nil])
+        }
+    }
+
+    @Test(arguments: Backend.available) func contentBelongsToWhoBoughtIt(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await TemporaryDirectory.with { directory async throws in
+                func add(_ text: String) async throws -> ContentVersion {
+                    let file = directory.url.appendingPathComponent("file")
+                    try Data(text.utf8).write(to: file)
+                    return try await shop.merchant.addContent(
+                        "issue-12", file: file, digest: BlobDigest(SHA256.hash(data: Array(text.utf8))),
+                        size: Int64(text.utf8.count), mediaType: "text/plain")
+                }
+                let issue = shop.purchase("issue", 1)
+                func code(_ body: () async throws -> ContentVersion) async throws -> MerchantErrorCode? {
+                    try await shop.code { _ = try await body() }
+                }
+                #expect(try await code { try await shop.merchant.content("issue-12", for: "ann") } == .notEntitled)
+                _ = try await shop.redeem(issue, for: "ann")
+                #expect(try await code { try await shop.merchant.content("issue-12", for: "ann") } == .unknownContent)
+                #expect(try await add("one").version == 1)
+                #expect(try await add("one").version == 1)
+                #expect(try await add("two, corrected").version == 2)
+                #expect(try await shop.merchant.content("issue-12", for: "ann").size == 14)
+                #expect(try await code { try await shop.merchant.content("issue-12", for: "bob") } == .notEntitled)
+                #expect(try await shop.merchant.contentList().items.map(\.version) == [2])
+                // Against the proof alone, before it is redeemed; what is another's stays another's.
+                let mine = Evidence.receipt(try shop.receipt([shop.inApp("issue", "2000000000000007")]))
+                #expect(try await shop.merchant.content("issue-12", for: "bob", against: mine).version == 2)
+                _ = try await shop.merchant.redeem(mine, for: "cid")
+                #expect(
+                    try await code { try await shop.merchant.content("issue-12", for: "bob", against: mine) }
+                        == .alreadyRedeemed)
+                let coins = Evidence.receipt(try shop.receipt([shop.inApp("coins", "2000000000000008")]))
+                #expect(
+                    try await code { try await shop.merchant.content("issue-12", for: "bob", against: coins) }
+                        == .notEntitled)
+                try await shop.notify("REFUND", issue)
+                #expect(try await code { try await shop.merchant.content("issue-12", for: "ann") } == .notEntitled)
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available) func aStoreKeepsItsAnchor(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let old = TrustedStore(anchor: "first", roots: [[1]])
+            #expect(try await Merchant.settleAnchors([old], in: shop.database).map(\.anchor) == ["first"])
+            let new = TrustedStore(anchor: "second", roots: [[2], [1]])
+            #expect(try await Merchant.settleAnchors([new], in: shop.database).map(\.anchor) == ["first"])
+            let later = TrustedStore(anchor: "third", roots: [[2]])
+            #expect(try await Merchant.settleAnchors([later], in: shop.database).map(\.anchor) == ["first"])
+        }
+    }
+
+    @Test(arguments: [
+        ("app: a\nproducts: []\n", true), ("products: []\n", false), ("app: a\n", false), ("[", false), ("", false),
+        ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{entitlement: e}]}\n", true),
+        ("app: a\nproducts:\n  - {id: x, kind: thing, grants: [{entitlement: e}]}\n", false),
+        ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: []}\n", false),
+        ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{credits: 1}]}\n", false),
+        ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{credits: 0, currency: c}]}\n", false),
+        ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{entitlement: e, content: c}]}\n", false),
+    ]) func aFileOfProductsIsCheckedAsAWhole(_ text: String, _ isGood: Bool) {
+        let file = try? ProductsFile(yaml: Array(text.utf8), file: "p.yaml")
+        #expect((file != nil) == isGood)
+    }
+}
