@@ -47,7 +47,7 @@ serve: packages ## start the store; FILES="App.storekit …" for other apps than
 bench: packages ## measure a release build; the last lines are NAME VALUE GOAL ok|short
 	$(SWIFT) build --configuration release --product cornerstore
 	$(SWIFT) build --configuration release --product cornerstore-bench
-	"$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
+	scripts/with-postgresql "$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
 soak: packages ## kill apps and stores for SECONDS=600, and say what was lost or doubled; SEED repeats a run
 	$(SWIFT) build --product kill-test-app

@@ -9,13 +9,13 @@ enum OneRequest {
 
     /// The bytes of the answer's body.
     static func answerBytes(port: Int, request: ByteBuffer) async throws -> Int {
-        let (path, headers, body) = parts(request)
+        let (method, path, headers, body) = parts(request)
         var asked = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
-        asked.method = .POST
+        asked.method = .init(rawValue: method)
         for (name, value) in headers where !["host", "content-length"].contains(name.lowercased()) {
             asked.headers.add(name: name, value: value)
         }
-        asked.body = .bytes(ByteBuffer(bytes: body))
+        if !body.isEmpty { asked.body = .bytes(ByteBuffer(bytes: body)) }
         let answer = try await HTTPClient.shared.execute(asked, timeout: .seconds(10))
         let bytes = try await answer.body.collect(upTo: 64 << 20)
         guard answer.status == .ok else {
@@ -24,15 +24,17 @@ enum OneRequest {
         return bytes.readableBytes
     }
 
-    private static func parts(_ request: ByteBuffer) -> (path: String, headers: [(String, String)], body: [UInt8]) {
+    private static func parts(_ request: ByteBuffer)
+        -> (method: String, path: String, headers: [(String, String)], body: [UInt8])
+    {
         let text = String(decoding: request.readableBytesView, as: UTF8.self)
-        guard let end = text.range(of: "\r\n\r\n") else { return ("/", [], []) }
+        guard let end = text.range(of: "\r\n\r\n") else { return ("GET", "/", [], []) }
         let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
-        let path = lines.first?.split(separator: " ").dropFirst().first.map(String.init) ?? "/"
+        let start = lines.first?.split(separator: " ").map(String.init) ?? []
         let headers = lines.dropFirst().compactMap { line -> (String, String)? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             return (String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
         }
-        return (path, headers, Array(text[end.upperBound...].utf8))
+        return (start.first ?? "GET", start.count > 1 ? start[1] : "/", headers, Array(text[end.upperBound...].utf8))
     }
 }

@@ -20,6 +20,24 @@ enum SampleReceipts {
         receipt([purchase("\(bundleID).monthly", transactionID, kind: .autoRenewableSubscription)])
     }
 
+    /// An app receipt of the sandbox with one purchase of credits.
+    static func credit(transactionID: Int64) -> AppReceipt {
+        receipt([purchase("\(bundleID).credit", transactionID, kind: .consumable)])
+    }
+
+    /// The payload of a signed transaction, a purchase of credits in the sandbox.
+    static func signedCredit(transactionID: Int64) -> [UInt8] {
+        let milliseconds = Int64(date.timeIntervalSince1970 * 1_000)
+        return Array(
+            """
+            {"bundleId":"\(bundleID)","currency":"USD","environment":"Sandbox","inAppOwnershipType":"PURCHASED",\
+            "originalPurchaseDate":\(milliseconds),"originalTransactionId":"\(transactionID)","price":990,\
+            "productId":"\(bundleID).credit","purchaseDate":\(milliseconds),"quantity":1,"signedDate":\(milliseconds),\
+            "storefront":"USA","storefrontId":"143441","transactionId":"\(transactionID)",\
+            "transactionReason":"PURCHASE","type":"Consumable"}
+            """.utf8)
+    }
+
     private static func receipt(_ purchases: [InAppPurchase]) -> AppReceipt {
         let opaque = [UInt8](repeating: 7, count: 16)
         let bundleIDValue = AppReceipt.bundleIDValue(bundleID)

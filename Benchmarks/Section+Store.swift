@@ -43,7 +43,7 @@ extension Section {
     }
 
     /// A bare handler of the same sizes first, then the server.
-    private static func compare(
+    static func compare(
         _ setting: Setting, _ server: ServerUnderLoad
     ) async throws -> (ServerMeasurement, ServerMeasurement) {
         let bare = try await server.bareEqual()
@@ -51,7 +51,7 @@ extension Section {
         return try await pair(setting, bare, server)
     }
 
-    private static func pair(
+    static func pair(
         _ setting: Setting, _ first: ServerUnderLoad, _ second: ServerUnderLoad
     ) async throws -> (ServerMeasurement, ServerMeasurement) {
         let found = try await setting.load.compared([first, second], rounds: setting.rounds)
@@ -60,7 +60,7 @@ extension Section {
         return (found[0], found[1])
     }
 
-    private static func alone(_ setting: Setting, _ server: ServerUnderLoad) async throws -> ServerMeasurement {
+    static func alone(_ setting: Setting, _ server: ServerUnderLoad) async throws -> ServerMeasurement {
         let found = try await setting.load.compared([server], rounds: setting.rounds)
         guard let measurement = found.first else { throw BenchmarkError("the server was not measured") }
         print(measurement.row)

@@ -1,0 +1,41 @@
+import Foundation
+
+/// `cornerstore merchant serve` of the same build, in a process of its own.
+struct MerchantProcess {
+    let child: ChildProcess
+    let port: Int
+
+    /// Starts it and waits until it says where it answers.
+    /// - Parameters:
+    ///   - data: its data directory.
+    ///   - roots: DER files of the store whose purchases it takes.
+    ///   - database: a PostgreSQL URL and a schema in it; nil for SQLite in `data`.
+    static func start(
+        data: URL, roots: [URL], products: URL, database: (url: String, schema: String)?
+    ) throws -> MerchantProcess {
+        var arguments = [
+            "merchant", "serve", "--data", data.path, "--products", products.path, "--allow-sandbox", "--port", "0",
+            "--no-rate-limits", "--json",
+        ]
+        for root in roots { arguments += ["--root", root.path] }
+        if let database { arguments += ["--database", database.url, "--schema", database.schema] }
+        let output = Pipe()
+        let child = try ChildProcess(try StoreProcess.executable(), arguments, output: output)
+        struct Report: Decodable { var merchant: String }
+        var text = Data()
+        while true {
+            let more = output.fileHandleForReading.availableData
+            guard !more.isEmpty else {
+                child.stop()
+                throw BenchmarkError("cornerstore merchant serve ended before it answered")
+            }
+            text += more
+            guard let report = try? JSONDecoder().decode(Report.self, from: text) else { continue }
+            guard let port = URLComponents(string: report.merchant)?.port else {
+                child.stop()
+                throw BenchmarkError("cornerstore merchant serve said “\(report.merchant)” instead of its address")
+            }
+            return MerchantProcess(child: child, port: port)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Database
+import Foundation
+import MerchantServer
+import MerchantWire
+import NIOCore
+import StoreReceipts
+import StoreWire
+import Synchronization
+
+/// `cornerstore merchant serve` over books that were there before, and the requests that are put to it.
+struct MerchantUnderLoad: Sendable {
+    /// Users who come in turn; the others are only there.
+    private static let active = 1_000
+
+    let name: String
+    let merchant: MerchantProcess
+    let authority: CertificateAuthority
+    /// Of the active users, each with the `Authorization` field's value.
+    private let tokens: [String]
+    private let data: URL
+    private let nextID = Atomic(Int64(2_000_000_000_100_000))
+
+    /// Writes the books into a new folder, or a schema of a database, and starts the merchant there.
+    /// - Parameter database: PostgreSQL's URL; nil for SQLite.
+    static func start(_ books: Books, database url: String? = nil) async throws -> MerchantUnderLoad {
+        let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
+        do {
+            try FileManager.default.createDirectory(
+                at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let database = url.map { (url: $0, schema: "bench_\(UInt32.random(in: 0...UInt32.max))") }
+            let location: DatabaseLocation =
+                database.map { .postgresql(url: $0.url, schema: $0.schema, connections: 4) }
+                ?? .sqlite(path: data.appending(path: "merchant.sqlite").path)
+            try await books.write(location)
+            let authority = try await CertificateAuthority.open(
+                directory: data.appending(path: "authority"), at: SampleReceipts.date)
+            let roots = [authority.receiptRoot, authority.jwsRoot].enumerated().map {
+                (data.appending(path: "root\($0).der"), $1)
+            }
+            for (file, bytes) in roots { try Data(bytes).write(to: file) }
+            let products = data.appending(path: "products.yaml")
+            try Data(Self.products.utf8).write(to: products)
+            let merchant = try MerchantProcess.start(
+                data: data, roots: roots.map(\.0), products: products, database: database)
+            let keys = try UserTokens(try await TokenKeySet.open(directory: data))
+            var tokens: [String] = []
+            for number in 0..<min(active, books.users) {
+                // Neighbours in the books are not neighbours in time.
+                let user = Books.user(number * 7_919 % books.users)
+                tokens.append("Bearer " + (try await keys.makeToken(for: UserID(user), at: Date())))
+            }
+            return MerchantUnderLoad(
+                name: "\(books.users) users, \(url == nil ? "SQLite" : "PostgreSQL")", merchant: merchant,
+                authority: authority, tokens: tokens, data: data)
+        } catch {
+            try? FileManager.default.removeItem(at: data)
+            throw error
+        }
+    }
+
+    private init(
+        name: String, merchant: MerchantProcess, authority: CertificateAuthority, tokens: [String], data: URL
+    ) {
+        (self.name, self.merchant, self.authority) = (name, merchant, authority)
+        (self.tokens, self.data) = (tokens, data)
+    }
+
+    private static let products = """
+        app: \(SampleReceipts.bundleID)
+        products:
+          - {id: \(SampleReceipts.bundleID).credit, kind: consumable, grants: [{credits: 10, currency: \(Books.currency)}]}
+        """
+
+    /// Stops the merchant and removes its folder.
+    func stop() {
+        merchant.child.stop()
+        try? FileManager.default.removeItem(at: data)
+    }
+
+    // MARK: Requests
+
+    func balances() -> ServerUnderLoad {
+        let requests = tokens.map { token in
+            ByteBuffer(
+                string:
+                    "GET \(MerchantRoute.balances.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(token)\r\n\r\n")
+        }
+        return server("balances") { client, sequence in requests[(client * 31 + sequence) % requests.count] }
+    }
+
+    /// One credit each, under keys that are all new.
+    func spends() -> ServerUnderLoad {
+        let tokens = tokens
+        return server("spend") { client, sequence in
+            Self.post(
+                MerchantRoute.spends.path, "application/json", tokens[(client * 31 + sequence) % tokens.count],
+                Array(
+                    #"{"key":"\#(UUID().uuidString)","currency":"\#(Books.currency)","amount":1}"#.utf8))
+        }
+    }
+
+    /// App receipts with one transaction each, none of which was redeemed before.
+    /// - Parameter count: how many are signed beforehand; the load ends in an error when they do not suffice.
+    func receipts(_ count: Int) throws -> ServerUnderLoad {
+        let signer = authority.receiptSigner(for: .sandbox)
+        return server(
+            "redeem a receipt",
+            try evidence(count, "application/octet-stream") { id in
+                try signer.sign(SampleReceipts.credit(transactionID: id)).bytes
+            })
+    }
+
+    /// Signed transactions, none of which was redeemed before.
+    func signedTransactions(_ count: Int) throws -> ServerUnderLoad {
+        let identity = authority.jwsIdentity(for: .sandbox)
+        return server(
+            "redeem a JWS",
+            try evidence(count, "application/jose") { id in
+                Array(try identity.sign(SampleReceipts.signedCredit(transactionID: id)).utf8)
+            })
+    }
+
+    private func server(_ what: String, _ requests: @escaping LoadGenerator.Requests) -> ServerUnderLoad {
+        ServerUnderLoad(
+            name: "\(what), \(name)", child: merchant.child, port: merchant.port, requests: requests,
+            accepts: { !String(decoding: $0, as: UTF8.self).contains(#""redeemed":[]"#) })
+    }
+
+    private func evidence(
+        _ count: Int, _ type: String, _ make: @escaping @Sendable (Int64) throws -> [UInt8]
+    ) throws -> LoadGenerator.Requests {
+        let first = nextID.add(Int64(count), ordering: .relaxed).oldValue
+        let made = Mutex((requests: [ByteBuffer?](repeating: nil, count: count), error: (any Error)?.none))
+        let tokens = tokens
+        // Signing takes a core a millisecond for each: all of them help.
+        let portion = 64
+        DispatchQueue.concurrentPerform(iterations: (count + portion - 1) / portion) { part in
+            for number in (part * portion)..<min((part + 1) * portion, count) {
+                do {
+                    let request = Self.post(
+                        MerchantRoute.redemptions.path, type, tokens[number % tokens.count],
+                        try make(first + Int64(number)))
+                    made.withLock { $0.requests[number] = request }
+                } catch { made.withLock { $0.error = error } }
+            }
+        }
+        let (found, error) = made.withLock { $0 }
+        if let error { throw error }
+        let requests = found.compactMap { $0 }
+        let next = Counter()
+        return { _, _ in
+            let number = next.value.add(1, ordering: .relaxed).oldValue
+            // Nothing is measured of what was redeemed before: such a request is answered 404, and the run fails.
+            guard number < requests.count else {
+                return ByteBuffer(string: "GET /no-evidence-is-left HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            }
+            return requests[number]
+        }
+    }
+
+    private final class Counter: Sendable { let value = Atomic(0) }
+
+    private static func post(_ path: String, _ type: String, _ authorization: String, _ body: [UInt8]) -> ByteBuffer {
+        LoadGenerator.post(
+            path, contentType: type, token: String(authorization.dropFirst("Bearer ".count)), body: body)
+    }
+}

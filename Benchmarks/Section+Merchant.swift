@@ -1,0 +1,97 @@
+import Foundation
+
+extension Section {
+    private static let few = Books(users: 1_000)
+    private static let many = Books(users: 1_000_000)
+
+    /// What apps and backends ask of the merchant most, over HTTP, beside a bare handler of the same sizes and the raw signature.
+    static let merchant = Section(name: "merchant") { setting in
+        let merchant = try await MerchantUnderLoad.start(few)
+        defer { merchant.stop() }
+        let balances = try await compare(setting, merchant.balances())
+        let spends = try await compare(setting, merchant.spends())
+        let receipts = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 5_000)))
+        let p256 = try P256Baseline()
+        let verify = try Rate.perSecond(seconds: setting.seconds / 3, rounds: setting.rounds, work: p256.verify)
+        print(String(format: "  raw P-256, one core: verify %.0f /s", verify))
+        let signed = try await alone(setting, try merchant.signedTransactions(evidence(setting, aSecond: 12_000)))
+        let cores = Double((Processors.forServers ?? .all).numbers.count)
+        return [
+            .merchantBalanceOverBare(balances.1.rate / balances.0.rate),
+            .merchantSpendOverBare(spends.1.rate / spends.0.rate),
+            .merchantReceiptOverBare(receipts.1.rate / receipts.0.rate),
+            .merchantSignedOverVerify(signed.rate / (verify * cores)),
+        ]
+    }
+
+    /// Redemption on PostgreSQL beside pgbench on the same server.
+    static let merchantPostgreSQL = Section(name: "merchant-postgresql") { setting in
+        guard let url = ProcessInfo.processInfo.environment["CORNERSTORE_TEST_POSTGRESQL"], !url.isEmpty else {
+            print("  no PostgreSQL: run it through scripts/with-postgresql, as make bench does")
+            return [.merchantPostgreSQLOverPgBench(.nan)]
+        }
+        let merchant = try await MerchantUnderLoad.start(few, database: url)
+        defer { merchant.stop() }
+        let receipts = try merchant.receipts(evidence(setting, aSecond: 4_000))
+        var rates: (pgbench: [Double], merchant: [Double]) = ([], [])
+        for _ in 0..<setting.rounds {
+            rates.pgbench.append(try PgBench.rate(url, clients: 8, seconds: setting.seconds))
+            rates.merchant.append(try await setting.load.compared([receipts], rounds: 1).first?.rate ?? .nan)
+        }
+        print(
+            String(
+                format: "  pgbench %.0f /s, redeem a receipt %.0f /s", Rate.median(rates.pgbench),
+                Rate.median(rates.merchant)))
+        return [.merchantPostgreSQLOverPgBench(Rate.median(rates.merchant) / Rate.median(rates.pgbench))]
+    }
+
+    /// The same with a thousand times the users, ten entries each.
+    static let merchantMillion = Section(name: "merchant-million") { setting in
+        let small = try await MerchantUnderLoad.start(few)
+        defer { small.stop() }
+        let large = try await MerchantUnderLoad.start(many)
+        defer { large.stop() }
+        let balances = try await pair(setting, small.balances(), large.balances())
+        let spends = try await pair(setting, small.spends(), large.spends())
+        return [
+            .merchantBalanceMillionOverThousand(balances.1.rate / balances.0.rate),
+            .merchantSpendMillionOverThousand(spends.1.rate / spends.0.rate),
+        ]
+    }
+
+    /// More than a run can use up: every round, its warm-up, and the one request that asks for sizes.
+    private static func evidence(_ setting: Setting, aSecond rate: Double) -> Int {
+        Int((setting.seconds + setting.warmUp) * rate) * setting.rounds + setting.clients * setting.rounds + 1
+    }
+}
+
+extension Figure {
+    /// Rate of balance reads by users whose tokens are known over a bare handler's.
+    static func merchantBalanceOverBare(_ value: Double) -> Figure {
+        Figure(name: "merchant-balance-over-bare", value: value, goal: .atLeast(0.45))
+    }
+    /// Rate of spends on SQLite over a bare handler's.
+    static func merchantSpendOverBare(_ value: Double) -> Figure {
+        Figure(name: "merchant-spend-over-bare", value: value, goal: .atLeast(0.3))
+    }
+    /// Rate of redeeming app receipts with one new transaction each on SQLite over a bare handler's.
+    static func merchantReceiptOverBare(_ value: Double) -> Figure {
+        Figure(name: "merchant-receipt-over-bare", value: value, goal: .atLeast(0.3))
+    }
+    /// Rate of redeeming signed transactions on SQLite over that of raw P-256 checks.
+    static func merchantSignedOverVerify(_ value: Double) -> Figure {
+        Figure(name: "merchant-jws-over-p256", value: value, goal: .atLeast(0.5))
+    }
+    /// Rate of redeeming app receipts on PostgreSQL over pgbench's with as many statements.
+    static func merchantPostgreSQLOverPgBench(_ value: Double) -> Figure {
+        Figure(name: "merchant-receipt-over-pgbench", value: value, goal: .atLeast(0.3))
+    }
+    /// Rate of balance reads with 1,000,000 users and 10,000,000 entries over that with 1,000 and 10,000.
+    static func merchantBalanceMillionOverThousand(_ value: Double) -> Figure {
+        Figure(name: "merchant-balance-1m-over-1k", value: value, goal: .atLeast(0.9))
+    }
+    /// The same of spends.
+    static func merchantSpendMillionOverThousand(_ value: Double) -> Figure {
+        Figure(name: "merchant-spend-1m-over-1k", value: value, goal: .atLeast(0.9))
+    }
+}
