@@ -298,6 +298,9 @@ let package = Package(
             dependencies: [
                 "ContentPackages",
                 "Database",
+                "Merchant",
+                "MerchantServer",
+                "MerchantWire",
                 "Store",
                 "StoreKit",
                 "StoreReceipts",
