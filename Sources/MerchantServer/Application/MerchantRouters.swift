@@ -37,7 +37,9 @@ struct MerchantRouters {
         ContentUploadController(merchant: merchant, authentication: authentication, staging: staging)
             .addRoutes(to: router)
         HealthController(merchant: merchant).addRoutes(to: router)
-        MetricsController(metrics: metrics, authentication: isLoopback ? nil : authentication).addRoutes(to: router)
+        // Through a proxy on this machine everybody comes from this machine.
+        MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)
+            .addRoutes(to: router)
         OtherMethodsController().addRoutes(
             to: router, alsoRouted: [MerchantRoute.contentFile("").template: [.head]])
         return router
