@@ -127,6 +127,8 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
             write(answer, context)
         } else {
             decline(request, body, isWhole: true, context)
+            // The read that it came with was completed long ago; behind this handler nothing is taken up before one is.
+            context.fireChannelReadComplete()
         }
         let parts = kept
         kept = []
