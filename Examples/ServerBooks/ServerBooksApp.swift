@@ -8,6 +8,8 @@ public final class ServerBooksApp {
         case stand(BookStand.Event)
         case merchant(MerchantEvent)
         case typed(String?)
+        /// Sent by the app to itself: all that was told before it has been heard.
+        case idle
     }
 
     private enum Next {
@@ -22,6 +24,7 @@ public final class ServerBooksApp {
     private let isTerminal = isatty(STDOUT_FILENO) == 1
     private var hasShelf = false
     private var isPrompting = false
+    private var isIdleSent = false
     private var hasFailed = false
     private var isBarShown = false
     /// What was said of a download last, not to say it twice.
@@ -98,7 +101,10 @@ public final class ServerBooksApp {
     private func loop() async -> Int32 {
         for await input in inputs {
             let next: Next
+            var isHeard = false
             switch input {
+            case .idle:
+                (next, isHeard, isIdleSent) = (.goOn, true, false)
             case .stand(let event): next = handle(event)
             case .merchant(let event): next = handle(event)
             case .typed(let line):
@@ -107,7 +113,7 @@ public final class ServerBooksApp {
                 next = line.map(handle) ?? .end(0)
             }
             if case .end(let code) = next { return code }
-            if let code = await whenIdle() { return code }
+            if let code = await whenIdle(isHeard: isHeard) { return code }
         }
         return 0
     }
@@ -186,11 +192,16 @@ public final class ServerBooksApp {
         fflush(nil)
     }
 
-    /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
+    /// Once nothing is under way and all has been heard: the end, or the next question. The payment sheet uses the same terminal.
     ///
     /// - Returns: the exit code when it is the end.
-    private func whenIdle() async -> Int32? {
+    private func whenIdle(isHeard: Bool) async -> Int32? {
         guard hasShelf, await !stand.isBusy else { return nil }
+        guard isHeard else {
+            if !isIdleSent { send.yield(.idle) }
+            isIdleSent = true
+            return nil
+        }
         guard options.action == .ask else { return hasFailed ? 1 : 0 }
         if !isPrompting {
             isPrompting = true
