@@ -18,7 +18,8 @@ struct MerchantUnderLoad: Sendable {
     /// Of the active users, each with the `Authorization` field's value.
     private let tokens: [String]
     private let data: URL
-    private let nextID = Atomic(Int64(2_000_000_000_100_000))
+    /// Counts the transactions that were made.
+    private let made = Counter()
 
     /// Writes the books into a new folder, or a schema of a database, and starts the merchant there.
     /// - Parameter database: PostgreSQL's URL; nil for SQLite.
@@ -129,7 +130,7 @@ struct MerchantUnderLoad: Sendable {
     private func evidence(
         _ count: Int, _ type: String, _ make: @escaping @Sendable (Int64) throws -> [UInt8]
     ) throws -> LoadGenerator.Requests {
-        let first = nextID.add(Int64(count), ordering: .relaxed).oldValue
+        let first = 2_000_000_000_100_000 + Int64(self.made.value.add(count, ordering: .relaxed).oldValue)
         let made = Mutex((requests: [ByteBuffer?](repeating: nil, count: count), error: (any Error)?.none))
         let tokens = tokens
         // Signing takes a core a millisecond for each: all of them help.
