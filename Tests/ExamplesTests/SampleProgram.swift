@@ -131,7 +131,8 @@ struct SampleProgramTests {
             try await store.refundAll()
             let told = try await photos.run("--restore")
             #expect(
-                told.status == 0 && told.output.contains("The filter mono was refunded, and is not yours any more."))
+                told.status == 0 && told.output.contains("The filter mono was refunded, and is not yours any more."),
+                "\(told)")
             #expect(try await photos.run("--list").output == "sepia  not bought\nmono  not bought\n")
         }
     }
