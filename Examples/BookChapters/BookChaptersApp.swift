@@ -7,6 +7,8 @@ public final class BookChaptersApp {
     private enum Input: Sendable {
         case store(BookStore.Event)
         case typed(String?)
+        /// Sent by the app to itself: all that was told before it has been heard.
+        case idle
     }
 
     private enum Next {
@@ -23,6 +25,7 @@ public final class BookChaptersApp {
     private var hasPrices = false
     private var hasStarted = false
     private var isPrompting = false
+    private var isIdleSent = false
     private var hasFailed = false
     private var isBarShown = false
     /// What was said of a chapter last, not to say it twice.
@@ -77,7 +80,9 @@ public final class BookChaptersApp {
         defer { store.close() }
         for await input in inputs {
             let next: Next
+            var isHeard = false
             switch input {
+            case .idle: (next, isHeard, isIdleSent) = (.goOn, true, false)
             case .store(let event): next = handle(event)
             case .typed(let line):
                 isPrompting = false
@@ -85,7 +90,7 @@ public final class BookChaptersApp {
                 next = line.map(handle) ?? .end(0)
             }
             if case .end(let code) = next { return code }
-            if let code = whenIdle() { return code }
+            if let code = whenIdle(isHeard: isHeard) { return code }
         }
         return 0
     }
@@ -165,8 +170,14 @@ public final class BookChaptersApp {
     /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
     ///
     /// - Returns: the exit code when it is the end.
-    private func whenIdle() -> Int32? {
+    private func whenIdle(isHeard: Bool) -> Int32? {
         guard hasPrices, !store.isBusy else { return nil }
+        // The store may have ended what it did, and what it told of that still wait to be heard.
+        guard isHeard else {
+            if !isIdleSent { send.yield(.idle) }
+            isIdleSent = true
+            return nil
+        }
         guard options.action == .ask else { return hasFailed ? 1 : 0 }
         if !isPrompting {
             isPrompting = true

@@ -7,6 +7,8 @@ public final class PhotoFiltersApp {
     private enum Input: Sendable {
         case store(PhotoStore.Event)
         case typed(String?)
+        /// Sent by the app to itself: all that was told before it has been heard.
+        case idle
     }
 
     private enum Next {
@@ -22,6 +24,7 @@ public final class PhotoFiltersApp {
     private var hasPrices = false
     private var hasStarted = false
     private var isPrompting = false
+    private var isIdleSent = false
     private var hasFailed = false
 
     private init(options: PhotoFiltersOptions, vault: PurchaseVault) {
@@ -94,7 +97,9 @@ public final class PhotoFiltersApp {
         defer { store.close() }
         for await input in inputs {
             let next: Next
+            var isHeard = false
             switch input {
+            case .idle: (next, isHeard, isIdleSent) = (.goOn, true, false)
             case .store(let event): next = handle(event)
             case .typed(let line):
                 isPrompting = false
@@ -102,7 +107,7 @@ public final class PhotoFiltersApp {
                 next = line.map(handle) ?? .end(0)
             }
             if case .end(let code) = next { return code }
-            if let code = whenIdle() { return code }
+            if let code = whenIdle(isHeard: isHeard) { return code }
         }
         return 0
     }
@@ -152,8 +157,14 @@ public final class PhotoFiltersApp {
     /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
     ///
     /// - Returns: the exit code when it is the end.
-    private func whenIdle() -> Int32? {
+    private func whenIdle(isHeard: Bool) -> Int32? {
         guard hasPrices, !store.isBusy else { return nil }
+        // The store may have ended what it did, and what it told of that still wait to be heard.
+        guard isHeard else {
+            if !isIdleSent { send.yield(.idle) }
+            isIdleSent = true
+            return nil
+        }
         guard options.action == .ask else { return hasFailed ? 1 : 0 }
         if !isPrompting {
             isPrompting = true
