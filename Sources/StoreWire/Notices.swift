@@ -85,7 +85,7 @@ public struct PriceConsentRequest: Codable, Sendable, Equatable {
 
 /// Redeems a code for a product without charge. Sent to ``StoreRoute/redemptions``; answered with the transaction, which
 /// stands in the list of unfinished ones. The same account repeating it gets the same transaction until it is finished.
-public struct RedemptionRequest: Codable, Sendable, Equatable {
+public struct CodeRedemptionRequest: Codable, Sendable, Equatable {
     public var bundleID: BundleID
     /// At most ``StoreLimits/redemptionCode`` characters; capitals, blanks and hyphens do not matter.
     public var code: String

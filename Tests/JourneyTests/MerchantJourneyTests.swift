@@ -166,7 +166,7 @@ struct MerchantJourneyTests {
                 let answer = try first.decoded(RedemptionAnswer.self)
                 #expect(answer.confirms(transactionID: transaction.transactionIdentifier ?? ""))
                 // The answer was lost; the app asks again before it finishes.
-                let json = try JSONEncoder().encode(MerchantWire.RedemptionRequest(receipt: Data(receipt)))
+                let json = try JSONEncoder().encode(RedemptionRequest(receipt: Data(receipt)))
                 #expect(try await merchant.send(.redemptions, as: ann, [UInt8](json)).body == first.body)
                 app.queue.finishTransaction(transaction)
                 _ = await app.told(3)

@@ -8,9 +8,6 @@ import StoreWire
 import Synchronization
 import TestSupport
 
-/// The store has a request of the same name.
-typealias RedemptionRequest = MerchantWire.RedemptionRequest
-
 /// A merchant that keeps its books in memory and answers over HTTP, as well or as badly as it is told. A receipt here is
 /// the ids of its transactions, with commas between them.
 final class FakeMerchant: Sendable {

@@ -131,7 +131,7 @@ import Testing
             let code = try await server.control("POST", codes, body("credits5")).decoded(ControlAPI.Code.self)
             #expect(code.accountId == nil)
             #expect(try await server.control("POST", codes, body("club.monthly")).status == 400)
-            let request = RedemptionRequest(bundleID: RunningServer.bundleID, code: code.code)
+            let request = CodeRedemptionRequest(bundleID: RunningServer.bundleID, code: code.code)
             let given = try await server.device(.redemptions, token: session.token, body: request)
             let transaction = try given.decoded(TransactionDescription.self)
             #expect(given.status == 200 && transaction.productID == "credits5")
@@ -139,7 +139,7 @@ import Testing
             #expect(listed.map(\.transactionId) == [transaction.transactionID.description])
             let wrong = try await server.device(
                 .redemptions, token: session.token,
-                body: RedemptionRequest(bundleID: RunningServer.bundleID, code: "WRONG"))
+                body: CodeRedemptionRequest(bundleID: RunningServer.bundleID, code: "WRONG"))
             #expect(wrong.status == 404 && wrong.code == "unknown_code")
         }
     }

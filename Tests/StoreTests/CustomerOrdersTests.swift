@@ -109,7 +109,7 @@ import Testing
             func redeem(_ text: String, _ account: Account, _ bundleID: BundleID = TestStore.bundleID) async throws
                 -> TransactionDescription
             {
-                try await test.store.redeem(RedemptionRequest(bundleID: bundleID, code: text), by: account)
+                try await test.store.redeem(CodeRedemptionRequest(bundleID: bundleID, code: text), by: account)
             }
             for wrong in ["", "NOSUCHCODE", "x", String(repeating: "A", count: 65), "A\u{0}BCD", "ÄÄÄÄ"] {
                 #expect(try await refusal { try await redeem(wrong, account) } == .unknownCode, "\(wrong)")
@@ -149,7 +149,7 @@ import Testing
             for isFinished in [true, false] {
                 test.store.catalog.replace(with: try TestStore.catalog())
                 let code = try await test.store.addCode(for: "hats", in: TestStore.bundleID).code
-                let request = RedemptionRequest(bundleID: TestStore.bundleID, code: code)
+                let request = CodeRedemptionRequest(bundleID: TestStore.bundleID, code: code)
                 let given = try await test.store.redeem(request, by: account)
                 // The answer was lost, and the product went from the catalog.
                 test.store.catalog.replace(
@@ -176,7 +176,7 @@ import Testing
                     group.addTask {
                         try await refusal {
                             try await test.store.redeem(
-                                RedemptionRequest(bundleID: TestStore.bundleID, code: code), by: account)
+                                CodeRedemptionRequest(bundleID: TestStore.bundleID, code: code), by: account)
                         }
                     }
                 }

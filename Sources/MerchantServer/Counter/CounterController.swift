@@ -115,7 +115,7 @@ extension Request {
         case "application/octet-stream": return .receipt(Array(body.readableBytesView))
         case "application/jose": return .signedTransaction(Array(body.readableBytesView))
         default:
-            let redemption = try body.decodedJSON(MerchantWire.RedemptionRequest.self)
+            let redemption = try body.decodedJSON(RedemptionRequest.self)
             switch (redemption.receipt, redemption.signedTransaction) {
             case (let receipt?, nil): return .receipt(Array(receipt))
             case (nil, let text?): return .signedTransaction(Array(text.utf8))

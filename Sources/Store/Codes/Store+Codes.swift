@@ -53,7 +53,7 @@ extension Store {
     /// same account repeating it gets the same transaction until that is finished or revoked, so that a lost answer can be asked for
     /// again; after that the code is used.
     /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`; ``DatabaseError``.
-    public func redeem(_ request: RedemptionRequest, by account: Account) async throws -> TransactionDescription {
+    public func redeem(_ request: CodeRedemptionRequest, by account: Account) async throws -> TransactionDescription {
         guard let code = Self.normalized(request.code) else { throw Self.unknownCode }
         guard let app = catalog.value.app(request.bundleID) else { throw Self.unknownCode }
         let known = try await database.read { try RedemptionCode.find(code, $0) }

@@ -55,7 +55,7 @@ struct StoreClient: Sendable {
         _ = try await answer(.priceConsents, body: encode(consent), token: token)
     }
 
-    func redeem(_ request: RedemptionRequest, token: String) async throws(StoreFailure) -> TransactionDescription {
+    func redeem(_ request: CodeRedemptionRequest, token: String) async throws(StoreFailure) -> TransactionDescription {
         try await value(.redemptions, request, token: token)
     }
 

@@ -187,7 +187,7 @@ final class StoreNotices: Sendable {
             guard let code = await session.onSheet({ await $0.redeemCode(asked) }) else { return }
             payments?.expectTransaction()
             do {
-                let request = RedemptionRequest(bundleID: session.bundleID, code: code)
+                let request = CodeRedemptionRequest(bundleID: session.bundleID, code: code)
                 let transaction = try await session.asAccount(account, mayAsk: true) { token throws(StoreFailure) in
                     try await session.client.redeem(request, token: token)
                 }
