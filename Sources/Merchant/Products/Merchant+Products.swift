@@ -8,7 +8,9 @@ extension Merchant {
     static let productsLifetime: Int64 = 1_000
 
     /// What is on sale in an app.
+    /// - Throws: ``MerchantError`` `invalid_request`.
     public func productList(of bundleID: BundleID) async throws -> ProductList {
+        try Self.checkName(bundleID.rawValue)
         let catalog = try await products(at: now())
         return ProductList(
             revision: catalog.revision, products: catalog.products(of: bundleID).filter(\.isOnSale))
