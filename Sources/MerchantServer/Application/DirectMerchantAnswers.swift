@@ -41,10 +41,16 @@ struct DirectMerchantAnswers: DirectAnswering {
             let isSigned = request.headerFields[.contentType] == "application/jose"
             pending = redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user, on: eventLoop)
         }
-        guard let pending else { return .declined }
+        guard let pending else {
+            authentication.sendTheLongWay(user)
+            return .declined
+        }
         return .later(
-            pending.map { [metrics] answer in
-                guard let answer else { return nil }
+            pending.map { [authentication, metrics] answer in
+                guard let answer else {
+                    authentication.sendTheLongWay(user)
+                    return nil
+                }
                 metrics.count(request.method, route: request.path, .ok, after: start.duration(to: .now))
                 return DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: answer.json))
             })
