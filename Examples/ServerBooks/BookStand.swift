@@ -13,6 +13,8 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     public enum Event: Sendable, Equatable {
         /// The shelf is filled, or could not be.
         case shelfChanged
+        /// StoreKit says that something is paid for. The merchant hears of it next.
+        case purchased
         /// A purchase, a download or the restoring failed.
         case failed(String)
         /// The reader said no, which needs no words.
@@ -108,13 +110,26 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
 
     // MARK: Buying
 
-    /// Buys an issue, if the merchant can be reached: it is who delivers. `applicationUsername` says for whom the purchase is,
-    /// so that it reaches its owner even when somebody else is signed in by the time it is redeemed.
+    /// Whether an issue is being paid for, or was, and is not delivered: it comes without being bought again.
+    public func isOnItsWay(_ issue: Issue) -> Bool {
+        queue.transactions.contains {
+            $0.payment.productIdentifier == issue.productIdentifier && $0.transactionState != .failed
+        }
+    }
+
+    /// Buys an issue, if the merchant can be reached: it is who delivers. What its books say is the user's, from another device or
+    /// an earlier launch, it delivers without a purchase. `applicationUsername` says for whom the purchase is, so that it reaches
+    /// its owner even when somebody else is signed in by the time it is redeemed.
     public func buy(_ issue: Issue) {
         guard let product = issue.product else { return onEvent(.failed("The store does not sell \(issue.title).")) }
         ask { [self] in
             do {
                 let account = try await merchant.account()
+                let owned = try await merchant.entitlements().entitlements
+                guard !owned.contains(where: { $0.content == issue.item && $0.isUsable }) else {
+                    try await merchant.download(issue.item)
+                    return
+                }
                 let payment = SKMutablePayment(product: product)
                 payment.applicationUsername = account.accountToken
                 ordersNotSeen += 1
@@ -152,6 +167,7 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
             case .purchasing:
                 ordersNotSeen = max(0, ordersNotSeen - 1)
             case .purchased, .restored:
+                onEvent(.purchased)
                 merchant.redeem(transaction, from: queue)
             case .failed:
                 if let error = transaction.error as? SKError, error.code == .paymentCancelled {

@@ -41,7 +41,8 @@ final class ServeProcess: Sendable {
         process.executableURL = try #require(Program.folder).appendingPathComponent("cornerstore")
         process.arguments =
             ["serve"] + files + [
-                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--json",
+                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0",
+                "--merchant-port", "0", "--json",
             ]
         process.environment = Program.environment
         let output = Pipe()

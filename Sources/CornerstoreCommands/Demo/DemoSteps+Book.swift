@@ -108,7 +108,7 @@ extension DemoSteps {
     }
 
     /// Runs this very program on the demonstration's store.
-    private func cornerstore(_ arguments: [String]) async throws -> ChildProcess.Result {
+    func cornerstore(_ arguments: [String]) async throws -> ChildProcess.Result {
         try await ChildProcess(
             executable: places.ownProgram, arguments: arguments,
             environment: [
