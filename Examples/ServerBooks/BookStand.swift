@@ -190,10 +190,19 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
             // It leaves the queue when StoreKit has written that down.
             if queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID }) {
                 finishing.insert(purchase.transactionID)
+                giveUpWaiting(for: purchase.transactionID)
             }
         case .waiting, .refused, .notDelivered: isHeldUp = true
         case .redeemed, .delivered: isHeldUp = false
         case .downloading, .problem: break
+        }
+    }
+
+    /// A store that is down may be down for hours. StoreKit has written the finish down, and tells the store at a later launch.
+    private func giveUpWaiting(for transaction: String) {
+        Task {
+            try? await Task.sleep(for: .seconds(5))
+            if finishing.remove(transaction) != nil { onEvent(.queueChanged) }
         }
     }
 

@@ -63,8 +63,13 @@ import Testing
                 // It sells nothing yet, and follows without being started again.
                 let early = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
                 #expect(String(decoding: early.body, as: UTF8.self).contains("unknown_product"))
+                let made = try await merchant("key make backend --scope products")
+                let key = made.output.trimmingCharacters(in: .newlines)
                 let file = try write(Self.products, "products.yaml", directory)
                 #expect(try await merchant("products load \(file)").output == "Loaded.\n")
+                // Who asks for the whole list has it read anew; others hear of a change within a second.
+                let listed = try await ask(serve, "/admin/v1/products", token: key)
+                #expect(String(decoding: listed.body, as: UTF8.self).contains("com.example.app.coins"))
                 if url != nil {
                     // Not into a database that nobody looks at.
                     let elsewhere = try await Program.run(["merchant", "products", "list"] + place.prefix(2))

@@ -16,8 +16,8 @@ public final class Relay: @unchecked Sendable {
     private let sprung: AsyncStream<Void>
     private let tell: AsyncStream<Void>.Continuation
     private var pairs: [(Int32, Int32)] = []
-    /// Cuts the cable when the client sends these bytes, before or after they have gone to the server.
-    private var trap: (bytes: [UInt8], afterForwarding: Bool)?
+    /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
+    private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
 
     private struct Failure: Error { var reason = "the relay could not be set up" }
 
@@ -72,14 +72,19 @@ public final class Relay: @unchecked Sendable {
     /// Holds what the server sends once so many of its bytes have passed, until the cable is cut or mended.
     public func hold(afterReceiving count: Int) { lock.withLock { toPass = count } }
 
-    /// Returns when what ``hold(afterReceiving:)`` or ``cut(onSending:afterForwarding:)`` waits for has happened.
+    /// Returns when what ``hold(afterReceiving:)`` or a `cut(on…:)` waits for has happened.
     public func waitUntilSprung() async {
         for await _ in sprung { return }
     }
 
     /// Cuts once the client has sent `text`.
     public func cut(onSending text: String, afterForwarding: Bool) {
-        lock.withLock { trap = (Array(text.utf8), afterForwarding) }
+        lock.withLock { trap = (Array(text.utf8), true, afterForwarding) }
+    }
+
+    /// Cuts when the server answers with `text`, which the client does not hear.
+    public func cut(onReceiving text: String) {
+        lock.withLock { trap = (Array(text.utf8), false, false) }
     }
 
     public func close() {
@@ -119,13 +124,14 @@ public final class Relay: @unchecked Sendable {
             let count = read(source, &buffer, buffer.count)
             guard count > 0 else { break }
             if isClient {
-                let isForwarded = springTrap(buffer[..<count])
+                let isForwarded = springTrap(buffer[..<count], isClient: true)
                 if isForwarded == false { break }
                 guard send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
                 // The other direction ends both once the server has answered, which the client does not hear.
                 if isForwarded == true { return }
             } else {
                 holdIfDue(count)
+                _ = springTrap(buffer[..<count], isClient: false)
                 guard !lock.withLock({ isCut }), send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else {
                     break
                 }
@@ -147,9 +153,9 @@ public final class Relay: @unchecked Sendable {
     }
 
     /// Whether the bytes hold what the trap waits for: nil if not, else whether they are to be forwarded first.
-    private func springTrap(_ bytes: ArraySlice<UInt8>) -> Bool? {
+    private func springTrap(_ bytes: ArraySlice<UInt8>, isClient: Bool) -> Bool? {
         lock.withLock {
-            guard let trap, bytes.count >= trap.bytes.count,
+            guard let trap, trap.fromClient == isClient, bytes.count >= trap.bytes.count,
                 (bytes.startIndex...(bytes.endIndex - trap.bytes.count)).contains(where: {
                     bytes[$0..<($0 + trap.bytes.count)].elementsEqual(trap.bytes)
                 })

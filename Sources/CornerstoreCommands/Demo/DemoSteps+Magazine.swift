@@ -11,7 +11,7 @@ extension DemoSteps {
 
     func fillShelf() async throws {
         teller.begin("The merchant, which is the app's own server, fills its shelf")
-        teller.explain("It has a list of products. Its backend gives it the files, with a key that may do that alone:")
+        teller.explain("It has a list of products. Its backend gives it the files, with a key of its own:")
         for issue in ["issue-1", "issue-2"] { try await publish(issue) }
         teller.explain("Whoever reads is known to it by a token, of the app's own sign-in:")
         teller.show("cornerstore merchant token --user \(Self.reader) > reader-token")
@@ -54,19 +54,13 @@ extension DemoSteps {
         teller.begin("A new issue comes out, and the app is the same")
         teller.explain("The merchant's list gets a third product, while everything runs:")
         try await publish("issue-3")
-        let file = places.path("Products.yaml")
-        let old = try BoundedInput.read(places.merchantProducts.path, limit: 1 << 20, what: "list of products")
-        let product = """
-              - id: com.example.serverbooks.issue3
-                kind: nonConsumable
-                grants: [{content: issue-3}]
-
-            """
-        try (Data(old) + Data(product.utf8)).write(to: file)
-        teller.show("cornerstore merchant products load \(file.lastPathComponent)")
-        let loaded = try await cornerstore(["merchant", "products", "load", file.path])
-        teller.show(loaded.all)
-        try teller.check("it is loaded", loaded.output == "Loaded.\n", loaded.all)
+        let product = #"{"kind": "nonConsumable", "grants": [{"content": "issue-3"}]}"#
+        let route = MerchantRoute.putProduct(Self.issueApp, "com.example.serverbooks.issue3")
+        teller.show(
+            "curl -X PUT -H \"Authorization: Bearer $KEY\" -H \"Content-Type: application/json\" \\\n"
+                + "  -d '\(product)' \(addresses.merchant ?? "")\(route.path)")
+        let key = try await backendKey()
+        _ = try await ask(route, Array(product.utf8), type: "application/json", bearer: key)
         let list = try await browse()
         try teller.check(
             "the app shows it, with its price, and what was bought as bought",
@@ -150,8 +144,10 @@ extension DemoSteps {
     private func backendKey() async throws -> String {
         let file = places.path("backend-key").path
         if let kept = FileManager.default.contents(atPath: file) { return String(decoding: kept, as: UTF8.self) }
-        teller.show("KEY=$(cornerstore merchant key make demo --scope content)")
-        let made = try await cornerstore(["merchant", "key", "make", "demo", "--scope", "content"])
+        teller.show("KEY=$(cornerstore merchant key make demo --scope products --scope content)")
+        let made = try await cornerstore([
+            "merchant", "key", "make", "demo", "--scope", "products", "--scope", "content",
+        ])
         try teller.check("the key is made, and shown this once", made.status == 0, made.errors)
         let key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
         guard
@@ -171,7 +167,8 @@ extension DemoSteps {
 
     private func isReadable(_ name: String, _ issue: String) async throws {
         let read = try await magazine.run(["--read", name])
-        teller.show(String(read.output.prefix(100)))
+        let lines = read.output.split(separator: "\n")
+        teller.show((lines.prefix(3) + (lines.count > 3 ? ["…"] : [])).joined(separator: "\n"))
         let original = try? String(
             contentsOf: places.serverBooks.appendingPathComponent("Issues/\(issue).txt"), encoding: .utf8)
         try teller.check("it can be read, to the letter", read.output == original, read.all)

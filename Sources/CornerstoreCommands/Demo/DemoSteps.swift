@@ -65,7 +65,7 @@ struct DemoSteps: Sendable {
                 + "merchant    \(addresses.merchant ?? "none")")
         let products = apps.first { $0.bundleId == Self.bundleID }?.productIds ?? []
         try teller.check(
-            "it sells the app's two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
+            "it sells Monkey Credits' two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
     }
 
     private func prices(_ balance: Int) async throws {
