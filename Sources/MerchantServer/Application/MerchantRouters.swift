@@ -30,6 +30,8 @@ struct MerchantRouters {
         if let limits {
             router.add(middleware: RateLimitMiddleware(limits: limits, isBehindProxy: isBehindProxy, now: now))
         }
+        router.add(
+            middleware: OtherMethodsMiddleware(alsoRouted: [MerchantRoute.contentFile("").template: [.head]]))
         CounterController(merchant: merchant, authentication: authentication).addRoutes(to: router)
         DeliveryController(merchant: merchant, authentication: authentication).addRoutes(to: router)
         NewsController(merchant: merchant).addRoutes(to: router)
@@ -40,8 +42,6 @@ struct MerchantRouters {
         // Through a proxy on this machine everybody comes from this machine.
         MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)
             .addRoutes(to: router)
-        OtherMethodsController().addRoutes(
-            to: router, alsoRouted: [MerchantRoute.contentFile("").template: [.head]])
         return router
     }
 }

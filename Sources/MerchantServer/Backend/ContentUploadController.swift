@@ -48,6 +48,7 @@ struct ContentUploadController: Sendable {
             guard file.length + Int64(piece.readableBytes) <= MerchantLimits.content else { throw tooLarge }
             _ = try await file.append(piece.readableBytesView, turn: turn)
         }
+        guard file.length > 0 else { throw MerchantError(.invalidRequest, "The body is the file, and it is empty.") }
         return (file.digest, file.length)
     }
 }
