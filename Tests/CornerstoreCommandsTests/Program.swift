@@ -60,6 +60,12 @@ final class ServeProcess: Sendable {
         try output.fileHandleForReading.close()
     }
 
+    /// Ends it as a power failure would.
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
     /// - Returns: the exit code after SIGTERM.
     func stop() -> Int32 {
         process.terminate()

@@ -110,6 +110,30 @@ import Testing
         }
     }
 
+    @Test func whatWasConfirmedOutlivesAKill() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = try write(Self.products, "products.yaml", directory)
+            let files = [try catalog(directory), "--merchant-products", file]
+            let serve = try ServeProcess(files, data: directory.path("data"))
+            let receipt = directory.path("receipt")
+            let bought = try await Program.run(
+                ["buy", "com.example.app.coins", "--receipt-out", receipt, "--data", serve.data])
+            #expect(bought.status == 0, "\(bought.all)")
+            let place = ["--data", serve.data + "/merchant"]
+            let token = try await Program.run(["merchant", "token", "--user", "ann"] + place).output
+                .trimmingCharacters(in: .newlines)
+            let first = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
+            #expect(first.status == 200)
+            serve.kill()
+            let next = try ServeProcess(files, data: directory.path("data"))
+            let again = try await ask(next, "/v1/redemptions", token: token, receipt: receipt)
+            #expect(again.body == first.body)
+            let check = try await Program.run(["merchant", "check"] + place)
+            #expect(check.status == 0 && check.output.contains("users have 10 coins"), "\(check.all)")
+            #expect(next.stop() == 0)
+        }
+    }
+
     /// Neither starts without the other.
     @Test func aPortThatIsTakenStopsBothAndIsNamed() async throws {
         try await TemporaryDirectory.with { directory in

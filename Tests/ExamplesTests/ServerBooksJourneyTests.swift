@@ -158,6 +158,31 @@ struct ServerBooksJourneyTests {
         }
     }
 
+    @Test func `at a terminal an issue is bought and read by its name`() async throws {
+        try await withShop { shop in
+            try await shop.publishIssues()
+            let terminal = try shop.books.atTerminal()
+            try await terminal.expect("issue1  The Ferry  $1.99")
+            try await terminal.expect("Which (a name buys or opens it)? ")
+            terminal.type("issue1")
+            try await terminal.expect("E-mail (empty to cancel): ")
+            terminal.type("ape@example.com")
+            try await terminal.expect("Password: ")
+            terminal.type(SampleStore.password)
+            try await terminal.expect("[b]uy or [c]ancel? ")
+            terminal.type("b")
+            try await terminal.expect("issue-1: 100 %")
+            try await terminal.expect("issue-1 is yours, in version 1.")
+            try await terminal.expect("Which (a name buys or opens it)? ")
+            terminal.type("issue1")
+            try await terminal.expect("Maren was on the landing at six.")
+            try await terminal.expect("Which (a name buys or opens it)? ")
+            terminal.type("q")
+            #expect(await terminal.ending() == 0)
+            #expect(try await shop.store.finished() == [true])
+        }
+    }
+
     @Test func `a new issue needs no new app, and is the same on every device of its reader`() async throws {
         try await withShop { shop in
             try await shop.publishIssues()

@@ -74,7 +74,14 @@ private struct MerchantService: Service {
     let application: MerchantApplication
     let onReady: @Sendable (String) async -> Void
 
-    func run() async throws { try await application.run(gracefulShutdownSignals: [], onReady: onReady) }
+    func run() async throws {
+        do {
+            try await application.run(gracefulShutdownSignals: [], onReady: onReady)
+        } catch let error as MerchantServerError {
+            guard error.code == .portUnavailable else { throw error }
+            throw MerchantServerError(error.code, error.detail + " --no-merchant leaves the merchant out.")
+        }
+    }
 }
 
 /// A store that waits for its merchant's address.
