@@ -43,8 +43,6 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     private var isRestoring = false
     /// Transactions that were finished, until they have left the queue.
     private var finishing: Set<String> = []
-    /// Whether what is in the queue waits for somebody: the merchant does not answer, or refuses.
-    private var isHeldUp = false
 
     public init(queue: SKPaymentQueue, merchant: MerchantClient, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
@@ -185,17 +183,12 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
 
     /// What the merchant client tells, on the main thread like everything else here.
     public func heard(_ event: MerchantEvent) {
-        switch event {
-        case .finished(let purchase):
-            // It leaves the queue when StoreKit has written that down.
-            if queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID }) {
-                finishing.insert(purchase.transactionID)
-                giveUpWaiting(for: purchase.transactionID)
-            }
-        case .waiting, .refused, .notDelivered: isHeldUp = true
-        case .redeemed, .delivered: isHeldUp = false
-        case .downloading, .problem: break
-        }
+        // It leaves the queue when StoreKit has written that down.
+        guard case .finished(let purchase) = event,
+            queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID })
+        else { return }
+        finishing.insert(purchase.transactionID)
+        giveUpWaiting(for: purchase.transactionID)
     }
 
     /// A store that is down may be down for hours. StoreKit has written the finish down, and tells the store at a later launch.
