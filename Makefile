@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test demo serve bench soak format lint docs pages clean packages
+.PHONY: help build test demo serve bench soak fuzz format lint docs pages clean packages
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
@@ -58,6 +58,10 @@ soak: packages ## kill apps and stores for SECONDS=600, and say what was lost or
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
+
+fuzz: packages ## have schemathesis try the merchant's server by its OpenAPI document; ARGS go to it
+	$(SWIFT) build --product cornerstore
+	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/fuzz-merchant $(ARGS)
 
 format: ## put all Swift code into the house's format
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_CODE)
