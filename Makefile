@@ -7,7 +7,10 @@ SHELL := /bin/sh
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
 # What `make serve` serves: FILES="One.storekit Two.storekit"; ARGS goes to the program as it stands.
-FILES ?= $(wildcard Examples/*/*.storekit Examples/*/*.yaml)
+SAMPLES := $(filter-out %/Merchant.yaml,$(wildcard Examples/*/*.storekit Examples/*/*.yaml))
+FILES ?= $(SAMPLES)
+# What the merchant beside it sells: PRODUCTS="Products.yaml".
+PRODUCTS ?= $(if $(filter $(SAMPLES),$(FILES)),$(wildcard Examples/*/Merchant.yaml))
 ARGS ?=
 # `make demo ONCE=1` ends by itself.
 ONCE ?=
@@ -33,16 +36,17 @@ test: packages lint ## check the style and the links, then run all tests on SQLi
 	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
 	scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
-demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself
+demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product photo-filters
 	$(SWIFT) build --product book-chapters
+	$(SWIFT) build --product server-books
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 
-serve: packages ## start the store; FILES="App.storekit …" for other apps than the samples, ARGS for options
+serve: packages ## start the store and its merchant; FILES="App.storekit …" for other apps than the samples, ARGS for options
 	$(SWIFT) build --product cornerstore
-	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(ARGS)
+	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(addprefix --merchant-products ,$(PRODUCTS)) $(ARGS)
 
 bench: packages ## measure a release build; the last lines are NAME VALUE GOAL ok|short
 	$(SWIFT) build --configuration release --product cornerstore

@@ -80,7 +80,8 @@ public struct MerchantApplication: Sendable {
             routers: MerchantRouters(
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
-                metrics: metrics, requests: RequestMetricsMiddleware(metrics), staging: try place.makeFolder("uploads"),
+                metrics: metrics, requests: RequestMetricsMiddleware(metrics),
+                staging: try place.makeFolder(MerchantPlace.uploads),
                 isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
             deliveries: deliveries, logger: logger)
     }
@@ -128,8 +129,8 @@ public struct MerchantApplication: Sendable {
             throw MerchantServerError(
                 .portUnavailable,
                 "Port \(configuration.port) cannot be opened on \(configuration.host): "
-                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with --port, or 0 for any "
-                    + "free one.")
+                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with "
+                    + "\(configuration.portOption), or 0 for any free one.")
         } catch {
             await close()
             throw error

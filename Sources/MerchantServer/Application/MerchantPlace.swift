@@ -19,6 +19,17 @@ public struct MerchantPlace: Sendable {
         _ = try makeFolder(nil)
     }
 
+    /// Whether a server has run in a folder without a database there: what it has is elsewhere.
+    public static func hasDatabaseElsewhere(_ folder: URL) -> Bool {
+        let files = FileManager.default
+        return files.fileExists(atPath: folder.appendingPathComponent(uploads).path)
+            && !files.fileExists(atPath: folder.appendingPathComponent(databaseFile).path)
+    }
+
+    private static let databaseFile = "merchant.sqlite"
+    /// The folder for files that are coming in, which a server alone makes.
+    static let uploads = "uploads"
+
     /// Opens the database and brings its tables up to date.
     /// - Throws: ``DatabaseError``.
     public func openDatabase(logger: Logger) async throws -> Database {
@@ -26,7 +37,7 @@ public struct MerchantPlace: Sendable {
             if let databaseURL {
                 .postgresql(url: databaseURL, schema: schema, connections: 8)
             } else {
-                .sqlite(path: folder.appendingPathComponent("merchant.sqlite").path)
+                .sqlite(path: folder.appendingPathComponent(Self.databaseFile).path)
             }
         return try await Database.open(location, migrations: MerchantSchema.migrations, logger: logger)
     }
