@@ -9,7 +9,7 @@ extension Merchant {
         let read = try await database.read { try Ledger.balances(of: user, at: now, $0) }
         guard read.isDue else { return BalanceList(balances: read.balances) }
         let writer = EventWriter(policy, id: makeID(), now: now)
-        return try await database.write { connection in
+        return try await commit(.posting) { connection in
             try Self.expireAll(of: user, at: now, writer, connection)
             return BalanceList(balances: try Ledger.balances(of: user, at: now, connection).balances)
         }
@@ -53,7 +53,7 @@ extension Merchant {
     public func expireCredits(limit: Int = 500) async throws -> Int {
         let now = self.now()
         let writer = EventWriter(policy, id: makeID(), now: now)
-        return try await database.write { connection in
+        return try await commit(.posting) { connection in
             let due = try connection.query(
                 """
                 SELECT user_id, currency FROM balances WHERE next_expiry <= $1 ORDER BY next_expiry LIMIT $2
@@ -90,7 +90,7 @@ extension Merchant {
         try Self.checkName(user.rawValue)
         let now = self.now()
         let writer = EventWriter(policy, id: makeID(), now: now)
-        let outcome = try await database.write { connection -> Outcome in
+        let outcome = try await commit(.posting) { connection -> Outcome in
             if let (known, entry) = try Ledger.entry(ofKey: key, user, connection) {
                 guard known == currency, entry.kind == kind, entry.amount == amount, entry.note == note else {
                     return .reused

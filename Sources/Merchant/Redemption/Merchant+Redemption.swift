@@ -27,7 +27,7 @@ extension Merchant {
         let items = try await plans(evidence.purchases, at: now)
         let writer = EventWriter(policy, id: makeID(), now: now)
         let policy = self.policy
-        let answer = try await database.write { connection in
+        let answer = try await commit(.redemption) { connection in
             try Redeemer(policy: policy, now: now, events: writer, connection: connection).redeem(items, at: user)
         }
         if answer.redeemed.isEmpty, let first = answer.refused.first {
