@@ -35,7 +35,7 @@ struct KillTests {
     ) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)
         let begin = ContinuousClock.now
-        let plan = MerchantKillRun.Plan(timesPerPoint: 1, random: 8, clients: 4, seed: seed)
+        let plan = MerchantKillRun.Plan(timesPerPoint: 1, random: 6, clients: 4, seed: seed)
         let totals = try await MerchantKillRun.run(backend, Programs.built(), plan)
         let seconds = (ContinuousClock.now - begin).components.seconds
         print("Kill test of the merchant, \(backend), \(seconds) s: \(totals.merchantDetail), seed \(seed)")

@@ -44,10 +44,8 @@ public struct MerchantBackup: Sendable {
     ///   - withContent: false for a merchant whose bucket is kept safe by itself.
     /// - Throws: ``MerchantServerError`` `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
     public func make(at folder: URL, withContent: Bool) async throws -> Report {
-        let known = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        var isFolder: ObjCBool = true
-        _ = FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder)
-        guard known.isEmpty, isFolder.boolValue else {
+        let known = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
+        guard known == [] || known == nil && !FileManager.default.fileExists(atPath: folder.path) else {
             throw MerchantServerError(.storage, "\(folder.path) is there already. Name a folder that is not.")
         }
         let aside = folder.deletingLastPathComponent()

@@ -45,7 +45,9 @@ struct StalledTransferTests {
             let token = try await merchant.token("ann")
             #expect(try await merchant.redeem("issue", "2000000000000001", as: token).status == 200)
             let port = try Self.port(merchant)
-            let connection = try await RawConnection.run { Held(connection: try RawConnection(port: port)) }
+            let connection = try await RawConnection.run {
+                Held(connection: try RawConnection(port: port, receiving: 64 << 10))
+            }
             _ = try await RawConnection.run {
                 connection.connection.write(
                     "GET \(MerchantRoute.contentFile("issue-12").path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"

@@ -71,7 +71,7 @@ struct DatabaseOutboxTests {
 
     @Test(arguments: Backend.available)
     func `two deliverers over one database send each event once`(_ backend: Backend) async throws {
-        try await with(backend, (.noContent, [:])) { [self] url, receiver, merchant, again in
+        try await with(backend, (.ok, [:])) { [self] url, receiver, merchant, again in
             let other = try await again()
             for number in 0..<50 { try await change(number.isMultiple(of: 2) ? merchant : other, "\(number)") }
             let deliveries = [try delivery(url, merchant), try delivery(url, other)]
@@ -89,7 +89,7 @@ struct DatabaseOutboxTests {
 
     @Test(arguments: Backend.available)
     func `an attempt that failed is made again after a restart, under the same id`(_ backend: Backend) async throws {
-        try await with(backend, (.internalServerError, [:]), (.noContent, [:])) {
+        try await with(backend, (.internalServerError, [:]), (.ok, [:])) {
             [self] url, receiver, merchant, again in
             try await change(merchant, "one")
             #expect(try await delivery(url, merchant).deliverDue() == 1)
@@ -108,7 +108,7 @@ struct DatabaseOutboxTests {
 
     @Test(arguments: Backend.available)
     func `what a process that died had taken is another's after the lease`(_ backend: Backend) async throws {
-        try await with(backend, (.noContent, [:])) { [self] url, receiver, merchant, again in
+        try await with(backend, (.ok, [:])) { [self] url, receiver, merchant, again in
             try await change(merchant, "one")
             let now = Int64(clock.now.timeIntervalSince1970 * 1_000)
             let lease = Int64(WebhookDelivery.lease / .milliseconds(1))
@@ -125,7 +125,7 @@ struct DatabaseOutboxTests {
 
     @Test(arguments: Backend.available)
     func `what was given up is listed, and sent when it is replayed`(_ backend: Backend) async throws {
-        try await with(backend, (.internalServerError, [:]), (.badGateway, [:]), (.noContent, [:])) {
+        try await with(backend, (.internalServerError, [:]), (.badGateway, [:]), (.ok, [:])) {
             [self] url, receiver, merchant, again in
             try await change(merchant, "one")
             let delivery = try delivery(url, merchant, attempts: 2)
@@ -148,7 +148,7 @@ struct DatabaseOutboxTests {
     }
 
     @Test func `whoever delivers is rung for`() async throws {
-        try await with(.sqlite, (.noContent, [:])) { [self] url, _, merchant, _ in
+        try await with(.sqlite, (.ok, [:])) { [self] url, _, merchant, _ in
             let (rings, ring) = AsyncStream.makeStream(of: Void.self)
             merchant.outboxBell.answer { ring.yield() }
             try await change(merchant, "one")
