@@ -25,13 +25,18 @@ final class ChildProcess: Sendable {
         // A child inherits the cores of the thread that starts it.
         try processors?.claimCallingThread()
         defer { try? Processors.all.claimCallingThread() }
-        // It would inherit the blocked signals, too, and threads of a pool block nearly all: it could not be told to end.
+        started = .now
+        try Self.run(process)
+    }
+
+    /// Starts a process with no signal blocked. It would inherit what the calling thread blocks, and threads of a pool block
+    /// nearly all: it could not be told to end, and pgbench would wait for its alarm for ever.
+    static func run(_ process: Process) throws {
         var none = sigset_t()
         var before = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        started = .now
         try process.run()
     }
 

@@ -27,14 +27,15 @@ enum OneRequest {
     private static func parts(_ request: ByteBuffer)
         -> (method: String, path: String, headers: [(String, String)], body: [UInt8])
     {
-        let text = String(decoding: request.readableBytesView, as: UTF8.self)
-        guard let end = text.range(of: "\r\n\r\n") else { return ("GET", "/", [], []) }
-        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        // The body need not be text.
+        let bytes = Array(request.readableBytesView)
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return ("GET", "/", [], []) }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
         let start = lines.first?.split(separator: " ").map(String.init) ?? []
         let headers = lines.dropFirst().compactMap { line -> (String, String)? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             return (String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
         }
-        return (start.first ?? "GET", start.count > 1 ? start[1] : "/", headers, Array(text[end.upperBound...].utf8))
+        return (start.first ?? "GET", start.count > 1 ? start[1] : "/", headers, Array(bytes[end.upperBound...]))
     }
 }

@@ -4,24 +4,46 @@ extension Section {
     private static let few = Books(users: 1_000)
     private static let many = Books(users: 1_000_000)
 
-    /// What apps and backends ask of the merchant most, over HTTP, beside a bare handler of the same sizes and the raw signature.
-    static let merchant = Section(name: "merchant") { setting in
+    /// What apps and backends ask of the merchant most, over HTTP, beside a bare handler of the same sizes.
+    static let merchantBalance = Section(name: "merchant-balance") { setting in
+        try await withMerchant { merchant in
+            let found = try await compare(setting, merchant.balances())
+            return [.merchantBalanceOverBare(found.1.rate / found.0.rate)]
+        }
+    }
+
+    static let merchantSpend = Section(name: "merchant-spend") { setting in
+        try await withMerchant { merchant in
+            let found = try await compare(setting, merchant.spends())
+            return [.merchantSpendOverBare(found.1.rate / found.0.rate)]
+        }
+    }
+
+    static let merchantReceipt = Section(name: "merchant-receipt") { setting in
+        try await withMerchant { merchant in
+            let found = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 12_000)))
+            return [.merchantReceiptOverBare(found.1.rate / found.0.rate)]
+        }
+    }
+
+    /// Signed transactions beside the raw signature.
+    static let merchantSigned = Section(name: "merchant-jws") { setting in
+        try await withMerchant { merchant in
+            let p256 = try P256Baseline()
+            let verify = try Rate.perSecond(seconds: setting.seconds / 3, rounds: setting.rounds, work: p256.verify)
+            print(String(format: "  raw P-256, one core: verify %.0f /s", verify))
+            let signed = try await alone(setting, try merchant.signedTransactions(evidence(setting, aSecond: 12_000)))
+            let cores = Double((Processors.forServers ?? .all).numbers.count)
+            return [.merchantSignedOverVerify(signed.rate / (verify * cores))]
+        }
+    }
+
+    private static func withMerchant(
+        _ body: (MerchantUnderLoad) async throws -> [Figure]
+    ) async throws -> [Figure] {
         let merchant = try await MerchantUnderLoad.start(few)
         defer { merchant.stop() }
-        let balances = try await compare(setting, merchant.balances())
-        let spends = try await compare(setting, merchant.spends())
-        let receipts = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 5_000)))
-        let p256 = try P256Baseline()
-        let verify = try Rate.perSecond(seconds: setting.seconds / 3, rounds: setting.rounds, work: p256.verify)
-        print(String(format: "  raw P-256, one core: verify %.0f /s", verify))
-        let signed = try await alone(setting, try merchant.signedTransactions(evidence(setting, aSecond: 12_000)))
-        let cores = Double((Processors.forServers ?? .all).numbers.count)
-        return [
-            .merchantBalanceOverBare(balances.1.rate / balances.0.rate),
-            .merchantSpendOverBare(spends.1.rate / spends.0.rate),
-            .merchantReceiptOverBare(receipts.1.rate / receipts.0.rate),
-            .merchantSignedOverVerify(signed.rate / (verify * cores)),
-        ]
+        return try await body(merchant)
     }
 
     /// Redemption on PostgreSQL beside pgbench on the same server.

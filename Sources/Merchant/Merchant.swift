@@ -76,7 +76,9 @@ public final class Merchant: Sendable {
     }
 
     /// A user as the backend sees one.
+    /// - Throws: ``MerchantError`` `invalid_request`.
     public func report(of user: UserID) async throws -> UserReport {
+        try Self.checkName(user.rawValue)
         let balances = try await balances(of: user).balances
         let entitlements = try await entitlements(of: user).entitlements
         let flags = try await database.read { connection in

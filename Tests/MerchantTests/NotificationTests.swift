@@ -30,6 +30,47 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func evidenceMayBeTheFirstToTellOfARefund(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let old = shop.purchase("coins", 1)
+            _ = try await shop.redeem(old, shop.purchase("pro", 2), for: "ann")
+            shop.clock.milliseconds += 1_000
+            // Another user brings it: whose it is does not matter.
+            let refunded = shop.purchase("coins", 1, revoked: true)
+            #expect(try await shop.code { _ = try await shop.redeem(refunded, for: "bob") } == .revoked)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(
+                try await shop.redeem(refunded, shop.purchase("pro", 2), for: "ann").refused.map(\.code) == [.revoked])
+            // A receipt of before gives nothing again, nor does the notification take anything twice.
+            #expect(try await shop.code { _ = try await shop.redeem(old, for: "ann") } == .revoked)
+            try await shop.notify("REFUND", refunded)
+            #expect(try await shop.gems("ann") == 0)
+            shop.clock.milliseconds += 1_000
+            try await shop.notify("REFUND_REVERSED", old)
+            #expect(try await shop.gems("ann") == 100)
+            // Evidence from before the reversal is out of date.
+            _ = try? await shop.redeem(refunded, for: "ann")
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.rights("ann") == ["pro": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, [true, false, nil]) func anUpgradeIsNoRefund(
+        _ backend: Backend, _ isUpgraded: Bool?
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, period: 71), for: "ann")
+            shop.clock.milliseconds += 1_000
+            let ended = shop.purchase(
+                "monthly", 1, expiresIn: 59_000, period: 71, revoked: true, upgraded: isUpgraded)
+            _ = try? await shop.redeem(ended, for: "ann")
+            #expect(try await shop.gems("ann") == (isUpgraded == false ? 0 : 10))
+            #expect(try await shop.rights("ann") == ["club": isUpgraded == false ? .revoked : .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     @Test(arguments: Backend.available) func whatLastsIsRevoked(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("issue", 2), for: "ann")

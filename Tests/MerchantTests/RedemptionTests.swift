@@ -141,13 +141,49 @@ import Testing
             #expect(after.revision > before.revision)
             #expect(after.products.map(\.productID).contains("new"))
             _ = try await shop.redeem(shop.purchase("new", 1), for: "ann")
-            // The file does not have it: it is no longer sold, and still redeemed.
-            let file = try ProductsFile(yaml: Array(TestMerchant.products.utf8), file: "products.yaml")
-            #expect(try await shop.merchant.takeIn(file))
-            #expect(try await !shop.merchant.takeIn(file))
+        }
+    }
+
+    @Test(arguments: Backend.available) func aFileTakesOnlyItsOwnProductsOffSale(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            func onSale() async throws -> Set<ProductID> {
+                Set(try await shop.merchant.productList(of: TestMerchant.bundleID).products.map(\.productID))
+            }
+            func load(_ text: String) async throws -> Bool {
+                try await shop.merchant.takeIn(try ProductsFile(yaml: Array(text.utf8), file: "products.yaml"))
+            }
+            let more = TestMerchant.products + "\n  - {id: new, kind: nonConsumable, grants: [{entitlement: new}]}"
+            #expect(try await load(more))
+            try await shop.merchant.put(
+                MerchantProduct(
+                    bundleID: TestMerchant.bundleID, productID: "byHand", kind: .nonConsumable,
+                    grants: [.entitlement("byHand")]))
+            #expect(try await onSale().isSuperset(of: ["new", "byHand"]))
+            // A restart with a file that has lost a product: it is no longer sold, and still redeemed.
+            #expect(try await load(TestMerchant.products))
+            #expect(try await !load(TestMerchant.products))
+            let left = try await onSale()
+            #expect(!left.contains("new") && left.contains("byHand"))
             _ = try await shop.redeem(shop.purchase("new", 2), for: "bob")
-            let list = try await shop.merchant.productList(of: TestMerchant.bundleID)
-            #expect(!list.products.map(\.productID).contains("new"))
+            // The file makes a product its own by naming it.
+            #expect(try await load(more.replacing("new", with: "byHand")))
+            #expect(try await load(TestMerchant.products))
+            #expect(try await !onSale().contains("byHand"))
+        }
+    }
+
+    @Test(arguments: Backend.available) func namesAreBoundedWherePeopleAskByThem(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let merchant = shop.merchant
+            for name in ["", "a\u{0}", String(repeating: "a", count: 256)] {
+                #expect(try await shop.code { _ = try await merchant.report(of: UserID(name)) } == .invalidRequest)
+                #expect(
+                    try await shop.code { _ = try await merchant.productList(of: BundleID(name)) } == .invalidRequest)
+                #expect(
+                    try await shop.code {
+                        _ = try await merchant.history(of: "ann", CurrencyID(name), before: nil)
+                    } == .invalidRequest)
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ struct TestMerchant {
     /// A transaction as the store would prove it, without its signature.
     func purchase(
         _ product: ProductID, _ id: Int, original: Int? = nil, quantity: Int64 = 1, expiresIn: Int64? = nil,
-        purchasedAt: Int64? = nil, period: Int? = nil, revoked: Bool = false, upgraded: Bool = false,
+        purchasedAt: Int64? = nil, period: Int? = nil, revoked: Bool = false, upgraded: Bool? = false,
         token: String? = nil, signedAt: Int64? = nil, environment: StoreEnvironment = .production
     ) -> VerifiedPurchase {
         let now = clock.milliseconds

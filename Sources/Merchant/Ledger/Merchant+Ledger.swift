@@ -37,9 +37,12 @@ extension Merchant {
 
     /// A page of a user's history, newest first.
     /// - Parameter before: ``HistoryPage/next`` of the page before; nil for the first.
+    /// - Throws: ``MerchantError`` `invalid_request`.
     public func history(
         of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page
     ) async throws -> HistoryPage {
+        try Self.checkName(user.rawValue)
+        try Self.checkName(currency.rawValue)
         let limit = min(max(limit, 1), MerchantLimits.page)
         let entries = try await database.read {
             try Ledger.history(of: user, currency, before: before, limit: limit, $0)

@@ -8,7 +8,9 @@ extension Merchant {
     static let productsLifetime: Int64 = 1_000
 
     /// What is on sale in an app.
+    /// - Throws: ``MerchantError`` `invalid_request`.
     public func productList(of bundleID: BundleID) async throws -> ProductList {
+        try Self.checkName(bundleID.rawValue)
         let catalog = try await products(at: now())
         return ProductList(
             revision: catalog.revision, products: catalog.products(of: bundleID).filter(\.isOnSale))
@@ -28,7 +30,7 @@ extension Merchant {
             let count = try connection.queryOne(
                 "SELECT count(*) FROM products WHERE bundle_id = $1", [product.bundleID.rawValue])
             guard try count?.int64(0) ?? 0 <= MerchantLimits.products else { return nil }
-            try Self.write(product, connection)
+            try Self.write(product, isFromFile: false, connection)
             return true
         }
     }
@@ -46,21 +48,27 @@ extension Merchant {
         guard isGone else { throw MerchantError(.notFound, "There is no such product.") }
     }
 
-    /// Makes an app's products those of a file. One that is not in it is no longer on sale, but can be redeemed.
+    /// Puts the products of a file on the list. One that came from the app's file before and is not in it is no longer on sale, but can be
+    /// redeemed; one that was put there by ``put(_:)`` stays as it is.
     /// - Returns: whether anything changed.
     @discardableResult
     public func takeIn(_ file: ProductsFile) async throws -> Bool {
         try await change { connection in
             let old = try Self.read(connection).filter { $0.bundleID == file.bundleID }
+            let fromFile = Set(
+                try connection.query(
+                    "SELECT product_id FROM products WHERE bundle_id = $1 AND is_from_file", [file.bundleID.rawValue]
+                ).map { ProductID(try $0.string(0)) })
             let new = Set(file.products.map(\.productID))
             var changed = false
-            for product in file.products where !old.contains(product) {
-                try Self.write(product, connection)
+            for product in file.products where !old.contains(product) || !fromFile.contains(product.productID) {
+                try Self.write(product, isFromFile: true, connection)
                 changed = true
             }
-            for var product in old where !new.contains(product.productID) && product.isOnSale {
+            for var product in old
+            where fromFile.contains(product.productID) && !new.contains(product.productID) && product.isOnSale {
                 product.isOnSale = false
-                try Self.write(product, connection)
+                try Self.write(product, isFromFile: true, connection)
                 changed = true
             }
             return changed
@@ -125,16 +133,20 @@ extension Merchant {
         }
     }
 
-    private static func write(_ product: MerchantProduct, _ connection: Connection) throws {
+    private static func write(
+        _ product: MerchantProduct, isFromFile: Bool, _ connection: Connection
+    ) throws {
         try connection.execute(
             """
-            INSERT INTO products (bundle_id, product_id, kind, grants, is_on_sale, shelf) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO products (bundle_id, product_id, kind, grants, is_on_sale, shelf, is_from_file)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT (bundle_id, product_id) DO UPDATE SET
-                kind = excluded.kind, grants = excluded.grants, is_on_sale = excluded.is_on_sale, shelf = excluded.shelf
+                kind = excluded.kind, grants = excluded.grants, is_on_sale = excluded.is_on_sale,
+                shelf = excluded.shelf, is_from_file = excluded.is_from_file
             """,
             [
                 product.bundleID.rawValue, product.productID.rawValue, product.kind.rawValue,
-                try ProductCatalog.json(product.grants), product.isOnSale, product.shelf,
+                try ProductCatalog.json(product.grants), product.isOnSale, product.shelf, isFromFile,
             ])
     }
 }

@@ -39,7 +39,10 @@ struct Redeemer {
     /// Redeems one purchase for its owner.
     /// - Parameter user: whom the answer is for.
     func redeem(_ plan: RedemptionPlan, ownedBy owner: UserID, askedBy user: UserID) throws -> Outcome {
-        if let obstacle = plan.obstacle { return try answerAgain(plan, owner, user, obstacle) }
+        if let obstacle = plan.obstacle {
+            if plan.isRefund { try takeBack(plan) }
+            return try answerAgain(plan, owner, user, obstacle)
+        }
         if plan.product.kind == .autoRenewableSubscription {
             switch try enterSubscription(plan, owner) {
             case .own: break
@@ -67,6 +70,15 @@ struct Redeemer {
             plan.answer(
                 redeemedAt: row.redeemedAt, expiresAt: row.expiresAt, grants: row.grants,
                 wentToNamedOwner: row.userID != user))
+    }
+
+    /// Evidence may be the first to tell of a refund: a notification can be late, and an iOS 6 app's merchant gets none.
+    private func takeBack(_ plan: RedemptionPlan) throws {
+        try Revocation(
+            purchase: plan.purchase, kind: plan.product.kind, signedAt: plan.purchase.signedAt, policy: policy,
+            now: now,
+            events: events, connection: connection
+        ).revoke()
     }
 
     /// What gives nothing any longer is only answered to who redeemed it in time.

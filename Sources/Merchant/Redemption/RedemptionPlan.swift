@@ -29,11 +29,17 @@ struct RedemptionPlan: Sendable {
         if purchase.revokedAt != nil {
             obstacle = .revoked
         } else if product.kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
-            expiresAt <= now || purchase.isUpgraded
+            expiresAt <= now || purchase.isUpgraded == true
         {
             // Of a period in which another plan took over, the money was given back.
             obstacle = .expired
         }
+    }
+
+    /// Whether the evidence proves that the money was given back. For a subscription a receipt has the same date when another plan took over
+    /// (`cancellation_date`), which takes nothing away from who subscribes.
+    var isRefund: Bool {
+        purchase.revokedAt != nil && (product.kind != .autoRenewableSubscription || purchase.isUpgraded == false)
     }
 
     /// What is answered of it.

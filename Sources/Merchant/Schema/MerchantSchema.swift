@@ -16,6 +16,7 @@ public enum MerchantSchema {
             grants TEXT NOT NULL,
             is_on_sale BOOLEAN NOT NULL,
             shelf TEXT,
+            is_from_file BOOLEAN NOT NULL,
             PRIMARY KEY (bundle_id, product_id)
         )
         """,

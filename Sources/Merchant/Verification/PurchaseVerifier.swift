@@ -104,7 +104,7 @@ public final class PurchaseVerifier: Sendable {
                 quantity: purchase.quantity, purchasedAt: purchase.purchaseDate.milliseconds,
                 expiresAt: purchase.expiresDate?.milliseconds,
                 webOrderLineItemID: purchase.webOrderLineItemID.map { String($0) },
-                revokedAt: purchase.cancellationDate?.milliseconds, revokedShare: nil, isUpgraded: false,
+                revokedAt: purchase.cancellationDate?.milliseconds, revokedShare: nil, isUpgraded: nil,
                 accountToken: purchase.accountToken, signedAt: signedAt)
         }
         return try Self.bounded(environment, bundleID, purchases)
@@ -129,7 +129,7 @@ public final class PurchaseVerifier: Sendable {
             transactionID: receipt.transactionID, originalTransactionID: receipt.originalTransactionID,
             quantity: receipt.quantity, purchasedAt: receipt.purchaseDate.milliseconds,
             expiresAt: receipt.expiresDate?.milliseconds, webOrderLineItemID: receipt.webOrderLineItemID,
-            revokedAt: nil, revokedShare: nil, isUpgraded: false, accountToken: nil,
+            revokedAt: nil, revokedShare: nil, isUpgraded: nil, accountToken: nil,
             signedAt: receipt.purchaseDate.milliseconds)
         return try Self.bounded(environment, bundleID, [purchase])
     }

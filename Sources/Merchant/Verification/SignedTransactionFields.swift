@@ -5,7 +5,7 @@ import StoreWire
 
 /// The fields of a signed transaction that matter here (`JWSTransactionDecodedPayload`). Dates are milliseconds since 1970, with
 /// a fraction where Xcode writes them.
-struct SignedTransactionFields: Decodable {
+struct SignedTransactionFields {
     var transactionId: String
     var originalTransactionId: String
     var webOrderLineItemId: String?
@@ -24,10 +24,28 @@ struct SignedTransactionFields: Decodable {
 
     /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no transaction.
     init(_ payload: VerifiedPayload) throws {
-        guard let fields = try? JSONDecoder().decode(Self.self, from: Data(payload.content.payload)) else {
+        do {
+            let fields = try FlatJSONObject(payload.content.payload)
+            guard let transactionId = try fields.string("transactionId"),
+                let originalTransactionId = try fields.string("originalTransactionId"),
+                let bundleId = try fields.string("bundleId"), let productId = try fields.string("productId"),
+                let purchaseDate = try fields.number("purchaseDate"),
+                let signedDate = try fields.number("signedDate"), let environment = try fields.string("environment")
+            else { throw MerchantError(.malformedReceipt) }
+            (self.transactionId, self.originalTransactionId) = (transactionId, originalTransactionId)
+            (self.bundleId, self.productId, self.environment) = (bundleId, productId, environment)
+            (self.purchaseDate, self.signedDate) = (purchaseDate, signedDate)
+            webOrderLineItemId = try fields.string("webOrderLineItemId")
+            expiresDate = try fields.number("expiresDate")
+            quantity = try fields.wholeNumber("quantity")
+            type = try fields.string("type")
+            appAccountToken = try fields.string("appAccountToken")
+            revocationDate = try fields.number("revocationDate")
+            revocationPercentage = try fields.wholeNumber("revocationPercentage")
+            isUpgraded = try fields.flag("isUpgraded")
+        } catch is FlatJSONScanner.Failure {
             throw MerchantError(.malformedReceipt)
         }
-        self = fields
     }
 
     func purchase(anchor: String, environment: StoreEnvironment, bundleID: BundleID) -> VerifiedPurchase {

@@ -1,9 +1,9 @@
-import Foundation
 import HTTPSupport
 import HTTPTypes
 import Merchant
 import MerchantWire
 import NIOCore
+import StoreReceipts
 
 /// The short cut for the three requests that load a merchant: balances, spends, and redemptions whose evidence is the body itself, of users whose token was
 /// verified before. Whatever is refused goes to the router, which refuses it again in words: each of the three can be repeated.
@@ -45,51 +45,25 @@ struct DirectMerchantAnswers: DirectAnswering {
         _ request: HTTPRequest, _ body: ByteBuffer, _ user: UserID, _ merchant: Merchant
     ) async throws -> [UInt8]? {
         switch request.path {
-        case MerchantRoute.balances.template:
-            let list = try await merchant.balances(of: user)
-            return try list.usualJSON ?? encoded(list)
+        case MerchantRoute.balances.template: return try await merchant.balances(of: user).json
         case MerchantRoute.spends.template:
-            let spend = try JSONDecoder().decode(SpendRequest.self, from: Data(body.readableBytesView))
-            let answer = try await merchant.spend(spend, by: user)
-            return try answer.usualJSON ?? encoded(answer)
+            guard let spend = try SpendRequest(flat: Array(body.readableBytesView)) else { return nil }
+            return try await merchant.spend(spend, by: user).json
         default:
             let bytes = Array(body.readableBytesView)
             let isSigned = request.headerFields[.contentType] == "application/jose"
-            return try encoded(
-                try await merchant.redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user))
+            return try await merchant.redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user).json
         }
     }
-
-    /// As `Response.json` writes it.
-    private static func encoded(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(value))
-    }
 }
 
-extension BalanceList {
-    /// What an encoder writes of it, at a fraction of the time; nil when a name needs escaping.
-    var usualJSON: [UInt8]? {
-        guard balances.allSatisfy({ $0.currency.rawValue.isPlain }) else { return nil }
-        let list = balances.map { #"{"amount":\#($0.amount),"currency":"\#($0.currency.rawValue)"}"# }
-        return Array((#"{"balances":["# + list.joined(separator: ",") + "]}").utf8)
-    }
-}
-
-extension SpendAnswer {
-    /// As ``BalanceList/usualJSON``.
-    var usualJSON: [UInt8]? {
-        guard key.isPlain, currency.rawValue.isPlain else { return nil }
-        return Array(
-            #"{"amount":\#(amount),"balance":\#(balance),"currency":"\#(currency.rawValue)","entry":\#(entry),"key":"\#(key)"}"#
-                .utf8)
-    }
-}
-
-extension String {
-    /// Whether it stands in JSON as it is: ASCII without quotation marks, backslashes and control characters.
-    fileprivate var isPlain: Bool {
-        utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+extension SpendRequest {
+    /// Reads what the router would decode; nil, or an error, for what it would refuse.
+    fileprivate init?(flat json: [UInt8]) throws(FlatJSONScanner.Failure) {
+        let fields = try FlatJSONObject(json)
+        guard let key = try fields.string("key"), let currency = try fields.string("currency"),
+            let amount = try fields.wholeNumber("amount")
+        else { return nil }
+        self.init(key: key, currency: CurrencyID(currency), amount: amount, note: try fields.string("note"))
     }
 }

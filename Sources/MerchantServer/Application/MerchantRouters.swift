@@ -32,6 +32,8 @@ struct MerchantRouters {
         if let limits {
             router.add(middleware: RateLimitMiddleware(limits: limits, isBehindProxy: isBehindProxy, now: now))
         }
+        router.add(
+            middleware: OtherMethodsMiddleware(alsoRouted: [MerchantRoute.contentFile("").template: [.head]]))
         CounterController(merchant: merchant, authentication: authentication).addRoutes(to: router)
         DeliveryController(merchant: merchant, authentication: authentication, patience: patience)
             .addRoutes(to: router)
@@ -44,8 +46,6 @@ struct MerchantRouters {
         // Through a proxy on this machine everybody comes from this machine.
         MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)
             .addRoutes(to: router)
-        OtherMethodsController().addRoutes(
-            to: router, alsoRouted: [MerchantRoute.contentFile("").template: [.head]])
         return router
     }
 }

@@ -56,6 +56,7 @@ struct ContentUploadController: Sendable {
                 watch.progress()
             }
         }
+        guard file.length > 0 else { throw MerchantError(.invalidRequest, "The body is the file, and it is empty.") }
         return (file.digest, file.length)
     }
 }

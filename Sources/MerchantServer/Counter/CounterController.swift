@@ -41,17 +41,17 @@ struct CounterController: Sendable {
 
     @Sendable private func redeem(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        return try .json(try await merchant.redeem(try await request.evidence(), for: user))
+        return try await merchant.redeem(try await request.evidence(), for: user).response
     }
 
     @Sendable private func balances(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        try .json(try await merchant.balances(of: try authentication.user(of: request)))
+        try await merchant.balances(of: try authentication.user(of: request)).response
     }
 
     @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
         let spend = try await request.decodeJSON(SpendRequest.self, upTo: MerchantLimits.request)
-        return try .json(try await merchant.spend(spend, by: user))
+        return try await merchant.spend(spend, by: user).response
     }
 
     @Sendable private func history(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {

@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 
 /// The signer of a payload whose chain was verified before: what spares the next payload with the same header everything but one check of a
 /// signature.
@@ -19,8 +20,15 @@ struct KnownSigners {
     private var oldest = 0
 
     /// Headers of different signers differ, though late; there are few signers, and this costs less than reading one certificate.
-    func find(_ segment: some Collection<UInt8>) -> KnownSigner? {
-        signers.first { $0.segment.count == segment.count && $0.segment.elementsEqual(segment) }
+    func find(_ segment: ArraySlice<UInt8>) -> KnownSigner? {
+        segment.withUnsafeBytes { sought in
+            signers.first { signer in
+                signer.segment.withUnsafeBytes { bytes in
+                    guard let one = bytes.baseAddress, let other = sought.baseAddress else { return false }
+                    return bytes.count == sought.count && memcmp(one, other, bytes.count) == 0
+                }
+            }
+        }
     }
 
     mutating func insert(_ signer: KnownSigner) {

@@ -13,8 +13,10 @@ extension ReceiptVerifier {
         _ text: [UInt8], expecting expectation: ReceiptExpectation
     ) async -> Result<VerifiedPayload, ReceiptRejection> {
         do throws(ReceiptRejection) {
-            let content = try parse(text)
-            if let known = try checkKnown(content) { return .success(try accept(content, known, expectation)) }
+            let (content, signer) = try parse(text)
+            if let known = try checkKnown(content, signer) {
+                return .success(try accept(content, known, expectation))
+            }
             let key = try checkSignature(of: content)
             let chain = try await chain(of: content, key, expectation)
             return .success(try accept(content, chain, expectation))
@@ -29,24 +31,29 @@ extension ReceiptVerifier {
         _ text: [UInt8], expecting expectation: ReceiptExpectation
     ) -> Result<VerifiedPayload, ReceiptRejection>? {
         do throws(ReceiptRejection) {
-            let content = try parse(text)
-            guard let known = try checkKnown(content) else { return nil }
+            let (content, signer) = try parse(text)
+            guard let known = try checkKnown(content, signer) else { return nil }
             return .success(try accept(content, known, expectation))
         } catch {
             return .failure(error)
         }
     }
 
-    private func parse(_ text: [UInt8]) throws(ReceiptRejection) -> SignedPayload {
-        try SignedPayload.parse(text) { segment in payloadSigners.withLock { $0.find(segment) } }
+    /// The payload, and its signer if it was met before.
+    private func parse(_ text: [UInt8]) throws(ReceiptRejection) -> (SignedPayload, KnownSigner?) {
+        var signer: KnownSigner?
+        let content = try SignedPayload.parse(text) { segment in
+            signer = payloadSigners.withLock { $0.find(segment) }
+            return signer
+        }
+        return (content, signer)
     }
 
     /// The chain of a signer that was met before, after its signature was checked; nil for another signer or date.
-    private func checkKnown(_ content: SignedPayload) throws(ReceiptRejection) -> VerifiedChain? {
-        let segment = content.signingInput.prefix { $0 != UInt8(ascii: ".") }
-        guard let signer = payloadSigners.withLock({ $0.find(segment) }),
-            signer.chain.validity.contains(content.signedDate)
-        else { return nil }
+    private func checkKnown(
+        _ content: SignedPayload, _ signer: KnownSigner?
+    ) throws(ReceiptRejection) -> VerifiedChain? {
+        guard let signer, signer.chain.validity.contains(content.signedDate) else { return nil }
         try requireSignature(of: content, signer.publicKey)
         return signer.chain
     }

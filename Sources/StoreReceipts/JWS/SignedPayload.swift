@@ -44,12 +44,15 @@ public struct SignedPayload: Sendable, Equatable {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
         let start = text.firstIndex { !isSpace($0) } ?? text.endIndex
         let end = (text.lastIndex { !isSpace($0) } ?? start - 1) + 1
-        let segments = text[start..<end].split(
-            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard segments.count == 3 else { throw notThreeParts }
-        let signer = known(segments[0])
-        guard let header = signer?.header ?? Base64URL.decoded(segments[0]),
-            let payload = Base64URL.decoded(segments[1]), let signature = Base64URL.decoded(segments[2])
+        let dot = UInt8(ascii: ".")
+        guard let first = text[start..<end].firstIndex(of: dot),
+            let second = text[(first + 1)..<end].firstIndex(of: dot)
+        else { throw notThreeParts }
+        let signer = known(text[start..<first])
+        // Of a third dot the signature's Base64 is not.
+        guard let header = signer?.header ?? Base64URL.decoded(text[start..<first]),
+            let payload = Base64URL.decoded(text[(first + 1)..<second]),
+            let signature = Base64URL.decoded(text[(second + 1)..<end])
         else { throw notThreeParts }
         let certificates: [[UInt8]]
         if let signer {
@@ -58,18 +61,18 @@ public struct SignedPayload: Sendable, Equatable {
             certificates = try Self.certificates(inHeader: header)
         }
         guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature is not of 64 octets") }
-        guard let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)) else {
-            throw ReceiptRejection(.malformed, "the payload is not a JSON object, or its fields are of other types")
+        let claims: Claims
+        do throws(FlatJSONScanner.Failure) { claims = try Claims(payload) } catch {
+            throw ReceiptRejection(
+                .malformed, "the payload is not a JSON object, or its fields are of other types: \(error.reason)")
         }
-        guard let milliseconds = claims.signedDate ?? claims.receiptCreationDate, abs(milliseconds) < 1e15 else {
+        guard let milliseconds = claims.signedDate, abs(milliseconds) < 1e15 else {
             throw ReceiptRejection(.malformed, "the payload has no signedDate")
         }
         return SignedPayload(
             header: header, payload: payload, certificates: certificates, signature: signature,
             signedDate: Date(timeIntervalSince1970: milliseconds / 1_000),
-            bundleID: claims.bundleId ?? claims.data?.bundleId,
-            environment: claims.environment ?? claims.data?.environment ?? claims.receiptType,
-            signingInput: Array(segments[0]) + [UInt8(ascii: ".")] + Array(segments[1])
+            bundleID: claims.bundleID, environment: claims.environment, signingInput: Array(text[start..<second])
         )
     }
 
@@ -107,17 +110,21 @@ public struct SignedPayload: Sendable, Equatable {
         var crit: [String]?
     }
 
-    private struct Claims: Decodable {
+    private struct Claims {
         var signedDate: Double?
-        var receiptCreationDate: Double?
-        var bundleId: String?
+        var bundleID: String?
         var environment: String?
-        var receiptType: String?
-        var data: Data?
 
-        struct Data: Decodable {
-            var bundleId: String?
-            var environment: String?
+        init(_ payload: [UInt8]) throws(FlatJSONScanner.Failure) {
+            let fields = try FlatJSONObject(payload)
+            let data = try fields.object("data")
+            signedDate = try fields.number("signedDate")
+            if signedDate == nil { signedDate = try fields.number("receiptCreationDate") }
+            bundleID = try fields.string("bundleId")
+            if bundleID == nil { bundleID = try data?.string("bundleId") }
+            environment = try fields.string("environment")
+            if environment == nil { environment = try data?.string("environment") }
+            if environment == nil { environment = try fields.string("receiptType") }
         }
     }
 }

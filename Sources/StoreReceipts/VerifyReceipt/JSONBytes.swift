@@ -45,13 +45,13 @@ package struct JSONBytes: ~Copyable {
         needsComma = true
     }
 
-    mutating func beginArray(_ name: StaticString) {
+    package mutating func beginArray(_ name: StaticString) {
         self.name(name, room: 1)
         put(UInt8(ascii: "["))
         needsComma = false
     }
 
-    mutating func endArray() {
+    package mutating func endArray() {
         makeRoom(1)
         put(UInt8(ascii: "]"))
         needsComma = true
