@@ -23,7 +23,10 @@ extension MerchantBackup {
         if !replaces, manifest.keys != nil, FileManager.default.fileExists(atPath: keys.path) {
             throw Self.notEmpty(keys.path)
         }
-        let staging = try place.makeFolder("restore-\(UUID().uuidString)")
+        // Under the lock of a SQLite folder nobody else has one: what a killed restore has left goes.
+        let name = lock == nil ? "restore-\(UUID().uuidString)" : "restore"
+        try? FileManager.default.removeItem(at: place.folder.appendingPathComponent(name))
+        let staging = try place.makeFolder(name)
         defer { try? FileManager.default.removeItem(at: staging) }
         let report: Report
         if let url = place.databaseURL {

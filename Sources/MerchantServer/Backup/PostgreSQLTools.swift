@@ -6,7 +6,7 @@ struct PostgreSQLTools: Sendable {
     let schema: String
     private let folder: URL
     /// The address without its password, which is handed on in the environment: a command line can be seen by everybody.
-    private let address: String
+    let address: String
     private let password: String?
 
     /// - Throws: ``MerchantServerError`` `noTools`, `invalidConfiguration`.
@@ -23,16 +23,21 @@ struct PostgreSQLTools: Sendable {
         }
         self.address = address
         self.schema = schema
-        folder = try Self.find()
+        folder = try Self.find(in: Self.places)
     }
 
     /// Debian keeps the programs of each version apart; those of the newest read every older server.
-    private static func find() throws -> URL {
+    private static var places: [String] {
         let debian = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
             .sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        for folder in versions.map({ "\(debian)/\($0)/bin" }) + path
+        return versions.map { "\(debian)/\($0)/bin" } + path
+    }
+
+    /// The first folder that has all three.
+    static func find(in folders: [String]) throws -> URL {
+        for folder in folders
         where ["pg_dump", "pg_restore", "psql"].allSatisfy({ access("\(folder)/\($0)", X_OK) == 0 }) {
             return URL(fileURLWithPath: folder)
         }
