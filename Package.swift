@@ -498,7 +498,11 @@ let package = Package(
         ),
         .executableTarget(
             name: "kill-test-merchant",
-            dependencies: ["CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer"],
+            dependencies: [
+                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             path: "Tests/kill-test-merchant", swiftSettings: strict
         ),
         .target(

@@ -3,8 +3,13 @@ import Foundation
 import KillTestApp
 import Merchant
 import MerchantServer
+import NIOCore
+import NIOPosix
 
-// `cornerstore` as it is, but that it kills itself at a step of the merchant's (KILL_TEST_AT), and sends again soon what it was sending then.
+// `cornerstore merchant serve` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends again soon what it was
+// sending then.
+NIOSingletons.groupLoopCountSuggestion = UsableProcessors.count
+NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
 let killer = Killer(
     ProcessInfo.processInfo.environment["KILL_TEST_AT"].flatMap(KillPoint.init(text:)), isTelling: false)
 let change: @Sendable (inout MerchantServerConfiguration) -> Void = { configuration in
