@@ -38,8 +38,8 @@ public struct KillTotals: Sendable, Equatable {
 
     /// The kills by their kind.
     public var detail: String {
-        "\(named) of the app at \(points.count) named points, \(random) at random moments, \(store) of the store; \(restores) restores; "
-            + merchantDetail
+        "\(named) of the app at \(points.count) named points, \(random) at random moments, \(store) of the store; \(restores) restores"
+            + (merchant > 0 ? "; \(merchantDetail)" : "")
     }
 
     /// Those of the merchant.
