@@ -34,7 +34,7 @@ build: packages ## build everything, tests included
 
 test: packages lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
 	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
-	scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
+	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
@@ -53,8 +53,9 @@ bench: packages ## measure a release build; the last lines are NAME VALUE GOAL o
 	$(SWIFT) build --configuration release --product cornerstore-bench
 	scripts/with-postgresql "$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
-soak: packages ## kill apps and stores for SECONDS=600, and say what was lost or doubled; SEED repeats a run
+soak: packages ## kill apps, stores and merchants for SECONDS=600, and say what was lost or doubled; SEED repeats a run
 	$(SWIFT) build --product kill-test-app
+	$(SWIFT) build --product kill-test-merchant
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)

@@ -480,7 +480,11 @@ let package = Package(
         ),
         .testTarget(
             name: "KillTests",
-            dependencies: ["KillTestApp", "KillTesting", "TestSupport", "cornerstore", "kill-test-app"],
+            dependencies: [
+                "KillTestApp", "KillTesting", "Merchant", "MerchantWire", "StoreWire", "TestSupport", "cornerstore",
+                "kill-test-app",
+                "kill-test-merchant",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
@@ -492,11 +496,23 @@ let package = Package(
         .executableTarget(
             name: "kill-test-app", dependencies: ["KillTestApp"], path: "Tests/kill-test-app", swiftSettings: strict
         ),
+        .executableTarget(
+            name: "kill-test-merchant",
+            dependencies: [
+                "CornerstoreCommands", "KillTestApp", "Merchant", "MerchantServer",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/kill-test-merchant", swiftSettings: strict
+        ),
         .target(
             name: "KillTesting",
             dependencies: [
-                "KillTestApp", "TestSupport",
+                "KillTestApp", "Merchant", "MerchantServer", "MerchantWire", "StoreReceipts", "StoreWire",
+                "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/KillTesting",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import BlobStorage
 import ContentPackages
 import Database
 import Foundation
@@ -16,6 +17,7 @@ extension CommandError {
         switch error {
         case let error as CommandError: self = error
         case let error as ContentPackageError: self.init(error.code == .refused ? .refused : .failed, error.detail)
+        case let error as BlobError: self.init(.failed, error.detail)
         case let error as CatalogError: self.init(.failed, error.detail)
         case let error as StoreServerError: self.init(.failed, error.detail)
         case let error as DatabaseError: self.init(.failed, "The database failed: \(error.detail)")

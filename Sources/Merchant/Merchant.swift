@@ -12,6 +12,10 @@ public final class Merchant: Sendable {
     public let verifier: PurchaseVerifier
     /// Where the bytes of content items are kept.
     public let blobs: any BlobStore
+    /// Rings for whoever delivers events.
+    public let outboxBell = OutboxBell()
+    /// Is told of each step, for tests of crashes.
+    package let onStep: (@Sendable (MerchantStep) -> Void)?
 
     let database: Database
     /// Milliseconds since 1970.
@@ -25,9 +29,19 @@ public final class Merchant: Sendable {
     ///   - database: opened with ``MerchantSchema/migrations``.
     ///   - now: milliseconds since 1970.
     ///   - makeID: a new UUID for each call.
-    public init(
+    public convenience init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
         now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID
+    ) {
+        self.init(
+            database: database, blobs: blobs, verifier: verifier, policy: policy, now: now, makeID: makeID, onStep: nil)
+    }
+
+    /// As the public one, and tells of each step.
+    package init(
+        database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
+        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
+        onStep: (@Sendable (MerchantStep) -> Void)?
     ) {
         self.database = database
         self.blobs = blobs
@@ -35,6 +49,7 @@ public final class Merchant: Sendable {
         self.policy = policy
         self.now = now
         self.makeID = makeID
+        self.onStep = onStep
     }
 
     /// Whether the database answers.

@@ -10,6 +10,12 @@ public struct MerchantServerError: Error, Sendable, Equatable, CustomStringConve
         case dataDirectoryInUse
         case dataDirectoryUnusable
         case portUnavailable
+        /// A backup is damaged, or is none.
+        case badBackup
+        /// What is to be restored would take the place of something.
+        case notEmpty
+        /// A program of the database's is not installed.
+        case noTools
     }
 
     public var code: Code

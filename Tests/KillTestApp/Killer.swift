@@ -3,19 +3,19 @@ import Synchronization
 
 /// Ends the process with SIGKILL, no cleaning up, when it comes to its point; and tells whoever started it of every point
 /// that it passes.
-final class Killer: Sendable {
+public final class Killer: Sendable {
     private let point: KillPoint?
     private let isTelling: Bool
     private let seen = Mutex(0)
 
-    init(_ point: KillPoint?, isTelling: Bool) {
+    public init(_ point: KillPoint?, isTelling: Bool) {
         self.point = point
         self.isTelling = isTelling
     }
 
     func pass(_ point: KillPoint.App) { pass(point.rawValue) }
 
-    func pass(_ name: String) {
+    public func pass(_ name: String) {
         if isTelling { tell(name) }
         guard let point, point.name == name else { return }
         let count = seen.withLock { seen in

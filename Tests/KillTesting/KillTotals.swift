@@ -6,18 +6,27 @@ public struct KillTotals: Sendable, Equatable {
     public var random = 0
     /// Kills of the store.
     public var store = 0
+    /// Kills of the merchant.
+    public var merchant = 0
     public var purchases = 0
     public var restores = 0
+    /// Redemptions at the merchant, and spends.
+    public var redemptions = 0
+    public var spends = 0
+    /// Webhooks that came more than once.
+    public var repeatedWebhooks = 0
     public var lost: [String] = []
     public var doubled: [String] = []
     public var wrong: [String] = []
     /// The points at which the app was killed.
     public var points: Set<String> = []
+    /// The steps at which the merchant was killed.
+    public var merchantPoints: Set<String> = []
 
     public init() {}
 
     /// All kills.
-    public var kills: Int { named + random + store }
+    public var kills: Int { named + random + store + merchant }
 
     /// Whether nothing was lost, doubled or otherwise wrong.
     public var isGood: Bool { lost.isEmpty && doubled.isEmpty && wrong.isEmpty }
@@ -30,18 +39,39 @@ public struct KillTotals: Sendable, Equatable {
     /// The kills by their kind.
     public var detail: String {
         "\(named) of the app at \(points.count) named points, \(random) at random moments, \(store) of the store; \(restores) restores"
+            + (merchant > 0 ? "; \(merchantDetail)" : "")
+    }
+
+    /// Those of the merchant.
+    public var merchantDetail: String {
+        "\(merchant) of the merchant, at \(merchantPoints.count) named points and at random; \(redemptions) redemptions, \(spends) spends, "
+            + "\(repeatedWebhooks) webhooks repeated"
     }
 
     public mutating func add(_ other: KillTotals) {
         named += other.named
         random += other.random
         store += other.store
+        merchant += other.merchant
+        redemptions += other.redemptions
+        spends += other.spends
+        repeatedWebhooks += other.repeatedWebhooks
+        merchantPoints.formUnion(other.merchantPoints)
         purchases += other.purchases
         restores += other.restores
         lost += other.lost
         doubled += other.doubled
         wrong += other.wrong
         points.formUnion(other.points)
+    }
+
+    mutating func add(_ verdict: MerchantVerdict, repeated: Int) {
+        redemptions += verdict.redemptions
+        spends += verdict.spends
+        repeatedWebhooks += repeated
+        lost += verdict.lost
+        doubled += verdict.doubled
+        wrong += verdict.wrong
     }
 
     mutating func add(_ verdict: Verdict, of device: String) {

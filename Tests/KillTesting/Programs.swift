@@ -6,6 +6,8 @@ public struct Programs: Sendable {
     public var store: URL
     /// `kill-test-app`.
     public var app: URL
+    /// `kill-test-merchant`.
+    public var merchant: URL
 
     /// Those of a folder.
     ///
@@ -13,7 +15,8 @@ public struct Programs: Sendable {
     public init(folder: URL) throws {
         store = folder.appendingPathComponent("cornerstore")
         app = folder.appendingPathComponent("kill-test-app")
-        for program in [store, app] where !FileManager.default.isExecutableFile(atPath: program.path) {
+        merchant = folder.appendingPathComponent("kill-test-merchant")
+        for program in [store, app, merchant] where !FileManager.default.isExecutableFile(atPath: program.path) {
             throw KillTestError("\(program.path) is not there; build it first")
         }
     }
@@ -40,4 +43,24 @@ public struct KillTestError: Error, CustomStringConvertible {
     public var description: String
 
     init(_ description: String) { self.description = description }
+}
+
+extension Programs {
+    /// Runs `cornerstore` to its end, a minute at most.
+    /// - Returns: the exit code, -1 when it was killed, and what it printed.
+    func run(
+        _ arguments: [String], _ environment: [String: String], log: URL
+    ) async throws -> (status: Int32, output: String) {
+        let (lines, line) = AsyncStream.makeStream(of: String.self)
+        let child = try Child(store, arguments, environment, log: log) {
+            line.yield(String($0))
+        } onEnd: {
+            line.finish()
+        }
+        async let ending = child.wait(within: .seconds(60))
+        var output = ""
+        for await text in lines { output += text + "\n" }
+        guard case .exited(let status) = await ending else { return (-1, output) }
+        return (status, output)
+    }
 }

@@ -15,7 +15,7 @@ actor StoreProcess {
     private var ports: [Int] = []
     /// The SHA-256 of each hosted product's file.
     private(set) var contents: [String: String] = [:]
-    private var child: Child?
+    private let server = ServerProcess()
 
     static let bundleID = "com.example.kills"
     static let consumables = ["coins", "gems"]
@@ -35,7 +35,7 @@ actor StoreProcess {
         try Data(Self.catalog.utf8).write(to: folder.appendingPathComponent("catalog.yaml"))
         try await SharedAuthority.copy(to: data.appendingPathComponent("authority"))
         for attempt in 1...5 {
-            ports = try Self.freePorts()
+            ports = try Ports.free(3)
             do {
                 try await start()
                 for (product, size) in Self.hosted.sorted(by: { $0.key < $1.key }) { try await host(product, size) }
@@ -60,32 +60,6 @@ actor StoreProcess {
                 + products.map { "      - { productID: \($0), type: \($1), displayPrice: 0.99 }\n" }.joined()
     }
 
-    /// Below those that the system gives to outgoing connections, so that nobody takes them while the store is down.
-    private static func freePorts() throws -> [Int] {
-        var free: [Int] = []
-        for _ in 0..<500 where free.count < 3 {
-            let port = Int.random(in: 12_000..<32_000)
-            if !free.contains(port), isFree(port) { free.append(port) }
-        }
-        guard free.count == 3 else { throw KillTestError("no free ports") }
-        return free
-    }
-
-    private static func isFree(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
-
     /// Where devices reach the sandbox.
     var sandbox: String { "http://127.0.0.1:\(ports[1])" }
     private var control: String { "http://127.0.0.1:\(ports[0])/control/v1" }
@@ -95,67 +69,27 @@ actor StoreProcess {
 
     /// Starts it and returns when it answers.
     func start() async throws {
-        guard child == nil else { return }
-        let (readiness, tell) = AsyncStream.makeStream(of: Bool.self)
         var environment = Programs.environment
         environment["CORNERSTORE_DATABASE"] = databaseURL
         environment["CORNERSTORE_SCHEMA_PREFIX"] = schemaPrefix
-        let started = try Child(
-            programs.store,
-            [
-                "serve", folder.appendingPathComponent("catalog.yaml").path, "--data", data.path, "--json",
-                "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
-                "--production-port", "\(ports[2])", "--no-merchant",
-            ], environment, log: log
-        ) { line in
-            // The end of its one document.
-            if line == "}" { tell.yield(true) }
-        }
-        let alarm = Task {
-            try await Task.sleep(for: .seconds(60))
-            tell.yield(false)
-        }
-        let end = Task {
-            let ending = await started.wait(within: .seconds(86_400))
-            tell.yield(false)
-            return ending
-        }
-        var isReady = false
-        for await answer in readiness {
-            isReady = answer
-            break
-        }
-        alarm.cancel()
-        guard isReady else {
-            started.signal(SIGKILL)
-            _ = await end.value
-            throw KillTestError("the store did not start: \(logEnd)")
-        }
-        child = started
-        self.end = end
+        try await server.start(
+            .init(
+                program: programs.store,
+                arguments: [
+                    "serve", folder.appendingPathComponent("catalog.yaml").path, "--data", data.path, "--json",
+                    "--log-level", "error", "--control-port", "\(ports[0])", "--sandbox-port", "\(ports[1])",
+                    "--production-port", "\(ports[2])", "--no-merchant",
+                ], environment: environment, log: log))
     }
-
-    private var end: Task<Child.Ending, Never>?
 
     /// The last lines of its log.
-    nonisolated var logEnd: String {
-        let text = (try? String(decoding: Data(contentsOf: log), as: UTF8.self)) ?? ""
-        return String(text.suffix(1500))
-    }
+    nonisolated var logEnd: String { ServerProcess.end(of: log) }
 
     /// SIGKILL; false when it was dead already, which nobody but this test may be the reason of.
-    func kill() async -> Bool { await stop(SIGKILL) == .killed }
+    func kill() async -> Bool { await server.stop(SIGKILL) == .killed }
 
     /// The gentle way, for the end.
-    func stop() async { _ = await stop(SIGTERM) }
-
-    private func stop(_ signal: Int32) async -> Child.Ending? {
-        guard let child, let end else { return nil }
-        self.child = nil
-        self.end = nil
-        child.signal(signal)
-        return await end.value
-    }
+    func stop() async { _ = await server.stop(SIGTERM) }
 
     // MARK: The control port
 

@@ -1,6 +1,7 @@
 import Foundation
 import KillTestApp
 import KillTesting
+import Merchant
 import TestSupport
 import Testing
 
@@ -26,5 +27,25 @@ struct KillTests {
         #expect(totals.random >= plan.random && totals.store >= plan.store, "seed \(seed)")
         #expect(Set(KillPoint.allNames).subtracting(totals.points) == [], "seed \(seed): never killed there")
         #expect(totals.purchases > totals.kills && totals.restores >= plan.devices, "seed \(seed)")
+    }
+
+    @Test(arguments: Backend.available)
+    func `merchants are killed at every step and at random, and everything is granted, spent and told once`(
+        _ backend: Backend
+    ) async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        let begin = ContinuousClock.now
+        let plan = MerchantKillRun.Plan(timesPerPoint: 1, random: 6, clients: 4, seed: seed)
+        let totals = try await MerchantKillRun.run(backend, Programs.built(), plan)
+        let seconds = (ContinuousClock.now - begin).components.seconds
+        print("Kill test of the merchant, \(backend), \(seconds) s: \(totals.merchantDetail), seed \(seed)")
+        #expect(totals.lost == [], "seed \(seed)")
+        #expect(totals.doubled == [], "seed \(seed)")
+        #expect(totals.wrong == [], "seed \(seed)")
+        #expect(totals.merchant >= plan.random + MerchantStep.allCases.count, "seed \(seed)")
+        #expect(
+            Set(MerchantStep.allCases.map(\.rawValue)).subtracting(totals.merchantPoints) == [],
+            "seed \(seed): never killed there")
+        #expect(totals.redemptions > totals.merchant && totals.spends > 0, "seed \(seed)")
     }
 }

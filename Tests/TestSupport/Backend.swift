@@ -123,3 +123,31 @@ extension Result where Failure == any Error {
         }
     }
 }
+
+extension Backend {
+    /// Gives two databases of the server's, which are removed afterwards.
+    public static func withAnotherPostgreSQL<T>(_ body: (_ one: String, _ two: String) async throws -> T) async throws
+        -> T
+    {
+        guard let address, var parts = URLComponents(string: address) else { throw MissingServer() }
+        let names = (0..<2).map { _ in "test_" + String(UInt64.random(in: .min ... .max), radix: 36) }
+        for name in names { try psql("CREATE DATABASE \(name)", at: address) }
+        let addresses = names.map { name in
+            parts.path = "/\(name)"
+            return parts.string ?? ""
+        }
+        let result = await Result.catching { try await body(addresses[0], addresses[1]) }
+        for name in names { try psql("DROP DATABASE \(name) WITH (FORCE)", at: address) }
+        return try result.get()
+    }
+
+    /// Runs one statement outside a transaction, which ``Database`` does not.
+    private static func psql(_ statement: String, at address: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["psql", "--no-psqlrc", "--quiet", "--dbname=\(address)", "--command=\(statement)"]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw MissingServer() }
+    }
+}

@@ -4,7 +4,7 @@ import KillTesting
 import Synchronization
 import TestSupport
 
-/// `cornerstore-soak SECONDS [SEED]`: kills apps and stores for so long, on SQLite and, when a server is named, on PostgreSQL
+/// `cornerstore-soak SECONDS [SEED]`: kills apps, stores and merchants for so long, on SQLite and, when a server is named, on PostgreSQL
 /// by turns, and says what became of the purchases.
 @main
 struct Soak {
@@ -35,7 +35,11 @@ struct Soak {
                 let backend = Backend.available[Int(round) % Backend.available.count]
                 let plan = KillRun.Plan(
                     timesPerPoint: 2, random: 40, store: 20, devices: 3, seed: seed &+ round &* 1000)
-                let result = try await KillRun.run(backend, programs, plan, goesOn: goesOn)
+                var result = try await KillRun.run(backend, programs, plan, goesOn: goesOn)
+                if goesOn() {
+                    let merchant = MerchantKillRun.Plan(timesPerPoint: 2, random: 20, clients: 4, seed: plan.seed)
+                    result.add(try await MerchantKillRun.run(backend, programs, merchant, goesOn: goesOn))
+                }
                 totals.add(result)
                 for problem in result.lost + result.doubled + result.wrong {
                     say("  \(backend), seed \(plan.seed): \(problem)")

@@ -5,6 +5,11 @@ import Merchant
 import MerchantServer
 import StoreWire
 
+/// What tests of crashes change in the configuration of `merchant serve`.
+package enum MerchantServing {
+    @TaskLocal package static var adjust: @Sendable (inout MerchantServerConfiguration) -> Void = { _ in }
+}
+
 extension MerchantCommand {
     struct Serve: AsyncParsableCommand {
         enum Conflict: String, ExpressibleByArgument, CaseIterable {
@@ -29,6 +34,10 @@ extension MerchantCommand {
                   cornerstore merchant serve --store apple --bundle-id com.example.books
                   cornerstore merchant serve --store apple --remote --products Books.yaml
                   cornerstore merchant serve --products Books.yaml --database postgres://merchant@localhost/books --json
+                  cornerstore merchant serve --products Books.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
+
+                Several servers may work on one PostgreSQL, with one --token-keys and one --blobs or data directory; on SQLite only one. The \
+                keys of --blobs are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 
                 With --remote receipts are proved by asking the store (verifyReceipt) instead; CORNERSTORE_SHARED_SECRET is the app's \
                 shared secret. Changes go as signed webhooks to --webhook; CORNERSTORE_WEBHOOK_SECRET is the secret (whsec_…).
@@ -88,6 +97,7 @@ extension MerchantCommand {
             help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
             completion: .list(Logger.Level.allCases.map(\.rawValue)))
         var logLevel: String?
+        @OptionGroup var blobs: BlobsOptions
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
 
@@ -141,6 +151,7 @@ extension MerchantCommand {
                 schema: try place.schemaName(), stores: try stores(), bundleIDs: Set(bundleId.map { BundleID($0) }),
                 policy: policy, productsFiles: products.map { URL(fileURLWithPath: $0) },
                 tokenKeys: tokenKeys.map { URL(fileURLWithPath: $0) })
+            configuration.bucket = try blobs.bucket()
             configuration.isBehindProxy = behindProxy
             if noRateLimits { configuration.rates = nil }
             if remote { configuration.remote = try remoteStore(environment["CORNERSTORE_SHARED_SECRET"]) }
@@ -151,6 +162,7 @@ extension MerchantCommand {
                 configuration.webhooks = try WebhookReceiver(
                     address: webhook, secrets: secret.split(separator: " ").map { try WebhookSecret(String($0)) })
             }
+            MerchantServing.adjust(&configuration)
             return configuration
         }
 

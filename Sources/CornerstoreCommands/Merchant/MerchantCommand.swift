@@ -11,7 +11,7 @@ struct MerchantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merchant",
         abstract: "The app's own server: verify purchases, grant each exactly once, deliver content.",
-        subcommands: [Serve.self, Token.self, Key.self, Check.self, Products.self])
+        subcommands: [Serve.self, Token.self, Key.self, Check.self, Products.self, Backup.self, Restore.self])
 
     /// Where the merchant keeps everything.
     struct PlaceOptions: ParsableArguments {

@@ -110,7 +110,7 @@ struct ServeSettings {
         if let url = configuration.databaseURL, !["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
             throw CommandError(.usage, "database is a URL that begins with postgres://.")
         }
-        configuration.bucket = try bucket()
+        configuration.bucket = try S3Location(option: text(.blobs), environment: keys)
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         return configuration
     }
@@ -126,19 +126,6 @@ struct ServeSettings {
             throw CommandError(.usage, "no-merchant is true or false, not “\(Style.printable(text))”.")
         }
         return MerchantSettings(port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) })
-    }
-
-    /// The keys come from the environment alone: a command line and a file are seen by others.
-    private func bucket() throws -> S3Location? {
-        guard let text = text(.blobs) else { return nil }
-        do {
-            return try S3Location(
-                text, accessKeyID: keys["AWS_ACCESS_KEY_ID"] ?? "",
-                secretAccessKey: keys["AWS_SECRET_ACCESS_KEY"] ?? "",
-                sessionToken: keys["AWS_SESSION_TOKEN"])
-        } catch let error as BlobError {
-            throw CommandError(.usage, "blobs: \(error.detail)")
-        }
     }
 
     /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.

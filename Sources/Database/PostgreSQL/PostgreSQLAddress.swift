@@ -30,6 +30,8 @@ struct PostgreSQLAddress: Sendable {
         for (keyword, value) in Self.defaults where !given.contains(where: { $0.keyword == keyword }) {
             given.append((keyword, value))
         }
+        // PostgreSQL's list of sessions says who works on which schema.
+        given.append(("fallback_application_name", String("cornerstore \(schema)".prefix(63))))
         parameters = given.filter { $0.keyword != "client_encoding" } + [("client_encoding", "UTF8")]
         self.schema = schema
         let digest = SHA256.hash(data: Array("cornerstore schema \(schema)".utf8))
@@ -39,7 +41,7 @@ struct PostgreSQLAddress: Sendable {
     /// A lost server must be noticed within seconds, not after TCP's quarter of an hour.
     private static let defaults: [(keyword: String, value: String)] = [
         ("connect_timeout", "5"), ("keepalives_idle", "15"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
-        ("tcp_user_timeout", "15000"), ("fallback_application_name", "cornerstore"),
+        ("tcp_user_timeout", "15000"),
     ]
 
     /// A message of `libpq` without the password.

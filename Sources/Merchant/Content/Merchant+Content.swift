@@ -19,8 +19,9 @@ extension Merchant {
             throw MerchantError(.invalidRequest, "The media type is not of the form type/subtype.")
         }
         try await blobs.put(file, as: digest)
+        onStep?(.uploadKept)
         let now = self.now()
-        return try await database.write { connection in
+        return try await commit(.upload) { connection in
             let newest = try Self.newestVersion(of: item, connection)
             if let newest, newest.digest == digest.hexadecimal, newest.mediaType == mediaType { return newest }
             let version = ContentVersion(
@@ -89,6 +90,14 @@ extension Merchant {
                 ORDER BY item_id LIMIT 10000
                 """)
             return ContentList(items: try rows.map { try ContentVersion($0) })
+        }
+    }
+
+    /// The bytes that any version of any item has, each once.
+    public func contentBlobs() async throws -> [(digest: String, size: Int64)] {
+        try await database.read { connection in
+            try connection.query("SELECT DISTINCT digest, size FROM content_versions ORDER BY digest")
+                .map { (try $0.string(0), try $0.int64(1)) }
         }
     }
 

@@ -9,7 +9,7 @@ extension Merchant {
         let read = try await database.read { try Ledger.balances(of: user, at: now, $0) }
         guard read.isDue else { return BalanceList(balances: read.balances) }
         let writer = EventWriter(policy, id: makeID(), now: now)
-        return try await database.write { connection in
+        return try await commit(.posting) { connection in
             try Self.expireAll(of: user, at: now, writer, connection)
             return BalanceList(balances: try Ledger.balances(of: user, at: now, connection).balances)
         }
@@ -40,7 +40,7 @@ extension Merchant {
         try Self.checkSpend(request, by: user)
         let posting = posting(
             user, key: request.key, request.currency, -request.amount, .spend, note: request.note, at: now())
-        database.write(posting) { result in
+        commit(.posting, posting) { result in
             completion(result.flatMap { outcome in Result { SpendAnswer(request, try outcome.entry) } })
         }
     }
@@ -74,7 +74,7 @@ extension Merchant {
     public func expireCredits(limit: Int = 500) async throws -> Int {
         let now = self.now()
         let writer = EventWriter(policy, id: makeID(), now: now)
-        return try await database.write { connection in
+        return try await commit(.posting) { connection in
             let due = try connection.query(
                 """
                 SELECT user_id, currency FROM balances WHERE next_expiry <= $1 ORDER BY next_expiry LIMIT $2
@@ -119,7 +119,7 @@ extension Merchant {
         _ user: UserID, key: String, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?
     ) async throws -> LedgerEntry {
         try Self.checkName(user.rawValue)
-        return try await database.write(posting(user, key: key, currency, amount, kind, note: note, at: now())).entry
+        return try await commit(.posting, posting(user, key: key, currency, amount, kind, note: note, at: now())).entry
     }
 
     /// The database transaction that posts, once under its key.

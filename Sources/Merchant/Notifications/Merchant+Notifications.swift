@@ -29,7 +29,7 @@ extension Merchant {
         if let purchase = notification.purchase { item = try await plans([purchase], at: now).first }
         let writer = EventWriter(policy, id: makeID(), now: now)
         let (policy, plan) = (self.policy, item)
-        return try await database.write { connection in
+        return try await commit(.news) { connection in
             let isNew = try connection.execute(
                 """
                 INSERT INTO notifications (notification_id, type, subtype, signed_at, received_at)

@@ -32,7 +32,7 @@ extension Merchant {
             evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
             let items = try? Self.plans(evidence.purchases, catalog, at: now)
         else { return false }
-        database.write(redemption(of: items, for: user, at: now)) { result in
+        commit(.redemption, redemption(of: items, for: user, at: now)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
         }
         return true
@@ -45,7 +45,7 @@ extension Merchant {
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let now = self.now()
         let items = try await plans(evidence.purchases, at: now)
-        return try Self.unlessRefused(try await database.write(redemption(of: items, for: user, at: now)))
+        return try Self.unlessRefused(try await commit(.redemption, redemption(of: items, for: user, at: now)))
     }
 
     /// The database transaction that redeems.

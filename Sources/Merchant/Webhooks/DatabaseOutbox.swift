@@ -4,9 +4,11 @@ import MerchantWire
 /// The outbox in the merchant's database.
 struct DatabaseOutbox: WebhookOutbox {
     let database: Database
+    /// Is told of each step, for tests of crashes.
+    var onStep: (@Sendable (MerchantStep) -> Void)?
 
     func takeDueEvents(limit: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
-        try await database.write { connection in
+        let events = try await database.write { connection in
             let rows = try connection.query(
                 """
                 UPDATE webhook_events SET due_at = $2 WHERE event_id IN (
@@ -20,9 +22,12 @@ struct DatabaseOutbox: WebhookOutbox {
                     createdAt: try row.int64(3), attempts: try row.int(4))
             }.sorted { ($0.createdAt, $0.eventID) < ($1.createdAt, $1.eventID) }
         }
+        if !events.isEmpty { onStep?(.webhookTaken) }
+        return events
     }
 
     func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws {
+        onStep?(.webhookSent)
         try await database.write { connection in
             switch outcome {
             case .delivered:
@@ -42,6 +47,7 @@ struct DatabaseOutbox: WebhookOutbox {
                     """, [eventID, String(reason.prefix(500))])
             }
         }
+        onStep?(.webhookSettled)
     }
 
     func nextDue() async throws -> Int64? {
@@ -53,7 +59,7 @@ struct DatabaseOutbox: WebhookOutbox {
 
 extension Merchant {
     /// The events that wait to be delivered.
-    public var outbox: any WebhookOutbox { DatabaseOutbox(database: database) }
+    public var outbox: any WebhookOutbox { DatabaseOutbox(database: database, onStep: onStep) }
 
     /// Events that were given up, oldest first.
     public func deadWebhooks(limit: Int = MerchantLimits.page) async throws -> DeadWebhookList {
@@ -85,5 +91,6 @@ extension Merchant {
                 """, [eventID, now])
         }
         guard count == 1 else { throw MerchantError(.notFound, "There is no dead event of that id.") }
+        outboxBell.ring()
     }
 }

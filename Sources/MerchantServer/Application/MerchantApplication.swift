@@ -1,4 +1,3 @@
-import BlobStorage
 import Database
 import Foundation
 import HTTPSupport
@@ -21,6 +20,7 @@ public struct MerchantApplication: Sendable {
     public let bundleIDs: Set<BundleID>
 
     private let database: Database
+    private let lock: DirectoryLock?
     private let routers: MerchantRouters
     private let deliveries: WebhookDelivery?
     private let logger: Logger
@@ -41,28 +41,35 @@ public struct MerchantApplication: Sendable {
         }
         let place = try MerchantPlace(
             folder: configuration.dataDirectory, databaseURL: configuration.databaseURL, schema: configuration.schema)
-        let database = try await place.openDatabase(logger: logger)
+        let lock = try place.lock()
         do {
-            return try await open(configuration, place, database, files, bundleIDs, now: now, logger: logger)
+            let database = try await place.openDatabase(logger: logger)
+            do {
+                return try await open(configuration, place, lock, database, files, bundleIDs, now: now, logger: logger)
+            } catch {
+                await database.close()
+                throw error
+            }
         } catch {
-            await database.close()
+            lock?.release()
             throw error
         }
     }
 
     private static func open(
-        _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ database: Database,
-        _ files: [ProductsFile], _ bundleIDs: Set<BundleID>, now: @escaping @Sendable () -> Date, logger: Logger
+        _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ lock: DirectoryLock?,
+        _ database: Database, _ files: [ProductsFile], _ bundleIDs: Set<BundleID>,
+        now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
         let metrics = PrometheusMetrics()
         let stores = try await Merchant.settleAnchors(configuration.stores, in: database)
         let merchant = Merchant(
-            database: database, blobs: try blobs(configuration, place, now),
+            database: database, blobs: try place.blobs(configuration.bucket, now: now),
             verifier: try PurchaseVerifier(
                 stores: stores, bundleIDs: bundleIDs,
                 environments: configuration.policy.environments, way: way(configuration, stores, metrics, logger)),
             policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
-            makeID: { UUID(timeOrdered: now(), chance: UUID()) })
+            makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
         for file in files { try await merchant.takeIn(file) }
         let tokenKeys: TokenKeySet =
             if let file = configuration.tokenKeys { try await .read(file) } else {
@@ -72,16 +79,20 @@ public struct MerchantApplication: Sendable {
         let keys = APIKeys(merchant.apiKeys)
         let limits = configuration.rates.map { RateLimits($0) }
         let deliveries = configuration.webhooks.map {
-            WebhookDelivery(to: $0, from: merchant.outbox, pacing: .system(), metrics: metrics, logger: logger)
+            WebhookDelivery(
+                to: $0, from: merchant.outbox, lease: configuration.webhookLease, pacing: .system(), metrics: metrics,
+                logger: logger)
         }
+        if let deliveries { merchant.outboxBell.answer { deliveries.wake() } }
         return MerchantApplication(
             configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, bundleIDs: bundleIDs,
-            database: database,
+            database: database, lock: lock,
             routers: MerchantRouters(
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
                 metrics: metrics, requests: RequestMetricsMiddleware(metrics),
-                staging: try place.makeFolder(MerchantPlace.uploads),
+                uploads: try UploadFolder(in: try place.makeFolder(MerchantPlace.uploads)),
+                patience: configuration.stallPatience,
                 isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
             deliveries: deliveries, logger: logger)
     }
@@ -97,13 +108,6 @@ public struct MerchantApplication: Sendable {
         // As the store was known when its roots were first seen.
         let anchor = zip(configuration.stores, stores).first { $0.0.anchor == remote.anchor }?.1.anchor
         return .remote(client, anchors: [remote.hosts.name: anchor ?? remote.anchor])
-    }
-
-    private static func blobs(
-        _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ now: @escaping @Sendable () -> Date
-    ) throws -> any BlobStore {
-        if let bucket = configuration.bucket { return S3BlobStore(bucket, now: now) }
-        return try DirectoryBlobStore(folder: try place.makeFolder("content"))
     }
 
     // MARK: Running
@@ -138,8 +142,11 @@ public struct MerchantApplication: Sendable {
         await close()
     }
 
-    /// Closes the database after what is queued.
-    public func close() async { await database.close() }
+    /// Closes the database after what is queued, and gives the data directory back.
+    public func close() async {
+        await database.close()
+        lock?.release()
+    }
 
     private func server(_ onReady: @escaping @Sendable (String) async -> Void) -> some Service {
         let (host, port) = (configuration.host, configuration.port)

@@ -1,6 +1,7 @@
 import BlobStorage
 import Database
 import Foundation
+import HTTPSupport
 import Logging
 import Merchant
 
@@ -23,12 +24,30 @@ public struct MerchantPlace: Sendable {
     public static func hasDatabaseElsewhere(_ folder: URL) -> Bool {
         let files = FileManager.default
         return files.fileExists(atPath: folder.appendingPathComponent(uploads).path)
-            && !files.fileExists(atPath: folder.appendingPathComponent(databaseFile).path)
+            && !files.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
     }
 
-    private static let databaseFile = "merchant.sqlite"
+    private static let databaseName = "merchant.sqlite"
     /// The folder for files that are coming in, which a server alone makes.
     static let uploads = "uploads"
+
+    /// Keeps other servers off a folder that holds a SQLite database. With PostgreSQL several may share one: nil.
+    /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
+    func lock() throws -> DirectoryLock? {
+        guard databaseURL == nil else { return nil }
+        do {
+            return try DirectoryLock(folder)
+        } catch .unwritable {
+            throw MerchantServerError(
+                .dataDirectoryUnusable,
+                "The data directory \(folder.path) cannot be written. Give another with --data.")
+        } catch {
+            throw MerchantServerError(
+                .dataDirectoryInUse,
+                "The data directory \(folder.path) is in use by another merchant\(error.owner). Stop it, give another directory with "
+                    + "--data, or a PostgreSQL with --database, which several servers may share.")
+        }
+    }
 
     /// Opens the database and brings its tables up to date.
     /// - Throws: ``DatabaseError``.
@@ -37,7 +56,7 @@ public struct MerchantPlace: Sendable {
             if let databaseURL {
                 .postgresql(url: databaseURL, schema: schema, connections: 8)
             } else {
-                .sqlite(path: folder.appendingPathComponent(Self.databaseFile).path)
+                .sqlite(path: databaseFile.path)
             }
         return try await Database.open(location, migrations: MerchantSchema.migrations, logger: logger)
     }
@@ -50,7 +69,7 @@ public struct MerchantPlace: Sendable {
         let database = try await openDatabase(logger: logger)
         do {
             let merchant = Merchant(
-                database: database, blobs: try DirectoryBlobStore(folder: try makeFolder("content")),
+                database: database, blobs: try blobs(nil, now: { Date() }),
                 verifier: try PurchaseVerifier(stores: [], bundleIDs: [], environments: []), policy: MerchantPolicy(),
                 now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, makeID: { UUID() })
             let result = try await body(merchant)
@@ -61,6 +80,22 @@ public struct MerchantPlace: Sendable {
             throw error
         }
     }
+
+    /// Where a SQLite database is.
+    var databaseFile: URL { folder.appendingPathComponent(Self.databaseName) }
+
+    /// What the folder of content is called.
+    static let contentFolder = "content"
+
+    /// Where content is kept: a bucket, or a folder in the data directory.
+    /// - Parameter now: the machine's clock.
+    func blobs(_ bucket: S3Location?, now: @escaping @Sendable () -> Date) throws -> any BlobStore {
+        if let bucket { return S3BlobStore(bucket, now: now) }
+        return try DirectoryBlobStore(folder: try makeFolder(Self.contentFolder))
+    }
+
+    /// Opens and closes a SQLite database that nobody works on, so that it is in one file.
+    func fold(logger: Logger) async throws { try await openDatabase(logger: logger).close() }
 
     /// Makes a folder in it, mode 0700.
     func makeFolder(_ name: String?) throws -> URL {

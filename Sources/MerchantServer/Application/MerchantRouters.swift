@@ -12,7 +12,9 @@ struct MerchantRouters {
     let limits: RateLimits?
     let metrics: PrometheusMetrics
     let requests: RequestMetricsMiddleware
-    let staging: URL
+    let uploads: UploadFolder
+    /// How long who uploads or downloads may stand still.
+    let patience: Duration
     let isBehindProxy: Bool
     /// Whether nobody but this machine can ask for the metrics.
     let isLoopback: Bool
@@ -33,11 +35,13 @@ struct MerchantRouters {
         router.add(
             middleware: OtherMethodsMiddleware(alsoRouted: [MerchantRoute.contentFile("").template: [.head]]))
         CounterController(merchant: merchant, authentication: authentication).addRoutes(to: router)
-        DeliveryController(merchant: merchant, authentication: authentication).addRoutes(to: router)
+        DeliveryController(merchant: merchant, authentication: authentication, patience: patience)
+            .addRoutes(to: router)
         NewsController(merchant: merchant).addRoutes(to: router)
         BackendController(merchant: merchant, authentication: authentication).addRoutes(to: router)
-        ContentUploadController(merchant: merchant, authentication: authentication, staging: staging)
-            .addRoutes(to: router)
+        ContentUploadController(
+            merchant: merchant, authentication: authentication, uploads: uploads, patience: patience
+        ).addRoutes(to: router)
         HealthController(merchant: merchant).addRoutes(to: router)
         // Through a proxy on this machine everybody comes from this machine.
         MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)

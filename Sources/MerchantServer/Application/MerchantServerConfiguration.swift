@@ -1,5 +1,6 @@
 import BlobStorage
 import Foundation
+import HTTPSupport
 import Merchant
 import StoreWire
 
@@ -51,6 +52,12 @@ public struct MerchantServerConfiguration: Sendable {
     public var rates: RateLimits.Rates?
     /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
     public var isBehindProxy: Bool
+    /// For how long a webhook that this process has taken is taken by no other.
+    package var webhookLease = WebhookDelivery.lease
+    /// How long an upload or a download may stand still.
+    package var stallPatience = StallWatch.patience
+    /// Is told of each step, for tests of crashes.
+    package var onStep: (@Sendable (MerchantStep) -> Void)?
 
     public init(
         dataDirectory: URL, host: String = "127.0.0.1", port: Int = 8410, databaseURL: String? = nil,

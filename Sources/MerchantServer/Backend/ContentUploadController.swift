@@ -12,7 +12,9 @@ struct ContentUploadController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
     /// Where a file is put together before it is kept.
-    let staging: URL
+    let uploads: UploadFolder
+    /// How long a client may send nothing.
+    let patience: Duration
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
         router.add(.adminContent, list)
@@ -28,25 +30,31 @@ struct ContentUploadController: Sendable {
         try await authentication.require(.putContent(""), request)
         let item = try context.item()
         let mediaType = request.headers[.contentType] ?? "application/octet-stream"
-        let file = staging.appendingPathComponent("\(UUID().uuidString).new")
+        let file = uploads.url.appendingPathComponent("\(UUID().uuidString).new")
         defer { try? FileManager.default.removeItem(at: file) }
-        let (digest, size) = try await receive(request, into: file)
+        let (digest, size) = try await receive(request, into: file, context.channel)
+        merchant.onStep?(.uploadReceived)
         let version = try await merchant.addContent(
             item, file: file, digest: digest, size: size,
             mediaType: String(mediaType.split(separator: ";").first ?? "application/octet-stream"))
         return try .json(version, status: .created)
     }
 
-    private func receive(_ request: Request, into url: URL) async throws -> (BlobDigest, Int64) {
+    private func receive(
+        _ request: Request, into url: URL, _ channel: any Channel
+    ) async throws -> (BlobDigest, Int64) {
         let tooLarge = MerchantError(.tooLarge, "A file has at most \(MerchantLimits.content) bytes.")
         if let announced = request.headers[.contentLength].flatMap({ Int64($0) }), announced > MerchantLimits.content {
             throw tooLarge
         }
         let file = try await StagedFile.open(url)
         let turn = file.begin().turn
-        for try await piece in request.body {
-            guard file.length + Int64(piece.readableBytes) <= MerchantLimits.content else { throw tooLarge }
-            _ = try await file.append(piece.readableBytesView, turn: turn)
+        try await StallWatch.during(channel, patience: patience) { watch in
+            for try await piece in request.body {
+                guard file.length + Int64(piece.readableBytes) <= MerchantLimits.content else { throw tooLarge }
+                _ = try await file.append(piece.readableBytesView, turn: turn)
+                watch.progress()
+            }
         }
         guard file.length > 0 else { throw MerchantError(.invalidRequest, "The body is the file, and it is empty.") }
         return (file.digest, file.length)

@@ -10,6 +10,8 @@ import NIOCore
 struct DeliveryController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
+    /// How long a client may take nothing.
+    let patience: Duration
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
         router.add(.content(""), describe)
@@ -25,7 +27,8 @@ struct DeliveryController: Sendable {
 
     @Sendable private func deliver(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        return try await response(to: request, with: try await merchant.content(try context.item(), for: user))
+        return try await response(
+            to: request, with: try await merchant.content(try context.item(), for: user), context.channel)
     }
 
     @Sendable private func deliverAgainstEvidence(
@@ -34,10 +37,12 @@ struct DeliveryController: Sendable {
         let user = try authentication.user(of: request)
         let version = try await merchant.content(
             try context.item(), for: user, against: try await request.evidence())
-        return try await response(to: request, with: version)
+        return try await response(to: request, with: version, context.channel)
     }
 
-    private func response(to request: Request, with version: ContentVersion) async throws -> Response {
+    private func response(
+        to request: Request, with version: ContentVersion, _ channel: any Channel
+    ) async throws -> Response {
         guard let digest = BlobDigest(version.digest) else { throw MerchantError(.unknownContent) }
         let entityTag = "\"\(digest)\""
         var headers: HTTPFields = [
@@ -69,11 +74,21 @@ struct DeliveryController: Sendable {
             headers[.contentLength] = String(count)
             return Response(status: status, headers: headers)
         }
-        let bytes = try await merchant.blobs.bytes(of: digest, in: range)
+        // A bucket gives no empty range.
+        let bytes = count > 0 ? try await merchant.blobs.bytes(of: digest, in: range) : nil
         return Response(
             status: status, headers: headers,
-            body: ResponseBody(contentLength: Int(count)) { writer in
-                for try await piece in bytes { try await writer.write(piece) }
+            body: ResponseBody(contentLength: Int(count)) { [onStep = merchant.onStep, patience] writer in
+                defer { onStep?(.deliveryEnded) }
+                if let bytes {
+                    try await StallWatch.during(channel, patience: patience) { watch in
+                        for try await piece in bytes {
+                            try await writer.write(piece)
+                            watch.progress()
+                            onStep?(.delivering)
+                        }
+                    }
+                }
                 try await writer.finish(nil)
             })
     }

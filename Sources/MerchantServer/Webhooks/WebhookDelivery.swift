@@ -12,28 +12,33 @@ public actor WebhookDelivery: Service {
     static let batch = 16
     /// For one attempt.
     static let timeout = Duration.seconds(15)
-    /// Milliseconds after which another process may take an event; longer than an attempt.
-    static let lease: Int64 = 60_000
+    /// For how long no other process takes an event that this one has taken, unless told otherwise: longer than an attempt.
+    public static let lease = Duration.seconds(20)
     /// The longest that it is slept, in milliseconds: other processes write to the outbox too.
     static let longestNap: Int64 = 5_000
 
     private let receiver: WebhookReceiver
     private let outbox: any WebhookOutbox
     private let policy: WebhookPolicy
+    /// In milliseconds.
+    private let lease: Int64
     private let pacing: Pacing
     private let logger: Logger
     private let counters: [String: Counter]
     private let alarms: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
 
-    /// - Parameter metrics: counts deliveries, `merchant_webhooks_total` by outcome.
+    /// - Parameters:
+    ///   - lease: what a process that was killed had taken is sent by another, or by the next, after this time.
+    ///   - metrics: counts deliveries, `merchant_webhooks_total` by outcome.
     public init(
         to receiver: WebhookReceiver, from outbox: any WebhookOutbox, policy: WebhookPolicy = WebhookPolicy(),
-        pacing: Pacing, metrics: (any MetricsFactory)?, logger: Logger
+        lease: Duration = lease, pacing: Pacing, metrics: (any MetricsFactory)?, logger: Logger
     ) {
         self.receiver = receiver
         self.outbox = outbox
         self.policy = policy
+        self.lease = Int64(lease / .milliseconds(1))
         self.pacing = pacing
         self.logger = logger
         var counters: [String: Counter] = [:]
@@ -90,7 +95,7 @@ public actor WebhookDelivery: Service {
     @discardableResult
     func deliverDue() async throws -> Int {
         let now = milliseconds
-        let events = try await outbox.takeDueEvents(limit: Self.batch, now: now, leaseEnd: now + Self.lease)
+        let events = try await outbox.takeDueEvents(limit: Self.batch, now: now, leaseEnd: now + lease)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for event in events {
                 group.addTask { try await self.deliver(event) }

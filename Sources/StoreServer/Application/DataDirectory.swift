@@ -1,12 +1,11 @@
 import Foundation
 import Glibc
-import Synchronization
+import HTTPSupport
 
 /// The folder in which a server keeps everything, held by one process at a time.
 public final class DataDirectory: Sendable {
     public let url: URL
-    /// The descriptor of the locked file; nil once the folder was given back.
-    private let lock: Mutex<Int32?>
+    private let lock: DirectoryLock
 
     /// Takes the folder, which is made with mode 0700 when it is not there.
     /// - Throws: ``StoreServerError`` when another process has it, or it cannot be made or written.
@@ -19,41 +18,21 @@ public final class DataDirectory: Sendable {
             throw StoreServerError(
                 .dataDirectoryUnusable, "The data directory \(url.path) cannot be made. Give another with --data.")
         }
-        let path = url.appendingPathComponent("lock").path
-        let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else {
+        do {
+            lock = try DirectoryLock(url)
+        } catch .unwritable {
             throw StoreServerError(
                 .dataDirectoryUnusable, "The data directory \(url.path) cannot be written. Give another with --data.")
-        }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let owner =
-                (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines)
-                ?? ""
-            Glibc.close(lock)
+        } catch {
             throw StoreServerError(
                 .dataDirectoryInUse,
-                "The data directory \(url.path) is in use by another cornerstore\(owner.isEmpty ? "" : " (process \(owner))"). "
-                    + "Stop it, or give another directory with --data.")
+                "The data directory \(url.path) is in use by another cornerstore\(error.owner). Stop it, or give another directory with "
+                    + "--data.")
         }
-        let line = Array("\(getpid())\n".utf8)
-        ftruncate(lock, 0)
-        _ = pwrite(lock, line, line.count, 0)
-        self.lock = Mutex(lock)
     }
-
-    deinit { release() }
 
     /// Gives the folder back, so that it can be opened again. Nothing may be written afterwards.
-    func release() {
-        let held = lock.withLock { lock in
-            defer { lock = nil }
-            return lock
-        }
-        guard let held else { return }
-        // Closing alone leaves it locked while a child process that is just being started has a copy.
-        flock(held, LOCK_UN)
-        Glibc.close(held)
-    }
+    func release() { lock.release() }
 
     /// A path in it.
     public func path(_ name: String) -> URL { url.appendingPathComponent(name) }

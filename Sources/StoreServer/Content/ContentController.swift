@@ -68,16 +68,15 @@ struct ContentController: Sendable {
         _ bytes: BlobBytes, count: Int64, cutAfter: Int64?, _ channel: any Channel
     ) -> ResponseBody {
         ResponseBody(contentLength: Int(count)) { writer in
-            let watch = StallWatch()
-            let watching = Task { await watch.run(channel) }
-            defer { watching.cancel() }
-            var left = cutAfter ?? count
-            for try await var piece in bytes {
-                if left < piece.readableBytes, let head = piece.readSlice(length: Int(left)) { piece = head }
-                left -= Int64(piece.readableBytes)
-                try await writer.write(piece)
-                watch.progress()
-                if cutAfter != nil, left == 0 { throw OrderedCut() }
+            try await StallWatch.during(channel) { watch in
+                var left = cutAfter ?? count
+                for try await var piece in bytes {
+                    if left < piece.readableBytes, let head = piece.readSlice(length: Int(left)) { piece = head }
+                    left -= Int64(piece.readableBytes)
+                    try await writer.write(piece)
+                    watch.progress()
+                    if cutAfter != nil, left == 0 { throw OrderedCut() }
+                }
             }
             try await writer.finish(nil)
         }

@@ -26,17 +26,21 @@ struct RunningMerchant {
 
     struct NotReady: Error {}
 
-    static func with(_ body: (RunningMerchant) async throws -> Void) async throws {
+    static func with(
+        _ change: (inout MerchantServerConfiguration) -> Void = { _ in },
+        _ body: (RunningMerchant) async throws -> Void
+    ) async throws {
         try await TemporaryDirectory.with { directory async throws in
             let folder = directory.url.appendingPathComponent("authority")
             try await SharedAuthority.copy(to: folder)
             let authority = try await CertificateAuthority.open(directory: folder, at: Date())
             let products = directory.url.appendingPathComponent("products.yaml")
             try Data(Self.products.utf8).write(to: products)
-            let configuration = MerchantServerConfiguration(
+            var configuration = MerchantServerConfiguration(
                 dataDirectory: directory.url.appendingPathComponent("merchant"), port: 0,
                 stores: [.cornerstore(roots: [authority.receiptRoot, authority.jwsRoot])],
                 policy: MerchantPolicy(environments: [.sandbox]), productsFiles: [products], rates: nil)
+            change(&configuration)
             let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
             let key = try await application.keys.make(name: "backend", scopes: Set(APIScope.allCases), at: Date())
             let (ready, tell) = AsyncStream.makeStream(of: String.self)

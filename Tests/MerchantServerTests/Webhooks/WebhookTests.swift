@@ -15,7 +15,7 @@ struct WebhookTests {
     private var milliseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1000) }
 
     /// What a receiver was sent, and what it answers: one status for each request, the last again and again.
-    private final class Receiver: Sendable {
+    final class Receiver: Sendable {
         struct Request: Sendable {
             var headers: HTTPFields
             var body: [UInt8]
@@ -28,7 +28,9 @@ struct WebhookTests {
 
         private let state: Mutex<State>
 
-        init(_ answers: (HTTPResponse.Status, HTTPFields)...) { state = Mutex(State(answers: answers)) }
+        init(_ answers: [(HTTPResponse.Status, HTTPFields)]) { state = Mutex(State(answers: answers)) }
+
+        convenience init(_ answers: (HTTPResponse.Status, HTTPFields)...) { self.init(answers) }
 
         var requests: [Request] { state.withLock { $0.requests } }
 

@@ -2,17 +2,22 @@ import Foundation
 import Glibc
 
 /// A bare TCP connection to loopback, for what no decent client would send.
-final class RawConnection {
-    struct Failure: Error { var call: String, code: Int32 }
+public final class RawConnection {
+    public struct Failure: Error { var call: String, code: Int32 }
 
     private let descriptor: Int32
 
-    init(port: UInt16) throws {
+    /// - Parameter receiving: how many bytes the system keeps of what is not read; nil for what it likes.
+    /// - Throws: ``Failure``.
+    public init(port: UInt16, receiving: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        if var receiving {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiving, socklen_t(MemoryLayout<Int32>.size))
+        }
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
@@ -32,10 +37,10 @@ final class RawConnection {
 
     /// False when the other end has closed.
     @discardableResult
-    func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+    public func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
     @discardableResult
-    func write(_ bytes: [UInt8]) -> Bool {
+    public func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -48,13 +53,13 @@ final class RawConnection {
     }
 
     /// Whether something can be read within so many milliseconds.
-    func isReadable(within milliseconds: Int32) -> Bool {
+    public func isReadable(within milliseconds: Int32) -> Bool {
         var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&poller, 1, milliseconds) > 0
     }
 
     /// Reads until the text holds `end`, or the other end closes.
-    func read(until end: String = "\r\n\r\n") -> String {
+    public func read(until end: String = "\r\n\r\n") -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while !String(decoding: bytes, as: UTF8.self).contains(end) {
@@ -65,8 +70,16 @@ final class RawConnection {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Reads to the end, and gives how many bytes came.
+    public func readToEnd() -> Int {
+        var total = 0
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { total += count }
+        return total
+    }
+
     /// Runs blocking calls away from Swift's own threads.
-    static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    public static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }

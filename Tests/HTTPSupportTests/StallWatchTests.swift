@@ -2,7 +2,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@testable import StoreServer
+@testable import HTTPSupport
 
 @Suite struct StallWatchTests {
     @Test func aConnectionThatTakesNothingIsClosed() async throws {

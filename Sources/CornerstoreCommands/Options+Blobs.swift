@@ -1,0 +1,36 @@
+import ArgumentParser
+import BlobStorage
+
+extension S3Location {
+    /// The value of `--blobs`. The bucket's keys come from the environment alone, from the variables in which every S3 client looks for them: a command
+    /// line and a file are seen by others.
+    /// - Throws: ``CommandError`` that names the option.
+    init?(option text: String?, environment: [String: String]) throws {
+        guard let text else { return nil }
+        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        do {
+            try self.init(
+                text, accessKeyID: variable("AWS_ACCESS_KEY_ID") ?? "",
+                secretAccessKey: variable("AWS_SECRET_ACCESS_KEY") ?? "",
+                sessionToken: variable("AWS_SESSION_TOKEN"))
+        } catch let error as BlobError {
+            throw CommandError(.usage, "blobs: \(error.detail)")
+        }
+    }
+}
+
+/// `--blobs` of the merchant's commands.
+struct BlobsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The bucket of content, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], instead of a folder in the data directory.",
+            valueName: "url"))
+    var blobs: String?
+
+    /// From the command line, else from the environment.
+    func bucket() throws -> S3Location? {
+        let environment = Console.current.environment
+        let variable = environment["CORNERSTORE_MERCHANT_BLOBS"].flatMap { $0.isEmpty ? nil : $0 }
+        return try S3Location(option: blobs ?? variable, environment: environment)
+    }
+}

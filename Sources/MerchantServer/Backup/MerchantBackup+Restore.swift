@@ -1,0 +1,160 @@
+import BlobStorage
+import Database
+import Foundation
+import Glibc
+import HTTPSupport
+import Merchant
+
+extension MerchantBackup {
+    /// Puts a backup in the place's stead, all of it or nothing: the database comes last, when it and the content were found whole and the books balance.
+    /// - Parameter replaces: whether what is there may be replaced.
+    /// - Throws: ``MerchantServerError`` `badBackup`, `notEmpty`, `dataDirectoryInUse`, `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
+    public func restore(from folder: URL, replaces: Bool) async throws -> Report {
+        let manifest = try await BackupManifest.read(folder)
+        guard manifest.engine == engine else {
+            throw MerchantServerError(
+                .badBackup,
+                "\(folder.path) is of a merchant on \(manifest.engine == .sqlite ? "SQLite" : "PostgreSQL"), and can be restored only so"
+                    + "\(manifest.engine == .sqlite ? "" : ": name the server with --database").")
+        }
+        let lock = try place.lock()
+        defer { lock?.release() }
+        let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
+        if !replaces, manifest.keys != nil, FileManager.default.fileExists(atPath: keys.path) {
+            throw Self.notEmpty(keys.path)
+        }
+        // Under the lock of a SQLite folder nobody else has one: what a killed restore has left goes.
+        let name = lock == nil ? "restore-\(UUID().uuidString)" : "restore"
+        try? FileManager.default.removeItem(at: place.folder.appendingPathComponent(name))
+        let staging = try place.makeFolder(name)
+        defer { try? FileManager.default.removeItem(at: staging) }
+        let report: Report
+        if let url = place.databaseURL {
+            let tools = try PostgreSQLTools(url: url, schema: place.schema)
+            report = try await restore(manifest, from: folder, staging, tools, replaces: replaces)
+        } else {
+            report = try await restore(manifest, from: folder, staging, replaces: replaces)
+        }
+        return report
+    }
+
+    static func notEmpty(_ what: String) -> MerchantServerError {
+        MerchantServerError(
+            .notEmpty, "\(what) is there already. Restore into an empty place, or give --replace to lose what is there."
+        )
+    }
+
+    // MARK: SQLite
+
+    private func restore(
+        _ manifest: BackupManifest, from folder: URL, _ staging: URL, replaces: Bool
+    ) async throws -> Report {
+        let file = place.databaseFile
+        if !replaces, FileManager.default.fileExists(atPath: file.path) { throw Self.notEmpty(file.path) }
+        let aside = try MerchantPlace(folder: staging, databaseURL: nil, schema: place.schema)
+        try await BlobThreads.run { [copy = folder.appendingPathComponent(manifest.database.name)] in
+            do {
+                try FileManager.default.copyItem(at: copy, to: aside.databaseFile)
+            } catch {
+                throw MerchantServerError(.storage, "\(staging.path) cannot be written. Is the disk full?")
+            }
+        }
+        guard chmod(aside.databaseFile.path, 0o600) == 0 else {
+            throw MerchantServerError(.storage, "\(aside.databaseFile.path) cannot be made private.")
+        }
+        try await SQLiteCopy.check(aside.databaseFile.path)
+        let content = try await prove(aside)
+        return try await takingBackOnFailure(manifest, from: folder, staging, content) {
+            try await putKeys(manifest, from: folder)
+            // What the old one's log holds is folded into it, or is as broken as it is; beside the new one a log would be taken for its own.
+            if FileManager.default.fileExists(atPath: file.path) { try? await place.fold(logger: logger) }
+            for name in ["-wal", "-shm"] { unlink(file.path + name) }
+            guard rename(aside.databaseFile.path, file.path) == 0 else {
+                throw MerchantServerError(.storage, "\(file.path) cannot be put in its place.")
+            }
+            try Self.flush(place.folder)
+        }
+    }
+
+    // MARK: PostgreSQL
+
+    private func restore(
+        _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ tools: PostgreSQLTools, replaces: Bool
+    ) async throws -> Report {
+        guard manifest.schema == place.schema else {
+            throw MerchantServerError(
+                .badBackup,
+                "The backup is of the schema \(manifest.schema ?? ""), and goes into no other: give --schema \(manifest.schema ?? "")."
+            )
+        }
+        try await tools.checkNobodyIsThere()
+        let tables = try await tools.tables()
+        if tables > 0, !replaces { throw Self.notEmpty("The schema \(place.schema) has tables. It") }
+        return try await takingBackOnFailure(manifest, from: folder, staging, manifest.content) {
+            try await tools.restore(folder.appendingPathComponent(manifest.database.name)) {
+                let named = try await prove(place)
+                guard Set(named).isSubset(of: manifest.content) else {
+                    throw MerchantServerError(.badBackup, "The database names content that the backup does not know.")
+                }
+                try await putKeys(manifest, from: folder)
+            }
+        }
+    }
+
+    // MARK: Both
+
+    /// Makes sure that the books of a restored database balance.
+    /// - Returns: the content that it names.
+    private func prove(_ place: MerchantPlace) async throws -> [BackupManifest.Content] {
+        try await place.withMerchant(logger: logger) { merchant in
+            let books = try await merchant.checkBooks()
+            guard books.balances else {
+                throw MerchantServerError(
+                    .badBackup, "The books of the backup do not balance: \(books.findings.first ?? "")")
+            }
+            return try await merchant.contentBlobs().map { .init(sha256: $0.digest, size: $0.size) }
+        }
+    }
+
+    /// Puts the content in its place, then runs `body`; when that fails, what was put there goes again.
+    private func takingBackOnFailure(
+        _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ content: [BackupManifest.Content],
+        _ body: () async throws -> Void
+    ) async throws -> Report {
+        var added: [BlobDigest] = []
+        do {
+            if manifest.hasContent {
+                let source = try DirectoryBlobStore(folder: folder.appendingPathComponent(MerchantPlace.contentFolder))
+                let copying = ContentCopy(source: source, target: blobs, staging: staging)
+                for file in content where try await copying.copy(file) {
+                    added += [BlobDigest(file.sha256)].compactMap { $0 }
+                }
+            }
+            for file in content {
+                guard let digest = BlobDigest(file.sha256), try await blobs.size(of: digest) == file.size else {
+                    throw MerchantServerError(
+                        .badBackup, "The content file \(file.sha256) is neither in the backup nor in its place.")
+                }
+            }
+            try await body()
+        } catch {
+            for digest in added { try? await blobs.remove(digest) }
+            throw error
+        }
+        return Report(
+            directory: place.folder.path, engine: engine.rawValue, databaseBytes: manifest.database.size,
+            contentFiles: content.count, contentBytes: content.reduce(0) { $0 + $1.size },
+            hasContent: manifest.hasContent)
+    }
+
+    private func putKeys(_ manifest: BackupManifest, from folder: URL) async throws {
+        guard let name = manifest.keys?.name else { return }
+        let target = place.folder.appendingPathComponent(name)
+        let aside = place.folder.appendingPathComponent("\(name).\(UUID().uuidString).new")
+        _ = try SecretFile.create(aside, try SecretFile.read(folder.appendingPathComponent(name)))
+        guard rename(aside.path, target.path) == 0 else {
+            unlink(aside.path)
+            throw MerchantServerError(.storage, "\(target.path) cannot be written.")
+        }
+    }
+}

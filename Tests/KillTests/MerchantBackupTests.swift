@@ -1,0 +1,212 @@
+import Foundation
+import KillTestApp
+import KillTesting
+import MerchantWire
+import TestSupport
+import Testing
+
+@Suite("Backup and restore of a running merchant", .serialized, .timeLimit(.minutes(3)))
+struct MerchantBackupTests {
+    /// What was confirmed so far.
+    private actor Confirmed {
+        private(set) var transactions: [String] = []
+        private var isOver = false
+
+        func add(_ transaction: String) -> Bool {
+            transactions.append(transaction)
+            return !isOver
+        }
+
+        func end() { isOver = true }
+    }
+
+    /// Where a merchant is, and where another one will be.
+    private func withPlaces(
+        _ backend: Backend, _ body: (MerchantSetup, MerchantSetup) async throws -> Void
+    ) async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            guard backend == .postgresql else {
+                let setup = try await MerchantSetup(
+                    Programs.built(), folder: directory.url, databaseURL: nil, schema: "unused", items: ["book"])
+                var other = setup
+                other.data = directory.url.appendingPathComponent("elsewhere")
+                return try await body(setup, other)
+            }
+            try await Backend.withAnotherPostgreSQL { one, two async throws in
+                let setup = try await MerchantSetup(
+                    Programs.built(), folder: directory.url, databaseURL: one, schema: "books", items: ["book"])
+                var other = setup
+                other.data = directory.url.appendingPathComponent("elsewhere")
+                other.databaseURL = two
+                try await body(setup, other)
+            }
+        }
+    }
+
+    private static func mode(_ url: URL) throws -> Int? {
+        (try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
+    }
+
+    @Test(arguments: Backend.available)
+    func `what was confirmed before a backup under load is there after its restore elsewhere`(
+        _ backend: Backend
+    ) async throws {
+        try await withPlaces(backend) { setup, other in
+            let merchant = try MerchantProcess(setup)
+            try await merchant.start()
+            let caller = MerchantCaller(merchant)
+            let key = try await setup.makeKey("backend")
+            let token = try await setup.token("ann")
+            for text in ["An older version.", String(repeating: "All about monkeys. ", count: 30_000)] {
+                let put = try await caller.settle(.putContent("book"), as: key, Array(text.utf8), type: "text/plain")
+                #expect(put.status == 201)
+            }
+            let book = try setup.signed("get-book", "2000000000000001")
+            #expect(try await caller.settle(.redemptions, as: token, book, type: "application/jose").status == 200)
+
+            // Four clients redeem while it is backed up.
+            let confirmed = Confirmed()
+            let folder = setup.folder.appendingPathComponent("backup")
+            let early = try await withThrowingTaskGroup(of: [String].self) { group in
+                for client in 0..<4 {
+                    group.addTask {
+                        for number in 0..<2_000 {
+                            let transaction = "2\(client + 1)00000000\(100_000 + number)"
+                            let proof = try setup.signed("coins", transaction)
+                            let reply = try await caller.settle(
+                                .redemptions, as: token, proof, type: "application/jose")
+                            #expect(reply.status == 200)
+                            guard await confirmed.add(transaction) else { break }
+                        }
+                        return []
+                    }
+                }
+                while await confirmed.transactions.count < 40 { await Task.yield() }
+                let early = await confirmed.transactions
+                let backup = try await setup.command(["backup", folder.path])
+                #expect(backup.status == 0 && backup.output.contains("2 content files"), "\(backup.output)")
+                await confirmed.end()
+                try await group.waitForAll()
+                return early
+            }
+            #expect(try await setup.command(["check"]).status == 0)
+            #expect(try Self.mode(folder) == 0o700)
+            for name in [
+                "backup.json", "user-token-keys.json", backend == .sqlite ? "merchant.sqlite" : "merchant.pgdump",
+            ] {
+                #expect(try Self.mode(folder.appendingPathComponent(name)) == 0o600, "\(name)")
+            }
+            let again = try await setup.command(["backup", folder.path])
+            #expect(again.status == 1)
+
+            // Not over a running server, nor over anything without being told so.
+            let over = try await setup.command(["restore", folder.path, "--replace"])
+            #expect(over.status == 1)
+            #expect(await merchant.stop())
+            let unasked = try await setup.command(["restore", folder.path])
+            #expect(unasked.status == 1)
+            let errors = try String(contentsOf: setup.log, encoding: .utf8)
+            #expect(errors.contains("in use") && errors.contains("--replace"))
+
+            // What is damaged is refused, and leaves nothing.
+            for name in try Self.files(folder) {
+                let file = folder.appendingPathComponent(name)
+                let bytes = try Data(contentsOf: file)
+                var damaged = bytes
+                damaged[damaged.count / 2] ^= 1
+                try damaged.write(to: file)
+                #expect(try await other.command(["restore", folder.path]).status == 1, "\(name)")
+                try bytes.write(to: file)
+                let left = try Self.files(other.data)
+                #expect(left.filter { $0 != "lock" } == [], "\(name)")
+            }
+
+            let restore = try await other.command(["restore", folder.path])
+            #expect(
+                restore.status == 0 && restore.output.contains("The books balance"),
+                "\(restore.output) \((try? String(contentsOf: other.log, encoding: .utf8)) ?? "")")
+            let restored = try MerchantProcess(other)
+            try await restored.start()
+            let there = MerchantCaller(restored)
+            // The old token and the old key are good, content is delivered, and everything confirmed is known.
+            let file = try await there.settle(.contentFile("book"), as: token)
+            #expect(file.status == 200 && file.body.count == 19 * 30_000)
+            let entries = try await there.history(of: "ann", key: key)
+            let granted = Set(entries.compactMap { $0.reference?.split(separator: "/").last.map(String.init) })
+            #expect(Set(early).subtracting(granted) == [])
+            #expect(granted.isSubset(of: await confirmed.transactions))
+            let known = try setup.signed("coins", early[0])
+            #expect(try await there.settle(.redemptions, as: token, known, type: "application/jose").status == 200)
+            #expect(try await there.history(of: "ann", key: key).count == entries.count)
+            let books = try await there.settle(.checkBooks, as: key).decoded(BooksReport.self)
+            #expect(books.balances && books.entries == Int64(entries.count))
+            #expect(await restored.stop())
+            #expect(try await other.command(["check"]).status == 0)
+
+            // Told so, it takes the place of what is there.
+            #expect(try await setup.command(["restore", folder.path, "--replace"]).status == 0)
+            let check = try await setup.command(["check", "--json"])
+            #expect(check.status == 0 && check.output.contains("\"entries\" : \(entries.count)"))
+        }
+    }
+
+    @Test(.enabled(if: S3Server.isTested))
+    func `content in a bucket is delivered, backed up and restored into another`() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            var setup = try await MerchantSetup(
+                Programs.built(), folder: directory.url, databaseURL: nil, schema: "unused", items: ["book"])
+            func address() async throws -> String {
+                let bucket = try await S3Server.bucket()
+                return "s3://\(bucket.name)/books?endpoint=\(bucket.endpoint)&region=us-east-1"
+            }
+            setup.blobs = try await address()
+            let merchant = try MerchantProcess(setup)
+            try await merchant.start()
+            let caller = MerchantCaller(merchant)
+            let (key, token) = (try await setup.makeKey("backend"), try await setup.token("ann"))
+            let bytes = Array(String(repeating: "All about monkeys. ", count: 60_000).utf8)
+            for text in [Array("old".utf8), bytes] {
+                #expect(try await caller.settle(.putContent("book"), as: key, text, type: "text/plain").status == 201)
+            }
+            let proof = try setup.signed("get-book", "2000000000000001")
+            #expect(try await caller.settle(.redemptions, as: token, proof, type: "application/jose").status == 200)
+            #expect(try await caller.settle(.contentFile("book"), as: token).body == bytes)
+            #expect(try Self.files(setup.data.appendingPathComponent("content")) == [])
+
+            func run(_ command: String, _ folder: String, _ setup: MerchantSetup, _ more: [String] = []) async throws
+                -> Int32
+            {
+                try await setup.command(
+                    [command, directory.path(folder), "--blobs", setup.blobs ?? ""] + more
+                ).status
+            }
+            #expect(try await run("backup", "whole", setup) == 0)
+            #expect(try await run("backup", "bare", setup, ["--without-content"]) == 0)
+            #expect(await merchant.stop())
+
+            var other = setup
+            other.data = directory.url.appendingPathComponent("elsewhere")
+            other.blobs = try await address()
+            // The other bucket does not have what was left in the first.
+            #expect(try await run("restore", "bare", other) == 1)
+            #expect(try await run("restore", "whole", other) == 0)
+            let restored = try MerchantProcess(other)
+            try await restored.start()
+            #expect(try await MerchantCaller(restored).settle(.contentFile("book"), as: token).body == bytes)
+            #expect(await restored.stop())
+            // Into the first, which has it still.
+            #expect(try await run("restore", "bare", setup, ["--replace"]) == 0)
+        }
+    }
+
+    /// The paths of all files below a folder.
+    private static func files(_ folder: URL) throws -> [String] {
+        guard let found = FileManager.default.enumerator(atPath: folder.path) else { return [] }
+        return found.compactMap { $0 as? String }.filter { name in
+            var isFolder: ObjCBool = false
+            let isThere = FileManager.default.fileExists(
+                atPath: folder.appendingPathComponent(name).path, isDirectory: &isFolder)
+            return isThere && !isFolder.boolValue
+        }.sorted()
+    }
+}

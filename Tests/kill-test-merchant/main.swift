@@ -1,0 +1,22 @@
+import CornerstoreCommands
+import Foundation
+import KillTestApp
+import Merchant
+import MerchantServer
+import NIOCore
+import NIOPosix
+
+// `cornerstore merchant serve` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends again soon what it was
+// sending then.
+NIOSingletons.groupLoopCountSuggestion = UsableProcessors.count
+NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
+let killer = Killer(
+    ProcessInfo.processInfo.environment["KILL_TEST_AT"].flatMap(KillPoint.init(text:)), isTelling: false)
+let change: @Sendable (inout MerchantServerConfiguration) -> Void = { configuration in
+    configuration.onStep = { killer.pass($0.rawValue) }
+    configuration.webhookLease = .milliseconds(500)
+}
+exit(
+    await MerchantServing.$adjust.withValue(change) {
+        await Cornerstore.launch(Array(CommandLine.arguments.dropFirst()))
+    })
