@@ -2,12 +2,15 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test demo serve bench soak format lint docs pages clean packages
+.PHONY: help build test demo serve bench soak fuzz format lint docs pages clean packages
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
 # What `make serve` serves: FILES="One.storekit Two.storekit"; ARGS goes to the program as it stands.
-FILES ?= $(wildcard Examples/*/*.storekit Examples/*/*.yaml)
+SAMPLES := $(filter-out %/Merchant.yaml,$(wildcard Examples/*/*.storekit Examples/*/*.yaml))
+FILES ?= $(SAMPLES)
+# What the merchant beside it sells: PRODUCTS="Products.yaml".
+PRODUCTS ?= $(if $(filter $(SAMPLES),$(FILES)),$(wildcard Examples/*/Merchant.yaml))
 ARGS ?=
 # `make demo ONCE=1` ends by itself.
 ONCE ?=
@@ -33,16 +36,17 @@ test: packages lint ## check the style and the links, then run all tests on SQLi
 	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
 	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
-demo: packages ## watch apps buy from a store on this machine; ONCE=1 ends by itself
+demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
 	$(SWIFT) build --product photo-filters
 	$(SWIFT) build --product book-chapters
+	$(SWIFT) build --product server-books
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" demo $(if $(filter-out 0,$(ONCE)),--once) $(ARGS)
 
-serve: packages ## start the store; FILES="App.storekit …" for other apps than the samples, ARGS for options
+serve: packages ## start the store and its merchant; FILES="App.storekit …" for other apps than the samples, ARGS for options
 	$(SWIFT) build --product cornerstore
-	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(ARGS)
+	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(addprefix --merchant-products ,$(PRODUCTS)) $(ARGS)
 
 bench: packages ## measure a release build; the last lines are NAME VALUE GOAL ok|short
 	$(SWIFT) build --configuration release --product cornerstore
@@ -55,6 +59,10 @@ soak: packages ## kill apps, stores and merchants for SECONDS=600, and say what 
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
+
+fuzz: packages ## have schemathesis try the merchant's server by its OpenAPI document; ARGS go to it
+	$(SWIFT) build --product cornerstore
+	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/fuzz-merchant $(ARGS)
 
 format: ## put all Swift code into the house's format
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_CODE)

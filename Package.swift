@@ -405,8 +405,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "MerchantClient", "MonkeyCredits", "PhotoFilters", "PurchaseVault",
-                "ServerBooks",
+                "BookChapters", "ContentPackages", "Merchant", "MerchantClient", "MerchantServer", "MerchantWire",
+                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
                 "photo-filters", "server-books",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -13,6 +13,8 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     public enum Event: Sendable, Equatable {
         /// The shelf is filled, or could not be.
         case shelfChanged
+        /// StoreKit says that something is paid for. The merchant hears of it next.
+        case purchased
         /// A purchase, a download or the restoring failed.
         case failed(String)
         /// The reader said no, which needs no words.
@@ -41,8 +43,6 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     private var isRestoring = false
     /// Transactions that were finished, until they have left the queue.
     private var finishing: Set<String> = []
-    /// Whether what is in the queue waits for somebody: the merchant does not answer, or refuses.
-    private var isHeldUp = false
 
     public init(queue: SKPaymentQueue, merchant: MerchantClient, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
@@ -108,13 +108,26 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
 
     // MARK: Buying
 
-    /// Buys an issue, if the merchant can be reached: it is who delivers. `applicationUsername` says for whom the purchase is,
-    /// so that it reaches its owner even when somebody else is signed in by the time it is redeemed.
+    /// Whether an issue is being paid for, or was, and is not delivered: it comes without being bought again.
+    public func isOnItsWay(_ issue: Issue) -> Bool {
+        queue.transactions.contains {
+            $0.payment.productIdentifier == issue.productIdentifier && $0.transactionState != .failed
+        }
+    }
+
+    /// Buys an issue, if the merchant can be reached: it is who delivers. What its books say is the user's, from another device or
+    /// an earlier launch, it delivers without a purchase. `applicationUsername` says for whom the purchase is, so that it reaches
+    /// its owner even when somebody else is signed in by the time it is redeemed.
     public func buy(_ issue: Issue) {
         guard let product = issue.product else { return onEvent(.failed("The store does not sell \(issue.title).")) }
         ask { [self] in
             do {
                 let account = try await merchant.account()
+                let owned = try await merchant.entitlements().entitlements
+                guard !owned.contains(where: { $0.content == issue.item && $0.isUsable }) else {
+                    try await merchant.download(issue.item)
+                    return
+                }
                 let payment = SKMutablePayment(product: product)
                 payment.applicationUsername = account.accountToken
                 ordersNotSeen += 1
@@ -152,6 +165,7 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
             case .purchasing:
                 ordersNotSeen = max(0, ordersNotSeen - 1)
             case .purchased, .restored:
+                onEvent(.purchased)
                 merchant.redeem(transaction, from: queue)
             case .failed:
                 if let error = transaction.error as? SKError, error.code == .paymentCancelled {
@@ -169,15 +183,19 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
 
     /// What the merchant client tells, on the main thread like everything else here.
     public func heard(_ event: MerchantEvent) {
-        switch event {
-        case .finished(let purchase):
-            // It leaves the queue when StoreKit has written that down.
-            if queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID }) {
-                finishing.insert(purchase.transactionID)
-            }
-        case .waiting, .refused, .notDelivered: isHeldUp = true
-        case .redeemed, .delivered: isHeldUp = false
-        case .downloading, .problem: break
+        // It leaves the queue when StoreKit has written that down.
+        guard case .finished(let purchase) = event,
+            queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID })
+        else { return }
+        finishing.insert(purchase.transactionID)
+        giveUpWaiting(for: purchase.transactionID)
+    }
+
+    /// A store that is down may be down for hours. StoreKit has written the finish down, and tells the store at a later launch.
+    private func giveUpWaiting(for transaction: String) {
+        Task {
+            try? await Task.sleep(for: .seconds(5))
+            if finishing.remove(transaction) != nil { onEvent(.queueChanged) }
         }
     }
 

@@ -26,7 +26,7 @@ public final class ServerBooksApp {
     private var isPrompting = false
     private var isIdleSent = false
     private var hasFailed = false
-    private var isBarShown = false
+    private var isProgressShown = false
     /// What was said of a download last, not to say it twice.
     private var said: [ContentItemID: String] = [:]
 
@@ -38,15 +38,21 @@ public final class ServerBooksApp {
         var merchant = merchant
         merchant.finishing = options.finishesFirst ? .afterRedemption : .afterDelivery
         let crash = options.crash
+        // Where it happens, not on the main thread: the client waits meanwhile.
         merchant.onEvent = { event in
-            if crash?.isReached(event) == true {
-                fflush(nil)
-                // Not exit(): nothing is put away. And here, not on the main thread: the client waits meanwhile.
-                _exit(9)
-            }
+            if crash?.isReached(event) == true { Self.crash() }
             send.yield(.merchant(event))
         }
-        stand = BookStand(queue: .default(), merchant: try MerchantClient(merchant)) { send.yield(.stand($0)) }
+        stand = BookStand(queue: .default(), merchant: try MerchantClient(merchant)) { event in
+            if crash == .purchased, event == .purchased { Self.crash() }
+            send.yield(.stand(event))
+        }
+    }
+
+    /// Ends as if the process were killed. Not exit(): nothing is put away.
+    private nonisolated static func crash() -> Never {
+        fflush(nil)
+        _exit(9)
     }
 
     /// Runs the app to its end.
@@ -137,7 +143,7 @@ public final class ServerBooksApp {
         case .failed(let text): fail(text)
         case .cancelled: hasFailed = true
         case .deferred: say("Waiting for approval. The issue comes when it is given.")
-        case .queueChanged: break
+        case .queueChanged, .purchased: break
         }
         return .goOn
     }
@@ -171,10 +177,10 @@ public final class ServerBooksApp {
         print("  q  Quit")
     }
 
-    /// Says something on a line of its own, below the bar if there is one.
+    /// Says something on a line of its own, below a download's if there is one.
     private func say(_ text: String) {
-        if isBarShown { print() }
-        isBarShown = false
+        if isProgressShown { print() }
+        isProgressShown = false
         print(text)
     }
 
@@ -184,11 +190,12 @@ public final class ServerBooksApp {
     }
 
     private func tell(_ download: MerchantDownload) {
-        let line = isTerminal ? DownloadLine.bar(download) : DownloadLine.words(download)
+        var line = "\(download.item): \(Int(download.progress * 100)) %"
+        if isTerminal, let left = download.secondsLeft { line += ", \(Int(min(left, 86_400).rounded(.up))) s left" }
         guard said.updateValue(line, forKey: download.item) != line else { return }
         guard isTerminal else { return print(line) }
         print("\r\(line)\u{1B}[K", terminator: "")
-        isBarShown = true
+        isProgressShown = true
         fflush(nil)
     }
 
@@ -238,8 +245,9 @@ public final class ServerBooksApp {
         }
         if stand.content(of: issue) != nil {
             say("\(issue.title) is yours already.")
-            return .end(0)
+            return .goOn
         }
+        guard !stand.isOnItsWay(issue) else { return .goOn }
         guard SKPaymentQueue.canMakePayments(), issue.product != nil else {
             say(SKPaymentQueue.canMakePayments() ? stand.label(of: issue) : "AppStore disabled")
             return .end(1)

@@ -22,6 +22,8 @@ public struct ServerBooksOptions: Equatable, Sendable {
 
     /// When the process ends at once, as if it were killed.
     public enum Crash: Equatable, Sendable {
+        /// The purchase is paid for; the merchant does not know of it.
+        case purchased
         /// The merchant has the purchase in its books; nothing else is done.
         case redeemed
         /// So much of the issue has come, in percent.
@@ -57,7 +59,7 @@ public struct ServerBooksOptions: Equatable, Sendable {
         server-books --read issue1      prints an issue
                      --merchant URL     where the app's server is, else CORNERSTORE_MERCHANT
                      --finish-first     finishes a purchase when it is redeemed, and downloads after that
-                     --crash-at WHEN    ends there as if it were killed: redeemed, a number (of percent), delivered, finished
+                     --crash-at WHEN    ends there as if it were killed: purchased, redeemed, a number (of percent), delivered, finished
 
         The user's token is in the file that CORNERSTORE_USER_TOKEN_FILE names.
         It ends with 0 when done, 1 when it was refused, failed or cancelled, 2 on wrong usage, 9 after --crash-at.
@@ -102,13 +104,16 @@ public struct ServerBooksOptions: Equatable, Sendable {
 extension ServerBooksOptions.Crash {
     fileprivate init(_ text: String) throws {
         switch text {
+        case "purchased": self = .purchased
         case "redeemed": self = .redeemed
         case "delivered": self = .delivered
         case "finished": self = .finished
         default:
             guard let percent = Int(text), (0...99).contains(percent) else {
                 throw ServerBooksOptions.Misuse(
-                    text: "--crash-at needs redeemed, delivered, finished or a number from 0 to 99, not \(text)")
+                    text:
+                        "--crash-at needs purchased, redeemed, delivered, finished or a number from 0 to 99, not \(text)"
+                )
             }
             self = .percent(percent)
         }

@@ -62,6 +62,13 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
         return wait
     }
 
+    /// Gives back a token that was taken for what is counted again. One of the shared bucket is gone.
+    public mutating func giveBack(_ key: Key) {
+        guard var bucket = buckets[key] else { return }
+        bucket.tokens = min(rate.burst, bucket.tokens + 1)
+        buckets[key] = bucket
+    }
+
     private func take(from bucket: inout Bucket, at seconds: Double) -> Double? {
         bucket.tokens = min(rate.burst, bucket.tokens + max(0, seconds - bucket.at) * rate.perSecond)
         bucket.at = max(bucket.at, seconds)

@@ -41,7 +41,8 @@ final class ServeProcess: Sendable {
         process.executableURL = try #require(Program.folder).appendingPathComponent("cornerstore")
         process.arguments =
             ["serve"] + files + [
-                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0", "--json",
+                "--data", data, "--control-port", "0", "--sandbox-port", "0", "--production-port", "0",
+                "--merchant-port", "0", "--json",
             ]
         process.environment = Program.environment
         let output = Pipe()
@@ -57,6 +58,12 @@ final class ServeProcess: Sendable {
         report = object.compactMapValues { $0 as? String }
         // Nobody reads what it prints from here on.
         try output.fileHandleForReading.close()
+    }
+
+    /// Ends it as a power failure would.
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
     }
 
     /// - Returns: the exit code after SIGTERM.

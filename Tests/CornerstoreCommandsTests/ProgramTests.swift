@@ -192,10 +192,10 @@ import Testing
             let second = try await Program.run(
                 [
                     "serve", file, "--data", directory.path("other"), "--control-port", "0", "--sandbox-port", port,
-                    "--production-port", "0",
+                    "--production-port", "0", "--merchant-port", "0",
                 ])
             #expect(second.status == 1)
-            #expect(second.errors.split(separator: "\n").last?.contains("port") == true, "\(second.errors)")
+            #expect(second.errors.split(separator: "\n").last?.contains("--sandbox-port") == true, "\(second.errors)")
         }
     }
 
@@ -205,7 +205,7 @@ import Testing
         #expect(result.status == 0, "\(result.all)")
         #expect(report["passed"] as? Bool == true)
         let steps = try #require(report["steps"] as? [[String: Any]])
-        #expect(steps.count == 17)
+        #expect(steps.count == 22)
         #expect(
             steps.allSatisfy {
                 ($0["checks"] as? [[String: Any]])?.allSatisfy { $0["passed"] as? Bool == true } == true

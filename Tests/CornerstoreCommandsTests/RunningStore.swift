@@ -35,8 +35,8 @@ struct RunningStore: Sendable {
                 dataDirectory: directory.url.appendingPathComponent("data"),
                 catalogFiles: [CatalogFile(path: file.path, bundleID: "com.example.app")], controlPort: 0,
                 sandboxPort: 0, productionPort: 0)
-            let application = try await StoreApplication.open(
-                configuration, now: { Date() }, logger: ServeAction.logger(.critical))
+            let application = try await StoreAndMerchant.open(
+                configuration, merchant: nil, now: { Date() }, logger: ServeAction.logger(.critical))
             let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
             let group = ServiceGroup(
                 configuration: .init(

@@ -9,7 +9,7 @@ import Testing
         file: String? = nil
     ) throws -> ServeSettings {
         try ServeSettings(
-            flags: flags, files: files,
+            flags: flags, files: files, productsFiles: [],
             environment: environment.merging(["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush"]) { $1 },
             file: try file.map { try ConfigurationFile(text: $0, path: "c.yaml") })
     }
@@ -41,7 +41,8 @@ import Testing
             case .database: "postgres://localhost/x"
             case .schemaPrefix: "another"
             case .host: "127.0.0.2"
-            case .controlPort, .sandboxPort, .productionPort, .node: "7"
+            case .controlPort, .sandboxPort, .productionPort, .merchantPort, .node: "7"
+            case .noMerchant: "true"
             case .logLevel: "debug"
             case .adminToken: "token"
             case .blobs: "s3://packages?region=eu-west-3"
@@ -57,7 +58,31 @@ import Testing
     }
 
     private func described(_ settings: ServeSettings) throws -> String {
-        "\(try settings.configuration()) \(try settings.logLevel())"
+        "\(try settings.configuration()) \(String(describing: try settings.merchant())) \(try settings.logLevel())"
+    }
+
+    @Test func theMerchantRunsUnlessItIsToldNotTo() throws {
+        #expect(try settings().merchant() == MerchantSettings(port: 8410))
+        #expect(try settings(file: "no-merchant: true").merchant() == nil)
+        #expect(try settings(flags: [.noMerchant: "false"], file: "no-merchant: true").merchant()?.port == 8410)
+        let error = #expect(throws: CommandError.self) { try settings(file: "no-merchant: maybe").merchant() }
+        #expect(error?.code == .usage && error?.detail.contains("no-merchant") == true)
+        #expect(throws: CommandError.self) { try settings(flags: [.merchantPort: "65536"]).merchant() }
+    }
+
+    @Test func whatTheMerchantSellsComesFromEveryLayer() throws {
+        func files(_ settings: ServeSettings) throws -> [String] {
+            try #require(try settings.merchant()).productsFiles.map(\.path)
+        }
+        let environment = ["CORNERSTORE_MERCHANT_PRODUCTS": "/b.yaml:/c.yaml"]
+        let given = try ServeSettings(
+            flags: [:], files: ["a.storekit"], productsFiles: ["/a.yaml"], environment: environment, file: nil)
+        #expect(try files(given) == ["/a.yaml"])
+        #expect(
+            try files(settings(environment: environment, file: "merchant-products: /d.yaml")) == ["/b.yaml", "/c.yaml"])
+        #expect(try files(settings(file: "merchant-products: [/d.yaml, /e.yaml]")) == ["/d.yaml", "/e.yaml"])
+        #expect(try files(settings(file: "merchant-products: /d.yaml")) == ["/d.yaml"])
+        #expect(throws: CommandError.self) { try settings(file: "merchant-products: {a: b}") }
     }
 
     @Test func aBucketsKeysComeFromTheEnvironmentAlone() throws {
@@ -65,7 +90,7 @@ import Testing
         #expect(bucket?.bucket == "packages" && bucket?.accessKeyID == "key" && bucket?.secretAccessKey == "hush")
         #expect(!"\(String(describing: bucket))".contains("hush"))
         let without = try ServeSettings(
-            flags: [.blobs: "s3://packages"], files: ["a.storekit"], environment: [:], file: nil)
+            flags: [.blobs: "s3://packages"], files: ["a.storekit"], productsFiles: [], environment: [:], file: nil)
         for wrong in [without, try settings(flags: [.blobs: "/var/packages"])] {
             let error = #expect(throws: CommandError.self) { try wrong.configuration() }
             #expect(error?.code == .usage)

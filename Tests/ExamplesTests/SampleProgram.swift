@@ -42,7 +42,10 @@ struct SampleProgram: Sendable {
         try await run(arguments, isReachable: isReachable)
     }
 
-    func run(_ arguments: [String], isReachable: Bool = true) async throws -> Result {
+    /// - Parameter sheet: how the payment sheet and the sign-in are answered.
+    func run(
+        _ arguments: [String], isReachable: Bool = true, sheet: String = "approve"
+    ) async throws -> Result {
         let password = store.folder.appendingPathComponent("password")
         try Data("\(SampleStore.password)\n".utf8).write(to: password)
         let process = Process()
@@ -50,7 +53,7 @@ struct SampleProgram: Sendable {
         process.executableURL = executable
         process.arguments = arguments
         process.environment = environment(isReachable: isReachable).merging([
-            "CORNERSTORE_SHEET": "approve", "CORNERSTORE_ACCOUNT": "ape@example.com",
+            "CORNERSTORE_SHEET": sheet, "CORNERSTORE_ACCOUNT": "ape@example.com",
             "CORNERSTORE_PASSWORD_FILE": password.path,
         ]) { $1 }
         let (output, errors) = (Pipe(), Pipe())

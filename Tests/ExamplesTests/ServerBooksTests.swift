@@ -34,10 +34,4 @@ struct ServerBooksTests {
         coins.grants = [.credits("gems", amount: 1, lifetime: nil)]
         #expect(Issue(coins) == nil)
     }
-
-    @Test func `a download is a line`() {
-        let download = MerchantDownload(item: "issue-1", version: 1, received: 500, total: 1000, secondsLeft: 1.2)
-        #expect(DownloadLine.words(download) == "issue-1: 50 %")
-        #expect(DownloadLine.bar(download) == "issue-1  [############------------]   50 %  1 KB  2 s left")
-    }
 }

@@ -166,7 +166,7 @@ import Testing
             #expect(!left.contains("new") && left.contains("byHand"))
             _ = try await shop.redeem(shop.purchase("new", 2), for: "bob")
             // The file makes a product its own by naming it.
-            #expect(try await load(more.replacing("new", with: "byHand")))
+            #expect(try await load(more.replacing("id: new", with: "id: byHand")))
             #expect(try await load(TestMerchant.products))
             #expect(try await !onSale().contains("byHand"))
         }

@@ -60,7 +60,11 @@ import Testing
                 ("sandbox", .receipt(sandbox), .wrongEnvironment),
                 ("sandbox, JWS", try signed(["environment": "Sandbox"]), .wrongEnvironment),
                 ("Xcode, JWS", try signed(["environment": "Xcode"]), .wrongEnvironment),
-                ("revoked", try signed(["revocationDate": now]), .revoked),
+                // Another purchase, since this is remembered.
+                (
+                    "revoked",
+                    try signed(["transactionId": "2", "originalTransactionId": "2", "revocationDate": now]), .revoked
+                ),
                 ("expired", try signed(["expiresDate": now - 1], "monthly"), .expired),
                 ("unknown product", try signed([:], "unheard"), .unknownProduct),
                 ("no purchase", .receipt(try shop.receipt([], environment: .production)), .nothingToRedeem),

@@ -92,6 +92,7 @@ import Testing
 
     @Test func anAddressIsGoodForItsTimeItsStoreAndItsBytesAlone() async throws {
         try await withServer { server async throws in
+            _ = try await server.control("PUT", "/control/v1/sandbox/clock", #"{"freeze":true}"#)
             let (grant, transactionID, _) = try await server.boughtContent()
             for (from, to) in [
                 ("transaction=\(transactionID)", "transaction=7"),

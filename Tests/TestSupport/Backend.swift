@@ -70,7 +70,9 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         await ServerSlots.shared.take()
         let result = await Result.catching { try await body(address, prefix) }
         await ServerSlots.shared.give()
-        for name in ["apps", "sandbox", "production"] { try await Self.drop("\(prefix)_\(name)", at: address) }
+        for name in ["apps", "sandbox", "production", "merchant"] {
+            try await Self.drop("\(prefix)_\(name)", at: address)
+        }
         return try result.get()
     }
 

@@ -5,7 +5,7 @@ import Store
 import StoreServer
 import UnixSignals
 
-/// The whole loop: a store in this process, the sample apps in others.
+/// The whole loop: a store and a merchant in this process, the sample apps in others.
 struct Demo: Sendable {
     var places: DemoPlaces
     var isOnce: Bool
@@ -23,12 +23,15 @@ struct Demo: Sendable {
         let console = Console.current
         let teller = DemoTeller(console, isSilent: json)
         teller.say(
-            console.style.bold("Cornerstore: buying credits, filters and chapters from a store on this machine"))
-        teller.begin("The store opens")
+            console.style.bold(
+                "Cornerstore: buying credits, filters, chapters and a magazine from a store on this machine"))
+        teller.begin("The store opens, and a merchant beside it")
         teller.explain(
-            "Two stores of the same catalogs, sandbox and production, with keys of their own under a new root:")
+            "Two stores of the same catalogs, sandbox and production, with keys of their own under a new root; and an app's own server:"
+        )
         let files = places.catalogs.map { URL(fileURLWithPath: $0.path).lastPathComponent }.joined(separator: " ")
-        teller.show("cornerstore serve \(files) --data \(places.data.path)")
+        let products = places.merchantProducts.lastPathComponent
+        teller.show("cornerstore serve \(files) --merchant-products \(products) --data \(places.data.path)")
         let application = try await Progress.during("Making keys") { try await open() }
         let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
         let serving = ServiceGroup(
@@ -71,13 +74,15 @@ struct Demo: Sendable {
         }
     }
 
-    private func open() async throws -> StoreApplication {
+    private func open() async throws -> StoreAndMerchant {
         let configuration = StoreServerConfiguration(
             dataDirectory: places.data,
             catalogFiles: places.catalogs,
             controlPort: 0, sandboxPort: 0, productionPort: 0)
         // What the store logs would interrupt the story.
-        return try await StoreApplication.open(configuration, now: { Date() }, logger: ServeAction.logger(.error))
+        return try await StoreAndMerchant.open(
+            configuration, merchant: MerchantSettings(port: 0, productsFiles: [places.merchantProducts]),
+            now: { Date() }, logger: ServeAction.logger(.error))
     }
 
     private func report(_ console: Console, _ teller: DemoTeller, _ problem: String?) throws {
@@ -105,6 +110,8 @@ struct Demo: Sendable {
               cornerstore buy com.example.monkeys.credits10 --quantity 2
               cornerstore transaction list
               cornerstore clock advance 3d12h
+              cornerstore merchant products list
+              cornerstore merchant check
               cornerstore receipt inspect \(receipt)
               curl -s \(addresses.sandbox)/verifyReceipt -d '{"receipt-data":"'$(base64 -w0 \(receipt))'"}'
 
@@ -113,9 +120,9 @@ struct Demo: Sendable {
     }
 }
 
-/// A store as one service of a group, so that it can be told to stop.
+/// A store and its merchant as one service of a group, so that they can be told to stop.
 struct StoreService: Service {
-    let application: StoreApplication
+    let application: StoreAndMerchant
     let onReady: @Sendable (Addresses) async -> Void
 
     func run() async throws { try await application.run(gracefulShutdownSignals: [], onReady: onReady) }

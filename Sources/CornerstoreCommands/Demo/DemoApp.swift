@@ -7,9 +7,13 @@ struct DemoApp: Sendable {
     private let environment: [String: String]
     private static let limit = Duration.seconds(60)
 
-    /// Writes the tester's password to a file, for the app's sign-in. `device` names the device's folder.
+    /// Writes the tester's password to a file, for the app's sign-in.
+    /// - Parameters:
+    ///   - device: names the device's folder.
+    ///   - variables: of the app's environment, beside what every sample app has.
     /// - Throws: ``CommandError`` when the tester is not known.
-    init(_ sample: DemoSample, places: DemoPlaces, device: String = "device") throws {
+    init(_ sample: DemoSample, places: DemoPlaces, device: String = "device", variables: [String: String] = [:]) throws
+    {
         guard let tester = SandboxTester.read(from: places.data) else {
             throw CommandError(.failed, "There is no \(SandboxTester.fileName) in \(places.data.path).")
         }
@@ -28,7 +32,7 @@ struct DemoApp: Sendable {
             "CORNERSTORE_DEVICE": places.path(device).path,
             "CORNERSTORE_ACCOUNT": tester.email,
             "CORNERSTORE_PASSWORD_FILE": password.path,
-        ]
+        ].merging(variables) { $1 }
     }
 
     /// Runs the app to its end.

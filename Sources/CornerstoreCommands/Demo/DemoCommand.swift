@@ -7,9 +7,9 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Watch sample apps buy from a store on this machine, step by step.",
         discussion: """
-            It starts a store on free ports, lets the Monkey Credits app buy from it, verifies the receipts, kills the app in the middle of a \
+            It starts a store and a merchant on free ports, lets the Monkey Credits app buy from it, verifies the receipts, kills the app in the middle of a \
             purchase, lets Photo Filters sell a filter and restore it on a second device, edits what the apps keep, hosts the chapters of Book Chapters and kills \
-            a download half-way, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
+            a download half-way, has the merchant sell the issues of Server Books, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
             when a step failed.
 
               cornerstore demo

@@ -15,6 +15,9 @@ struct DemoPlaces: Sendable {
     var catalogs: [CatalogFile]
     /// The folders of Book Chapters' content.
     var content: URL
+    /// The folder of Server Books: its issues, and what its merchant sells at first.
+    var serverBooks: URL
+    var merchantProducts: URL { serverBooks.appendingPathComponent("Merchant.yaml") }
     /// This program.
     var ownProgram: URL
     /// Nil when it is not installed.
@@ -47,6 +50,8 @@ struct DemoPlaces: Sendable {
         }
         let book = starts.lazy.compactMap { Self.file(DemoSample.bookChapters.catalog, above: $0) }.first
         content = (book ?? own).deletingLastPathComponent().appendingPathComponent("Content", isDirectory: true)
+        let magazine = starts.lazy.compactMap { Self.file(DemoSample.serverBooks.catalog, above: $0) }.first
+        serverBooks = (magazine ?? own).deletingLastPathComponent()
         ownProgram = try Self.ownProgram()
         openSSL = (Console.current.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").lazy
             .map { URL(fileURLWithPath: String($0), isDirectory: true).appendingPathComponent("openssl") }
@@ -94,12 +99,14 @@ enum DemoSample: String, CaseIterable, Sendable {
     case monkeyCredits = "monkey-credits"
     case photoFilters = "photo-filters"
     case bookChapters = "book-chapters"
+    case serverBooks = "server-books"
 
     var bundleID: String {
         switch self {
         case .monkeyCredits: "com.example.monkeys"
         case .photoFilters: "com.example.photofilters"
         case .bookChapters: "com.example.bookchapters"
+        case .serverBooks: "com.example.serverbooks"
         }
     }
 
@@ -109,6 +116,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         case .monkeyCredits: "Examples/MonkeyCredits/MonkeyCredits.storekit"
         case .photoFilters: "Examples/PhotoFilters/PhotoFilters.storekit"
         case .bookChapters: "Examples/BookChapters/BookChapters.yaml"
+        case .serverBooks: "Examples/ServerBooks/ServerBooks.yaml"
         }
     }
 }

@@ -70,7 +70,7 @@ extension DemoSteps {
             "and the rest comes", done.status == 0 && done.output.contains("is yours, in version 1.0"),
             "\(done.status): \(done.all)")
         let read = try await books.run(["--read", "1"])
-        teller.show(String(read.output.prefix(160)))
+        teller.show(read.output.split(separator: "\n").prefix(3).joined(separator: "\n") + "\n…")
         let original = try? String(
             contentsOf: places.content.appendingPathComponent("\(Self.chapter)/Contents/chapter.txt"), encoding: .utf8)
         try teller.check("the chapter can be read, to the letter", read.output == original, read.all)
@@ -108,7 +108,7 @@ extension DemoSteps {
     }
 
     /// Runs this very program on the demonstration's store.
-    private func cornerstore(_ arguments: [String]) async throws -> ChildProcess.Result {
+    func cornerstore(_ arguments: [String]) async throws -> ChildProcess.Result {
         try await ChildProcess(
             executable: places.ownProgram, arguments: arguments,
             environment: [

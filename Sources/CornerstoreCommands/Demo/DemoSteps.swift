@@ -13,6 +13,7 @@ struct DemoSteps: Sendable {
     let photos: DemoApp
     let otherPhotos: DemoApp
     let books: DemoApp
+    let magazine: DemoApp
     let control: ControlClient
 
     static let bundleID = "com.example.monkeys"
@@ -27,6 +28,8 @@ struct DemoSteps: Sendable {
         photos = try DemoApp(.photoFilters, places: places)
         otherPhotos = try DemoApp(.photoFilters, places: places, device: "second-device")
         books = try DemoApp(.bookChapters, places: places)
+        magazine = try DemoApp(
+            .serverBooks, places: places, variables: ["CORNERSTORE_USER_TOKEN_FILE": places.path("reader-token").path])
         control = ControlClient(base: addresses.control, adminToken: nil)
     }
 
@@ -48,15 +51,21 @@ struct DemoSteps: Sendable {
         try await hostChapters()
         try await downloadThroughTrouble()
         try await updateChapter()
+        try await fillShelf()
+        try await buyIssue()
+        try await sellNewIssue()
+        try await crashBeforeConfirmation()
+        try await askTwice()
     }
 
     private func storeAnswers() async throws {
         let apps: [ControlAPI.App] = try await control.get("/apps")
         teller.show(
-            "sandbox     \(addresses.sandbox)\nproduction  \(addresses.production)\ncontrol     \(addresses.control)")
+            "sandbox     \(addresses.sandbox)\nproduction  \(addresses.production)\ncontrol     \(addresses.control)\n"
+                + "merchant    \(addresses.merchant ?? "none")")
         let products = apps.first { $0.bundleId == Self.bundleID }?.productIds ?? []
         try teller.check(
-            "it sells the app's two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
+            "it sells Monkey Credits' two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
     }
 
     private func prices(_ balance: Int) async throws {

@@ -132,7 +132,7 @@ extension MerchantCommand {
 
     struct Products: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "See and change what is sold; a running server follows at once.",
+            abstract: "See and change what is sold; a running server follows within a second.",
             discussion: """
                   cornerstore merchant products list
                   cornerstore merchant products load Books.yaml

@@ -200,24 +200,11 @@ extension MerchantCommand {
         }
 
         private func cornerstore(_ intermediates: [[UInt8]]) throws -> TrustedStore {
-            let folder = DataOptions.directory(storeData)
-            var files = root
-            var between = intermediates
-            if files.isEmpty {
-                files = ["receipt-root.der", "jws-root.der"].map {
-                    folder.appendingPathComponent("roots").appendingPathComponent($0).path
-                }
-                let own = folder.appendingPathComponent("authority/receipt-intermediate.pem").path
-                if FileManager.default.isReadableFile(atPath: own) { between.append(try CertificateInput.read(own)) }
+            guard !root.isEmpty else {
+                return try .cornerstore(in: DataOptions.directory(storeData), intermediates: intermediates)
             }
-            guard files.allSatisfy({ FileManager.default.fileExists(atPath: $0) }) else {
-                throw CommandError(
-                    .usage,
-                    "There is no root of a Cornerstore at \(files[0]). Start the store first, name its data directory with --store-data or its "
-                        + "roots with --root, or take Apple's purchases with --store apple.")
-            }
-            let roots = try files.map { try CertificateInput.read($0) }
-            return .cornerstore(roots: roots, intermediates: between)
+            let roots = try root.map { try CertificateInput.read($0) }
+            return .cornerstore(roots: roots, intermediates: intermediates)
         }
 
         private func remoteStore(_ secret: String?) throws -> MerchantServerConfiguration.RemoteStore {

@@ -56,10 +56,23 @@ struct MerchantCommand: AsyncParsableCommand {
             return name
         }
 
+        /// A place where a merchant is.
+        /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere.
+        func known() throws -> MerchantPlace {
+            let url = try databaseURL()
+            guard url != nil || !MerchantPlace.hasDatabaseElsewhere(folder) else {
+                throw CommandError(
+                    .usage,
+                    "The merchant of \(folder.path) has its books in PostgreSQL. Name the database with --database, and its schema with "
+                        + "--schema when it is not cornerstore_merchant.")
+            }
+            return try MerchantPlace(folder: folder, databaseURL: url, schema: try schemaName())
+        }
+
         /// Runs something over the merchant's database, beside a server that may be running.
+        /// - Throws: as ``known()``.
         func withMerchant<T>(_ body: (Merchant) async throws -> T) async throws -> T {
-            let place = try MerchantPlace(folder: folder, databaseURL: try databaseURL(), schema: try schemaName())
-            return try await place.withMerchant(logger: ServeAction.logger(.error), body)
+            try await known().withMerchant(logger: ServeAction.logger(.error), body)
         }
     }
 }

@@ -4,6 +4,7 @@ import Yams
 struct ConfigurationFile {
     var values: [ServeSetting: String] = [:]
     var catalogFiles: [String] = []
+    var productsFiles: [String] = []
 
     static func read(_ path: String) throws -> ConfigurationFile {
         let bytes = try BoundedInput.read(path, limit: 64 << 10, what: "configuration")
@@ -28,20 +29,31 @@ struct ConfigurationFile {
     }
 
     private mutating func take(_ key: String, _ value: Node, _ path: String) throws {
-        if key == "files" {
-            guard let files = value.sequence?.compactMap(\.string) ?? value.string.map({ [$0] }) else {
-                throw CommandError(.usage, "\(path): “files” is a list of catalog files.")
-            }
-            catalogFiles = files
+        switch key {
+        case "files":
+            catalogFiles = try Self.list(value, "\(path): “files” is a list of catalog files.")
             return
+        case "merchant-products":
+            productsFiles = try Self.list(value, "\(path): “merchant-products” is a list of files of products.")
+            return
+        default: break
         }
         guard let setting = ServeSetting(rawValue: key) else {
             let known = ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")
             throw CommandError(
-                .usage, "\(path): there is no option “\(Style.printable(key))”; there are files, \(known).")
+                .usage,
+                "\(path): there is no option “\(Style.printable(key))”; there are files, merchant-products, \(known).")
         }
         guard let text = value.scalar?.string else { throw CommandError(.usage, "\(path): “\(key)” takes one value.") }
         values[setting] = text
+    }
+
+    /// One file, or several.
+    private static func list(_ value: Node, _ problem: String) throws -> [String] {
+        guard let files = value.sequence?.compactMap(\.string) ?? value.string.map({ [$0] }) else {
+            throw CommandError(.usage, problem)
+        }
+        return files
     }
 
     private static func firstLine(_ text: String) -> String { text.split(separator: "\n").first.map(String.init) ?? "" }

@@ -4,23 +4,25 @@ import Store
 import StoreServer
 import UnixSignals
 
-/// Starts a store, says where it answers, and serves until the process is told to stop.
+/// Starts a store and its merchant, says where they answer, and serves until the process is told to stop.
 struct ServeAction {
     var configuration: StoreServerConfiguration
+    /// Nil for a store alone.
+    var merchant: MerchantSettings?
     var logLevel: Logger.Level
 
     func run(json: Bool) async throws {
         let console = Console.current
-        let application = try await open(console)
-        for note in application.catalogNotes { console.remark(console.style.dim("note: \(Style.printable(note))")) }
-        try await application.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
-            let report = ServeReport(application, addresses)
+        let both = try await open(console)
+        for note in both.store.catalogNotes { console.remark(console.style.dim("note: \(Style.printable(note))")) }
+        try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
+            let report = ServeReport(both, addresses)
             try? console.report(report, json: json) { report.text($0) }
         }
         if !json { console.print("Stopped.") }
     }
 
-    private func open(_ console: Console) async throws -> StoreApplication {
+    private func open(_ console: Console) async throws -> StoreAndMerchant {
         let keys = configuration.dataDirectory.appendingPathComponent("authority")
         // A bad catalog is told of before anything is made.
         _ = try Catalog.load(files: configuration.catalogFiles)
@@ -29,7 +31,8 @@ struct ServeAction {
             console.remark(console.style.dim("First start: making keys in \(configuration.dataDirectory.path)"))
         }
         return try await Progress.during(isFirstStart ? "Making keys" : "Starting") {
-            try await StoreApplication.open(configuration, now: { Date() }, logger: Self.logger(logLevel))
+            try await StoreAndMerchant.open(
+                configuration, merchant: merchant, now: { Date() }, logger: Self.logger(logLevel))
         }
     }
 

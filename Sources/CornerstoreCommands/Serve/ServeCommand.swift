@@ -3,18 +3,24 @@ import Foundation
 import Logging
 import StoreServer
 
-/// `cornerstore serve`: the store.
+/// `cornerstore serve`: the store, and the merchant beside it.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Start the store with the products of catalog files.",
+        abstract: "Start the store with the products of catalog files, and the merchant beside it.",
         discussion: """
             Sandbox, production and the control port answer on three ports of this machine. Keys, databases and the sandbox tester are made \
             on the first start and kept in the data directory. A catalog file that changes is taken in while the store runs.
 
+            On a fourth port answers the merchant, the app's own server: it takes the sandbox's purchases too, and keeps its books in the \
+            folder “merchant” of the data directory. It sells what --merchant-products say, or what “cornerstore merchant products load” \
+            gives it; --no-merchant leaves it out.
+
               cornerstore serve App.storekit --bundle-id com.example.app
               cornerstore serve One.storekit=com.example.one Two.yaml --data /var/lib/store
-              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --json
+              cornerstore serve App.yaml --merchant-products Products.yaml
+              cornerstore serve App.storekit --no-merchant
+              cornerstore serve App.storekit --sandbox-port 0 --production-port 0 --control-port 0 --merchant-port 0 --json
               cornerstore serve App.storekit --database postgres://store@localhost/store
               cornerstore serve App.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
@@ -63,6 +69,17 @@ struct ServeCommand: AsyncParsableCommand {
     var productionPort: Int?
     @Option(
         parsing: .unconditional,
+        help: ArgumentHelp("Port of the merchant (8410); 0 takes any free one.", valueName: "port"))
+    var merchantPort: Int?
+    @Option(
+        help: ArgumentHelp(
+            "A file of what the merchant sells, YAML; one for each app.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var merchantProducts: [String] = []
+    @Flag(inversion: .prefixedNo, help: "Whether the merchant runs beside the store (it does).")
+    var merchant: Bool?
+    @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "This process's number in transaction ids (0), 0 to 63, where several serve one database.",
             valueName: "number"))
@@ -86,12 +103,16 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.controlPort] = controlPort.map(String.init)
         flags[.sandboxPort] = sandboxPort.map(String.init)
         flags[.productionPort] = productionPort.map(String.init)
+        flags[.merchantPort] = merchantPort.map(String.init)
+        flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)
         flags[.logLevel] = logLevel
         let settings = try ServeSettings(
-            flags: flags, files: files, environment: Console.current.environment,
+            flags: flags, files: files, productsFiles: merchantProducts, environment: Console.current.environment,
             file: try config.map { try ConfigurationFile.read($0) })
-        let action = ServeAction(configuration: try settings.configuration(), logLevel: try settings.logLevel())
+        let action = ServeAction(
+            configuration: try settings.configuration(), merchant: try settings.merchant(),
+            logLevel: try settings.logLevel())
         try await action.run(json: output.json)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import StoreServer
 
-/// Where a store answers and what it has written.
+/// Where a store and its merchant answer and what they have written.
 struct ServeReport: Encodable {
     struct App: Encodable {
         var bundleId: String
@@ -12,6 +12,10 @@ struct ServeReport: Encodable {
     var control: String
     var sandbox: String
     var production: String
+    /// Nil for a store alone.
+    var merchant: String?
+    /// How many products are on the merchant's list.
+    var merchantProducts: Int?
     var apps: [App]
     var notes: [String]
     var dataDirectory: String
@@ -22,11 +26,14 @@ struct ServeReport: Encodable {
     /// The e-mail address of the tester.
     var testerAccount: String?
 
-    init(_ application: StoreApplication, _ addresses: Addresses) {
+    init(_ both: StoreAndMerchant, _ addresses: Addresses) {
+        let application = both.store
         let data = application.configuration.dataDirectory
         control = addresses.control
         sandbox = addresses.sandbox
         production = addresses.production
+        merchant = addresses.merchant
+        merchantProducts = both.merchant.map { _ in both.listedProducts }
         apps = application.catalog.value.apps.map {
             App(bundleId: $0.bundleID.rawValue, name: $0.name, productIds: $0.products.map(\.productID.rawValue))
         }
@@ -48,7 +55,7 @@ struct ServeReport: Encodable {
         }
         let addresses = Table.fields(
             [
-                ("  sandbox", sandbox), ("  production", production), ("  control", control),
+                ("  sandbox", sandbox), ("  production", production), ("  control", control), ("  merchant", merchant),
             ], style)
         let files = Table.fields(
             [
@@ -60,6 +67,10 @@ struct ServeReport: Encodable {
         let isDefault = dataDirectory == DataOptions.directory(nil).path
         let place = isDefault ? "" : " --data " + dataDirectory
         let hint = product.map { "Try: cornerstore buy \($0)\(place)\n" } ?? ""
+        let variable = isDefault ? "" : "CORNERSTORE_DATA=\(dataDirectory) "
+        let shelf =
+            merchantProducts == 0
+            ? "The merchant sells nothing yet: \(variable)cornerstore merchant products load FILE\n" : ""
         return """
             \(style.good("The store is open.")) \(self.apps.count == 1 ? "It sells for one app:" : "It sells for \(self.apps.count) apps:")
             \(apps.joined(separator: "\n"))
@@ -68,7 +79,7 @@ struct ServeReport: Encodable {
 
             \(files)
 
-            \(hint)Ctrl-C stops it.
+            \(hint)\(shelf)Ctrl-C stops it.
             """
     }
 }

@@ -16,6 +16,8 @@ enum ServeSetting: String, CaseIterable {
     case controlPort = "control-port"
     case sandboxPort = "sandbox-port"
     case productionPort = "production-port"
+    case merchantPort = "merchant-port"
+    case noMerchant = "no-merchant"
     case node
     case logLevel = "log-level"
     case adminToken = "admin-token"
@@ -31,11 +33,17 @@ enum ServeSetting: String, CaseIterable {
 struct ServeSettings {
     private let reader: ConfigReader
     private let files: [String]
+    private let productsFiles: [String]
     /// The variables in which every S3 client looks for its keys.
     private let keys: [String: String]
 
-    init(flags: [ServeSetting: String], files: [String], environment: [String: String], file: ConfigurationFile?) throws
-    {
+    /// - Parameters:
+    ///   - files: the catalog files of the command line; none for those of the environment or the file.
+    ///   - productsFiles: the same of the merchant's files of products.
+    init(
+        flags: [ServeSetting: String], files: [String], productsFiles: [String], environment: [String: String],
+        file: ConfigurationFile?
+    ) throws {
         keys = environment.filter { $0.key.hasPrefix("AWS_") && !$0.value.isEmpty }
         let environment = environment.filter { $0.key.hasPrefix("CORNERSTORE_") && !$0.value.isEmpty }
         reader = ConfigReader(providers: [
@@ -43,10 +51,12 @@ struct ServeSettings {
             EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: .all),
             InMemoryProvider(name: "file", values: Self.layer(file?.values ?? [:])),
         ])
-        let listed =
-            environment["CORNERSTORE_FILES"].map { $0.split(separator: ":").map(String.init) } ?? file?.catalogFiles
-            ?? []
-        self.files = files.isEmpty ? listed : files
+        func list(_ given: [String], _ variable: String, _ listed: [String]?) -> [String] {
+            guard given.isEmpty else { return given }
+            return environment[variable].map { $0.split(separator: ":").map(String.init) } ?? listed ?? []
+        }
+        self.files = list(files, "CORNERSTORE_FILES", file?.catalogFiles)
+        self.productsFiles = list(productsFiles, "CORNERSTORE_MERCHANT_PRODUCTS", file?.productsFiles)
     }
 
     private static func layer(_ values: [ServeSetting: String]) -> [AbsoluteConfigKey: ConfigValue] {
@@ -103,6 +113,19 @@ struct ServeSettings {
         configuration.bucket = try S3Location(option: text(.blobs), environment: keys)
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         return configuration
+    }
+
+    /// What is asked for of the merchant beside the store; nil for a store alone.
+    /// - Throws: ``CommandError`` that names the option.
+    func merchant() throws -> MerchantSettings? {
+        let port = try number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
+        switch text(.noMerchant) {
+        case nil, "false": break
+        case "true": return nil
+        case let text?:
+            throw CommandError(.usage, "no-merchant is true or false, not “\(Style.printable(text))”.")
+        }
+        return MerchantSettings(port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) })
     }
 
     /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.

@@ -9,12 +9,12 @@ struct SQLiteSettings: Sendable {
     /// How long a batch goes on taking in transactions that arrive meanwhile.
     var longestBatch = Duration.milliseconds(10)
     /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
-    /// once, so a longer log is less work; 48 MiB.
-    var checkpointPages = 12_000
-    /// Pages in the log above which the writer waits until they are in the file: 96 MiB.
-    var longestLog = 24_576
+    /// once, so a longer log is less work; 96 MiB.
+    var checkpointPages = 24_576
+    /// Pages in the log above which the writer waits until they are in the file: 160 MiB.
+    var longestLog = 40_960
     /// The writer's page cache in KiB.
-    var writerCache = 16_384
+    var writerCache = 32_768
     /// Each reader's page cache in KiB.
     var readerCache = 4_096
 }

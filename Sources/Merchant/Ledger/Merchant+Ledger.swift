@@ -18,13 +18,31 @@ extension Merchant {
     /// Spends. The key's first answer stands: a request repeated after a lost answer gets it again, and spends nothing twice.
     /// - Throws: ``MerchantError`` `insufficient_balance`, `key_reused` when the key was used for something else, `invalid_request`.
     public func spend(_ request: SpendRequest, by user: UserID) async throws -> SpendAnswer {
-        try Self.check(key: request.key, request.currency, request.amount, note: request.note)
-        guard request.amount > 0 else { throw MerchantError(.invalidRequest, "The amount must be at least 1.") }
-        let posting = try await post(
+        try Self.checkSpend(request, by: user)
+        let entry = try await post(
             user, key: request.key, request.currency, -request.amount, .spend, note: request.note)
-        return SpendAnswer(
-            key: request.key, currency: request.currency, amount: request.amount, balance: posting.balance,
-            entry: posting.entry)
+        return SpendAnswer(request, entry)
+    }
+
+    private static func checkSpend(_ request: SpendRequest, by user: UserID) throws {
+        try checkName(user.rawValue)
+        try check(key: request.key, request.currency, request.amount, note: request.note)
+        guard request.amount > 0 else { throw MerchantError(.invalidRequest, "The amount must be at least 1.") }
+    }
+
+    /// As ``spend(_:by:)``, for callers that have no task to suspend.
+    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    /// - Throws: ``MerchantError`` `invalid_request`, and nothing is called then.
+    public func spend(
+        _ request: SpendRequest, by user: UserID,
+        completion: @escaping @Sendable (Result<SpendAnswer, any Error>) -> Void
+    ) throws {
+        try Self.checkSpend(request, by: user)
+        let posting = posting(
+            user, key: request.key, request.currency, -request.amount, .spend, note: request.note, at: now())
+        commit(.posting, posting) { result in
+            completion(result.flatMap { outcome in Result { SpendAnswer(request, try outcome.entry) } })
+        }
     }
 
     /// Gives or takes credits for a reason of the merchant's own, once under each key.
@@ -85,15 +103,34 @@ extension Merchant {
         case posted(LedgerEntry)
         case insufficient
         case reused
+
+        var entry: LedgerEntry {
+            get throws {
+                switch self {
+                case .posted(let entry): return entry
+                case .insufficient: throw MerchantError(.insufficientBalance)
+                case .reused: throw MerchantError(.keyReused)
+                }
+            }
+        }
     }
 
     private func post(
         _ user: UserID, key: String, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?
     ) async throws -> LedgerEntry {
         try Self.checkName(user.rawValue)
-        let now = self.now()
+        return try await commit(
+            .posting, posting(user, key: key, currency, amount, kind, note: note, at: now())
+        ).entry
+    }
+
+    /// The database transaction that posts, once under its key.
+    private func posting(
+        _ user: UserID, key: String, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?,
+        at now: Int64
+    ) -> @Sendable (Connection) throws -> Outcome {
         let writer = EventWriter(policy, id: makeID(), now: now)
-        let outcome = try await commit(.posting) { connection -> Outcome in
+        return { connection in
             if let (known, entry) = try Ledger.entry(ofKey: key, user, connection) {
                 guard known == currency, entry.kind == kind, entry.amount == amount, entry.note == note else {
                     return .reused
@@ -114,11 +151,6 @@ extension Merchant {
                 LedgerEntry(
                     entry: posting.entry, kind: kind, amount: amount, balance: posting.balance, createdAt: now,
                     reference: key, note: note))
-        }
-        switch outcome {
-        case .posted(let entry): return entry
-        case .insufficient: throw MerchantError(.insufficientBalance)
-        case .reused: throw MerchantError(.keyReused)
         }
     }
 
@@ -142,5 +174,13 @@ extension Merchant {
             throw MerchantError(
                 .invalidRequest, "Names have 1 to \(MerchantLimits.identifier) bytes, and no NUL.")
         }
+    }
+}
+
+extension SpendAnswer {
+    fileprivate init(_ request: SpendRequest, _ entry: LedgerEntry) {
+        self.init(
+            key: request.key, currency: request.currency, amount: request.amount, balance: entry.balance,
+            entry: entry.entry)
     }
 }

@@ -57,14 +57,36 @@ extension Merchant {
     func commit<T: Sendable>(
         _ change: MerchantStep.Change, _ body: @escaping @Sendable (Connection) throws -> T
     ) async throws -> T {
-        let onStep = self.onStep
-        let result = try await database.write { connection in
+        let result = try await database.write(telling(change, body))
+        committed(change)
+        return result
+    }
+
+    /// As ``commit(_:_:)``, for callers that have no task to suspend.
+    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    func commit<T: Sendable>(
+        _ change: MerchantStep.Change, _ body: @escaping @Sendable (Connection) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        database.write(telling(change, body)) { [self] result in
+            if case .success = result { committed(change) }
+            completion(result)
+        }
+    }
+
+    private func telling<T>(
+        _ change: MerchantStep.Change, _ body: @escaping @Sendable (Connection) throws -> T
+    ) -> @Sendable (Connection) throws -> T {
+        guard let onStep else { return body }
+        return { connection in
             let result = try body(connection)
-            onStep?(change.before)
+            onStep(change.before)
             return result
         }
+    }
+
+    private func committed(_ change: MerchantStep.Change) {
         onStep?(change.after)
         if policy.sendsWebhooks { outboxBell.ring() }
-        return result
     }
 }

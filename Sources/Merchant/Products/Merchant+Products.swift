@@ -79,10 +79,16 @@ extension Merchant {
 
     /// The products, not older than ``productsLifetime``.
     func products(at now: Int64) async throws -> ProductCatalog {
-        if let known = catalog.withLock({ $0 }), now < known.loadedAt + Self.productsLifetime, now >= known.loadedAt {
-            return known.catalog
-        }
+        if let known = productsInMemory(at: now) { return known }
         return try await reloadProducts(at: now)
+    }
+
+    /// The products, if they were read within ``productsLifetime``.
+    func productsInMemory(at now: Int64) -> ProductCatalog? {
+        guard let known = catalog.withLock({ $0 }), now < known.loadedAt + Self.productsLifetime,
+            now >= known.loadedAt
+        else { return nil }
+        return known.catalog
     }
 
     /// The products as they stand in the database.

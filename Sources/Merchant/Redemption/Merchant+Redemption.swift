@@ -18,6 +18,26 @@ extension Merchant {
         return try await redeem(verified, for: user)
     }
 
+    /// Redeems evidence whose signer was met before, of products that are in memory, without waiting for either.
+    /// - Parameter completion: called once, on one of the database's threads, which it must not keep; with what ``redeem(_:for:)-(Evidence,_)`` would answer or
+    ///   throw.
+    /// - Returns: false when ``redeem(_:for:)-(Evidence,_)`` has to be asked; nothing was begun then.
+    public func redeemAtOnce(
+        _ evidence: Evidence, for user: UserID,
+        completion: @escaping @Sendable (Result<RedemptionAnswer, any Error>) -> Void
+    ) -> Bool {
+        let now = self.now()
+        guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: now),
+            let evidence = try? verifier.verifyAtOnce(evidence), !evidence.purchases.isEmpty,
+            evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
+            let items = try? Self.plans(evidence.purchases, catalog, at: now)
+        else { return false }
+        commit(.redemption, redemption(of: items, for: user, at: now)) { result in
+            completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
+        }
+        return true
+    }
+
     /// Redeems what was proved.
     /// - Throws: as ``redeem(_:for:)-(Evidence,_)``.
     public func redeem(_ evidence: VerifiedEvidence, for user: UserID) async throws -> RedemptionAnswer {
@@ -25,11 +45,21 @@ extension Merchant {
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let now = self.now()
         let items = try await plans(evidence.purchases, at: now)
+        return try Self.unlessRefused(try await commit(.redemption, redemption(of: items, for: user, at: now)))
+    }
+
+    /// The database transaction that redeems.
+    private func redemption(
+        of items: [RedemptionItem], for user: UserID, at now: Int64
+    ) -> @Sendable (Connection) throws -> RedemptionAnswer {
         let writer = EventWriter(policy, id: makeID(), now: now)
         let policy = self.policy
-        let answer = try await commit(.redemption) { connection in
+        return { connection in
             try Redeemer(policy: policy, now: now, events: writer, connection: connection).redeem(items, at: user)
         }
+    }
+
+    private static func unlessRefused(_ answer: RedemptionAnswer) throws -> RedemptionAnswer {
         if answer.redeemed.isEmpty, let first = answer.refused.first {
             throw MerchantError(first.code, first.message)
         }
@@ -43,8 +73,14 @@ extension Merchant {
             // Another process may have put it on sale a moment ago.
             catalog = try await reloadProducts(at: now)
         }
+        return try Self.plans(purchases, catalog, at: now)
+    }
+
+    private static func plans(
+        _ purchases: [VerifiedPurchase], _ catalog: ProductCatalog, at now: Int64
+    ) throws -> [RedemptionItem] {
         // Oldest first, so that what a newer plan took the place of is over when it is given.
-        return try purchases.sorted { $0.purchasedAt < $1.purchasedAt }.map { purchase in
+        try purchases.sorted { $0.purchasedAt < $1.purchasedAt }.map { purchase in
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }

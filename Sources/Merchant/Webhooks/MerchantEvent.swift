@@ -75,9 +75,9 @@ struct EventWriter: Sendable {
 
     /// - Parameter id: a UUID of the change's own; its events are named after it and what they are about. It depends on nothing that
     ///   the transaction finds, which may run more than once.
-    init(_ policy: MerchantPolicy, id: UUID, now: Int64) {
+    init(_ policy: MerchantPolicy, id: @autoclosure () -> UUID, now: Int64) {
         isOn = policy.sendsWebhooks
-        base = isOn ? id.text.lowercased() : ""
+        base = isOn ? id().text.lowercased() : ""
         self.now = now
     }
 

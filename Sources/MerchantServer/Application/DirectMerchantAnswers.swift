@@ -32,28 +32,56 @@ struct DirectMerchantAnswers: DirectAnswering {
         guard let user = authentication.rememberedUser(authorization: request.headerFields[.authorization]) else {
             return .declined
         }
-        let (merchant, metrics) = (self.merchant, self.metrics)
-        let answer = eventLoop.makeFutureWithTask { () async throws -> DirectAnswer? in
-            guard let json = try await Self.json(request, body, user, merchant) else { return nil }
-            metrics.count(request.method, route: request.path, .ok, after: start.duration(to: .now))
-            return DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: json))
-        }
-        return .later(answer)
-    }
-
-    private static func json(
-        _ request: HTTPRequest, _ body: ByteBuffer, _ user: UserID, _ merchant: Merchant
-    ) async throws -> [UInt8]? {
+        let pending: EventLoopFuture<(any CounterAnswer)?>?
         switch request.path {
-        case MerchantRoute.balances.template: return try await merchant.balances(of: user).json
-        case MerchantRoute.spends.template:
-            guard let spend = try SpendRequest(flat: Array(body.readableBytesView)) else { return nil }
-            return try await merchant.spend(spend, by: user).json
+        case MerchantRoute.balances.template: pending = balances(of: user, on: eventLoop)
+        case MerchantRoute.spends.template: pending = spend(body, by: user, on: eventLoop)
         default:
             let bytes = Array(body.readableBytesView)
             let isSigned = request.headerFields[.contentType] == "application/jose"
-            return try await merchant.redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user).json
+            pending = redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user, on: eventLoop)
         }
+        guard let pending else {
+            authentication.sendTheLongWay(user)
+            return .declined
+        }
+        return .later(
+            pending.map { [authentication, metrics] answer in
+                guard let answer else {
+                    authentication.sendTheLongWay(user)
+                    return nil
+                }
+                metrics.count(request.method, route: request.path, .ok, after: start.duration(to: .now))
+                return DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: answer.json))
+            })
+    }
+
+    private func balances(of user: UserID, on eventLoop: any EventLoop) -> EventLoopFuture<(any CounterAnswer)?> {
+        eventLoop.makeFutureWithTask { [merchant] in try? await merchant.balances(of: user) }
+    }
+
+    private func spend(
+        _ body: ByteBuffer, by user: UserID, on eventLoop: any EventLoop
+    ) -> EventLoopFuture<(any CounterAnswer)?>? {
+        guard let request = try? SpendRequest(flat: Array(body.readableBytesView)) else { return nil }
+        let promise = eventLoop.makePromise(of: (any CounterAnswer)?.self)
+        do {
+            try merchant.spend(request, by: user) { promise.succeed(try? $0.get()) }
+        } catch {
+            promise.succeed(nil)
+        }
+        return promise.futureResult
+    }
+
+    private func redeem(
+        _ evidence: Evidence, for user: UserID, on eventLoop: any EventLoop
+    ) -> EventLoopFuture<(any CounterAnswer)?>? {
+        let promise = eventLoop.makePromise(of: (any CounterAnswer)?.self)
+        guard merchant.redeemAtOnce(evidence, for: user, completion: { promise.succeed(try? $0.get()) }) else {
+            promise.succeed(nil)
+            return nil
+        }
+        return promise.futureResult
     }
 }
 

@@ -91,7 +91,8 @@ public struct MerchantApplication: Sendable {
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
                 metrics: metrics, requests: RequestMetricsMiddleware(metrics),
-                uploads: try UploadFolder(in: try place.makeFolder("uploads")), patience: configuration.stallPatience,
+                uploads: try UploadFolder(in: try place.makeFolder(MerchantPlace.uploads)),
+                patience: configuration.stallPatience,
                 isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
             deliveries: deliveries, logger: logger)
     }
@@ -132,8 +133,8 @@ public struct MerchantApplication: Sendable {
             throw MerchantServerError(
                 .portUnavailable,
                 "Port \(configuration.port) cannot be opened on \(configuration.host): "
-                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with --port, or 0 for any "
-                    + "free one.")
+                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with "
+                    + "\(configuration.portOption), or 0 for any free one.")
         } catch {
             await close()
             throw error

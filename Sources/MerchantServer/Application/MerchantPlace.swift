@@ -38,6 +38,17 @@ public struct MerchantPlace: Sendable {
         }
     }
 
+    /// Whether a server has run in a folder without a database there: what it has is elsewhere.
+    public static func hasDatabaseElsewhere(_ folder: URL) -> Bool {
+        let files = FileManager.default
+        return files.fileExists(atPath: folder.appendingPathComponent(uploads).path)
+            && !files.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
+    }
+
+    private static let databaseName = "merchant.sqlite"
+    /// The folder for files that are coming in, which a server alone makes.
+    static let uploads = "uploads"
+
     /// Opens the database and brings its tables up to date.
     /// - Throws: ``DatabaseError``.
     public func openDatabase(logger: Logger) async throws -> Database {
@@ -71,7 +82,7 @@ public struct MerchantPlace: Sendable {
     }
 
     /// Where a SQLite database is.
-    var databaseFile: URL { folder.appendingPathComponent("merchant.sqlite") }
+    var databaseFile: URL { folder.appendingPathComponent(Self.databaseName) }
 
     /// What the folder of content is called.
     static let contentFolder = "content"

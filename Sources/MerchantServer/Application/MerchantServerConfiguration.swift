@@ -27,6 +27,8 @@ public struct MerchantServerConfiguration: Sendable {
     public var host: String
     /// 0 takes any free port.
     public var port: Int
+    /// The option by which the operator names ``port``, for the error when it cannot be had.
+    public var portOption = "--port"
     /// `postgres://…`, or nil for SQLite in the data directory.
     public var databaseURL: String?
     /// The schema in PostgreSQL; merchants that share a server each need one of their own.

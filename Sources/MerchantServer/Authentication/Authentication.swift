@@ -46,6 +46,9 @@ public struct Authentication: Sendable {
         return limits?.allows(.user(user), at: now) ?? true ? user : nil
     }
 
+    /// To be called when the request of a ``rememberedUser(authorization:)`` goes the long way after all, where it is counted again.
+    public func sendTheLongWay(_ user: UserID) { limits?.giveBack(.user(user)) }
+
     /// The backend whose API key the request carries.
     /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 403 `forbidden` when the key lacks the scope, or 429.
     public func key(of request: Request, scope: APIScope) async throws -> APIKey {

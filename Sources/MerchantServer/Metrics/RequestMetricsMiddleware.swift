@@ -46,6 +46,9 @@ struct RequestMetricsMiddleware: RouterMiddleware {
         let endpoint = Endpoint(
             route: route ?? "none", method: Self.methods.contains(method) ? method.rawValue : "other")
         let (timer, counter) = known.handlers.withLock { known in
+            if let handlers = known[endpoint], let counter = handlers.requests[status.code] {
+                return (handlers.duration, counter)
+            }
             let labels = [("route", endpoint.route), ("method", endpoint.method)]
             var handlers =
                 known[endpoint]

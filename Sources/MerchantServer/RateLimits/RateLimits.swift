@@ -66,6 +66,15 @@ public final class RateLimits: Sendable {
             retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
     }
 
+    /// Takes back the count of a request that is counted again.
+    func giveBack(_ subject: Subject) {
+        switch subject {
+        case .address(let address): addresses.withLock { $0.giveBack(address) }
+        case .user(let user): users.withLock { $0.giveBack(user) }
+        case .key(let name): keys.withLock { $0.giveBack(name) }
+        }
+    }
+
     private func wait(_ subject: Subject, at now: Date) -> Double? {
         let seconds = now.timeIntervalSince1970
         return switch subject {

@@ -6,11 +6,14 @@ public struct Addresses: Codable, Sendable, Equatable {
     public var control: String
     public var sandbox: String
     public var production: String
+    /// The merchant that runs beside the store, when one does.
+    public var merchant: String?
 
-    public init(control: String, sandbox: String, production: String) {
+    public init(control: String, sandbox: String, production: String, merchant: String? = nil) {
         self.control = control
         self.sandbox = sandbox
         self.production = production
+        self.merchant = merchant
     }
 
     /// The protocol port of a store.

@@ -129,12 +129,16 @@ public struct StoreApplication: Sendable {
     /// Serves until the task is cancelled or the process is told to stop, then finishes what is under way.
     /// - Parameters:
     ///   - gracefulShutdownSignals: what tells the process to stop.
+    ///   - merchant: the base URL of the merchant that answers beside the store, for `addresses.json`.
     ///   - onReady: called once all three ports answer, after `addresses.json` was written.
     /// - Throws: ``StoreServerError`` when a port cannot be had.
     public func run(
-        gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (Addresses) async -> Void
+        gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,
+        onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
         let ready = ReadyPorts { addresses in
+            var addresses = addresses
+            addresses.merchant = merchant
             try? directory.write(Self.json(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
         }
@@ -170,15 +174,14 @@ public struct StoreApplication: Sendable {
 
     /// Opens and closes the ports that were named, so that one in use is said before anything runs and has to be stopped again.
     private func probePorts() async throws {
-        for port in [configuration.controlPort, configuration.sandboxPort, configuration.productionPort] where port != 0
-        {
+        for port in ReadyPorts.Port.allCases where port.number(configuration) != 0 {
             do {
                 let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                    .bind(host: configuration.host, port: port).get()
+                    .bind(host: configuration.host, port: port.number(configuration)).get()
                 try await channel.close()
             } catch let error as IOError {
-                throw StoreServerError.port(port, configuration.host, error)
+                throw StoreServerError(port, configuration, error)
             }
         }
     }
@@ -199,13 +202,7 @@ public struct StoreApplication: Sendable {
         _ port: ReadyPorts.Port, _ router: Router<StoreRequestContext>, direct: DirectStoreAnswers? = nil,
         _ ready: ReadyPorts
     ) -> some Service {
-        let number =
-            switch port {
-            case .control: configuration.controlPort
-            case .sandbox: configuration.sandboxPort
-            case .production: configuration.productionPort
-            }
-        let host = configuration.host
+        let (host, number) = (configuration.host, port.number(configuration))
         let application = Application(
             router: router, server: ServerLimits.server(direct),
             configuration: .init(
@@ -215,40 +212,50 @@ public struct StoreApplication: Sendable {
                 await ready.opened(port, host: host, number: channel.localAddress?.port ?? number)
             },
             logger: logger)
-        return PortService(application: application, host: host, port: number)
+        return PortService(application: application, port: port, configuration: configuration)
     }
 }
 
 /// One of the server's ports, which says which it was when it cannot be had.
 private struct PortService<Base: Service>: Service {
     let application: Base
-    let host: String
-    let port: Int
+    let port: ReadyPorts.Port
+    let configuration: StoreServerConfiguration
 
     func run() async throws {
         do {
             try await application.run()
         } catch let error as IOError {
-            throw StoreServerError.port(port, host, error)
+            throw StoreServerError(port, configuration, error)
         }
     }
 }
 
 extension StoreServerError {
-    fileprivate static func port(_ port: Int, _ host: String, _ error: IOError) -> StoreServerError {
-        StoreServerError(
+    fileprivate init(_ port: ReadyPorts.Port, _ configuration: StoreServerConfiguration, _ error: IOError) {
+        self.init(
             .portUnavailable,
-            "Port \(port) cannot be opened on \(host): \(String(cString: strerror(error.errnoCode))). Is another server running? "
-                + "Give another port, or 0 for any free one.")
+            "Port \(port.number(configuration)) cannot be opened on \(configuration.host): "
+                + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with --\(port)-port, or 0 for "
+                + "any free one.")
     }
 }
 
 /// Collects the ports as they open, and tells when all have.
 private actor ReadyPorts {
-    enum Port: Sendable {
+    enum Port: Sendable, CaseIterable {
         case control
         case sandbox
         case production
+
+        /// 0 takes any free one.
+        func number(_ configuration: StoreServerConfiguration) -> Int {
+            switch self {
+            case .control: configuration.controlPort
+            case .sandbox: configuration.sandboxPort
+            case .production: configuration.productionPort
+            }
+        }
     }
 
     private var open: [Port: String] = [:]

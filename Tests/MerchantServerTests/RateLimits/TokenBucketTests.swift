@@ -18,6 +18,21 @@ struct TokenBucketTests {
         #expect(buckets.take("a", at: 1_000) == 0.5)
     }
 
+    @Test func whatIsGivenBackIsThereOnce() {
+        var buckets = TokenBuckets<String>(.init(burst: 2, perSecond: 1), capacity: 1)
+        buckets.giveBack("a")
+        #expect(buckets.take("a", at: 100) == nil)
+        buckets.giveBack("a")
+        buckets.giveBack("a")
+        for _ in 0..<2 { #expect(buckets.take("a", at: 100) == nil) }
+        #expect(buckets.take("a", at: 100) == 1)
+        // One of the bucket that newcomers share is nobody's.
+        #expect(buckets.take("b", at: 100) == nil)
+        buckets.giveBack("b")
+        #expect(buckets.take("c", at: 100) == nil)
+        #expect(buckets.take("d", at: 100) == 1)
+    }
+
     @Test func aClockThatGoesBackBringsNothingAndBreaksNothing() throws {
         var buckets = TokenBuckets<String>(.init(burst: 1, perSecond: 1), capacity: 10)
         #expect(buckets.take("a", at: 100) == nil)

@@ -3,21 +3,27 @@ import Synchronization
 
 /// A relay on a loopback port in front of a server, which can be cut and mended like a cable.
 ///
-/// `@unchecked Sendable`: `isCut` and `pairs` are used under `lock`.
-final class Relay: @unchecked Sendable {
-    let port: UInt16
-    private let target: UInt16
+/// `@unchecked Sendable`: every `var` is used under `lock`.
+public final class Relay: @unchecked Sendable {
+    public let port: UInt16
+    private var target: UInt16
     private let listener: Int32
-    private let lock = NSLock()
+    private let lock = NSCondition()
     private var isCut = false
+    /// How many bytes of the server's still pass before the rest is held; nil for all.
+    private var toPass: Int?
+    private var isHolding = false
+    private let sprung: AsyncStream<Void>
+    private let tell: AsyncStream<Void>.Continuation
     private var pairs: [(Int32, Int32)] = []
-    /// Cuts the cable when the client sends these bytes, before or after they have gone to the server.
-    private var trap: (bytes: [UInt8], afterForwarding: Bool)?
+    /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
+    private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
 
     private struct Failure: Error { var reason = "the relay could not be set up" }
 
-    init(to target: UInt16) throws {
+    public init(to target: UInt16) throws {
         self.target = target
+        (sprung, tell) = AsyncStream.makeStream(of: Void.self)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.listener = listener
         var address = Self.loopback(port: 0)
@@ -35,9 +41,10 @@ final class Relay: @unchecked Sendable {
     }
 
     /// Ends all connections; new ones are ended at once, as by a server that is down.
-    func cut() {
+    public func cut() {
         lock.withLock {
             isCut = true
+            release()
             for (one, other) in pairs {
                 shutdown(one, Int32(SHUT_RDWR))
                 shutdown(other, Int32(SHUT_RDWR))
@@ -46,16 +53,41 @@ final class Relay: @unchecked Sendable {
         }
     }
 
-    func mend() {
-        lock.withLock { isCut = false }
+    /// Lets through what comes from now on, and what was held.
+    public func mend() {
+        lock.withLock {
+            isCut = false
+            release()
+        }
+    }
+
+    private func release() {
+        (toPass, isHolding) = (nil, false)
+        lock.broadcast()
+    }
+
+    /// Leads new connections to another port: the server was started again.
+    public func lead(to target: UInt16) { lock.withLock { self.target = target } }
+
+    /// Holds what the server sends once so many of its bytes have passed, until the cable is cut or mended.
+    public func hold(afterReceiving count: Int) { lock.withLock { toPass = count } }
+
+    /// Returns when what ``hold(afterReceiving:)`` or a `cut(on…:)` waits for has happened.
+    public func waitUntilSprung() async {
+        for await _ in sprung { return }
     }
 
     /// Cuts once the client has sent `text`.
-    func cut(onSending text: String, afterForwarding: Bool) {
-        lock.withLock { trap = (Array(text.utf8), afterForwarding) }
+    public func cut(onSending text: String, afterForwarding: Bool) {
+        lock.withLock { trap = (Array(text.utf8), true, afterForwarding) }
     }
 
-    func close() {
+    /// Cuts when the server answers with `text`, which the client does not hear.
+    public func cut(onReceiving text: String) {
+        lock.withLock { trap = (Array(text.utf8), false, false) }
+    }
+
+    public func close() {
         cut()
         shutdown(listener, Int32(SHUT_RDWR))
     }
@@ -65,7 +97,7 @@ final class Relay: @unchecked Sendable {
             let client = accept(listener, nil, nil)
             guard client >= 0 else { break }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = Self.loopback(port: target)
+            var address = Self.loopback(port: lock.withLock { target })
             let size = socklen_t(MemoryLayout<sockaddr_in>.size)
             let isConnected = withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(server, $0, size) == 0 }
@@ -92,12 +124,14 @@ final class Relay: @unchecked Sendable {
             let count = read(source, &buffer, buffer.count)
             guard count > 0 else { break }
             if isClient {
-                let isForwarded = springTrap(buffer[..<count])
+                let isForwarded = springTrap(buffer[..<count], isClient: true)
                 if isForwarded == false { break }
                 guard send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
                 // The other direction ends both once the server has answered, which the client does not hear.
                 if isForwarded == true { return }
             } else {
+                holdIfDue(count)
+                _ = springTrap(buffer[..<count], isClient: false)
                 guard !lock.withLock({ isCut }), send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else {
                     break
                 }
@@ -107,16 +141,28 @@ final class Relay: @unchecked Sendable {
         shutdown(destination, Int32(SHUT_RDWR))
     }
 
+    private func holdIfDue(_ count: Int) {
+        lock.lock()
+        defer { lock.unlock() }
+        guard let left = toPass else { return }
+        toPass = max(0, left - count)
+        guard left <= count else { return }
+        if !isHolding { tell.yield() }
+        isHolding = true
+        while isHolding { lock.wait() }
+    }
+
     /// Whether the bytes hold what the trap waits for: nil if not, else whether they are to be forwarded first.
-    private func springTrap(_ bytes: ArraySlice<UInt8>) -> Bool? {
+    private func springTrap(_ bytes: ArraySlice<UInt8>, isClient: Bool) -> Bool? {
         lock.withLock {
-            guard let trap, bytes.count >= trap.bytes.count,
+            guard let trap, trap.fromClient == isClient, bytes.count >= trap.bytes.count,
                 (bytes.startIndex...(bytes.endIndex - trap.bytes.count)).contains(where: {
                     bytes[$0..<($0 + trap.bytes.count)].elementsEqual(trap.bytes)
                 })
             else { return nil }
             self.trap = nil
             isCut = true
+            tell.yield()
             return trap.afterForwarding
         }
     }

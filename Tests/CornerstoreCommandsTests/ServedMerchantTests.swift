@@ -1,0 +1,171 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+/// The merchant inside `cornerstore serve`, as programs.
+@Suite(.enabled(if: Program.folder != nil, "cornerstore is not built")) struct ServedMerchantTests {
+    private static let products = """
+        app: com.example.app
+        products:
+          - {id: com.example.app.coins, kind: consumable, grants: [{credits: 10, currency: coins}]}
+        """
+
+    private func catalog(_ directory: TemporaryDirectory) throws -> String {
+        try write(RunningStore.catalog, "App.storekit", directory) + "=com.example.app"
+    }
+
+    private func write(_ text: String, _ name: String, _ directory: TemporaryDirectory) throws -> String {
+        try Data(text.utf8).write(to: directory.url.appendingPathComponent(name))
+        return directory.path(name)
+    }
+
+    /// Asks the merchant as a user.
+    private func ask(
+        _ serve: ServeProcess, _ path: String, token: String, receipt: String? = nil
+    ) async throws -> PlainHTTP.Answer {
+        let merchant = try #require(serve.report["merchant"])
+        let body = try receipt.map { path in
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            return try JSONSerialization.data(withJSONObject: ["receipt": bytes.base64EncodedString()])
+        }
+        return try await PlainHTTP.send(
+            body == nil ? "GET" : "POST", merchant + path, body: body, headers: [("Authorization", "Bearer \(token)")],
+            limit: 1 << 20)
+    }
+
+    @Test(arguments: Backend.available)
+    func whatTheStoreSellsIsRedeemedBesideIt(_ backend: Backend) async throws {
+        try await backend.withServerDatabase { url, prefix in
+            try await TemporaryDirectory.with { directory in
+                var options = [try catalog(directory)]
+                var place = ["--data", directory.path("data/merchant")]
+                if let url {
+                    options += ["--database", url, "--schema-prefix", prefix]
+                    place += ["--database", url, "--schema", "\(prefix)_merchant"]
+                }
+                let serve = try ServeProcess(options, data: directory.path("data"))
+                defer { _ = serve.stop() }
+                let written = try String(contentsOfFile: serve.data + "/addresses.json", encoding: .utf8).object()
+                #expect(written["merchant"] as? String == serve.report["merchant"])
+
+                func merchant(_ line: String) async throws -> ChildProcess.Result {
+                    try await Program.run(["merchant"] + line.split(separator: " ").map(String.init) + place)
+                }
+                let receipt = directory.path("receipt")
+                let bought = try await Program.run(
+                    ["buy", "com.example.app.coins", "--quantity", "2", "--receipt-out", receipt, "--data", serve.data])
+                #expect(bought.status == 0, "\(bought.all)")
+                let token = try await Program.run(
+                    ["merchant", "token", "--user", "ann", "--data", directory.path("data/merchant")]
+                ).output.trimmingCharacters(in: .newlines)
+                // It sells nothing yet, and follows without being started again.
+                let early = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
+                #expect(String(decoding: early.body, as: UTF8.self).contains("unknown_product"))
+                let made = try await merchant("key make backend --scope products")
+                let key = made.output.trimmingCharacters(in: .newlines)
+                let file = try write(Self.products, "products.yaml", directory)
+                #expect(try await merchant("products load \(file)").output == "Loaded.\n")
+                // Who asks for the whole list has it read anew; others hear of a change within a second.
+                let listed = try await ask(serve, "/admin/v1/products", token: key)
+                #expect(String(decoding: listed.body, as: UTF8.self).contains("com.example.app.coins"))
+                if url != nil {
+                    // Not into a database that nobody looks at.
+                    let elsewhere = try await Program.run(["merchant", "products", "list"] + place.prefix(2))
+                    #expect(elsewhere.status == 2 && elsewhere.errors.contains("--database"), "\(elsewhere.all)")
+                }
+                let first = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
+                #expect(first.status == 200, "\(String(decoding: first.body, as: UTF8.self))")
+                let second = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
+                #expect(first.body == second.body)
+                let balances = try await ask(serve, "/v1/balances", token: token)
+                #expect(String(decoding: balances.body, as: UTF8.self).contains(#""amount":20"#))
+                let check = try await merchant("check")
+                #expect(check.status == 0 && check.output.contains("20 coins"), "\(check.all)")
+
+                #expect(serve.stop() == 0)
+                #expect(!FileManager.default.fileExists(atPath: serve.data + "/addresses.json"))
+            }
+        }
+    }
+
+    @Test func itsProductsAreThoseOfItsFiles() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = try write(Self.products, "products.yaml", directory)
+            let serve = try ServeProcess(
+                [try catalog(directory), "--merchant-products", file], data: directory.path("data"))
+            defer { _ = serve.stop() }
+            let listed = try await Program.run(["merchant", "products", "list", "--data", serve.data + "/merchant"])
+            #expect(listed.output == "com.example.app  com.example.app.coins  consumable\n")
+        }
+    }
+
+    @Test func aStoreAlone() async throws {
+        try await TemporaryDirectory.with { directory in
+            let serve = try ServeProcess([try catalog(directory), "--no-merchant"], data: directory.path("data"))
+            #expect(serve.report["merchant"] == nil && serve.report["sandbox"] != nil)
+            #expect(!FileManager.default.fileExists(atPath: serve.data + "/merchant"))
+            #expect(serve.stop() == 0)
+        }
+    }
+
+    @Test func whatWasConfirmedOutlivesAKill() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = try write(Self.products, "products.yaml", directory)
+            let files = [try catalog(directory), "--merchant-products", file]
+            let serve = try ServeProcess(files, data: directory.path("data"))
+            let receipt = directory.path("receipt")
+            let bought = try await Program.run(
+                ["buy", "com.example.app.coins", "--receipt-out", receipt, "--data", serve.data])
+            #expect(bought.status == 0, "\(bought.all)")
+            let place = ["--data", serve.data + "/merchant"]
+            let token = try await Program.run(["merchant", "token", "--user", "ann"] + place).output
+                .trimmingCharacters(in: .newlines)
+            let first = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
+            #expect(first.status == 200)
+            serve.kill()
+            let next = try ServeProcess(files, data: directory.path("data"))
+            let again = try await ask(next, "/v1/redemptions", token: token, receipt: receipt)
+            #expect(again.body == first.body)
+            let check = try await Program.run(["merchant", "check"] + place)
+            #expect(check.status == 0 && check.output.contains("users have 10 coins"), "\(check.all)")
+            #expect(next.stop() == 0)
+        }
+    }
+
+    /// Neither starts without the other.
+    @Test func aPortThatIsTakenStopsBothAndIsNamed() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = try catalog(directory)
+            let serve = try ServeProcess([file], data: directory.path("data"))
+            defer { _ = serve.stop() }
+            let free = ["control", "sandbox", "production", "merchant"].map { ($0, "--\($0)-port") }
+            for (name, option) in free {
+                let taken = try #require(serve.report[name]?.split(separator: ":").last.map(String.init))
+                let ports = free.flatMap { [$0.1, $0.1 == option ? taken : "0"] }
+                let second = try await Program.run(
+                    ["serve", file, "--data", directory.path("other"), "--json"] + ports)
+                #expect(second.status == 1 && second.output.isEmpty, "\(second.all)")
+                let reason = try #require(second.errors.split(separator: "\n").last)
+                #expect(reason.contains("Port \(taken) ") && reason.contains(option), "\(second.errors)")
+                #expect(!FileManager.default.fileExists(atPath: directory.path("other/addresses.json")))
+            }
+            let third = try ServeProcess([file], data: directory.path("other"))
+            #expect(third.stop() == 0)
+        }
+    }
+
+    @Test func aFileOfProductsThatIsNoneStopsBoth() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = try catalog(directory)
+            let bad = try write("products: everything", "products.yaml", directory)
+            let ports = ["control", "sandbox", "production", "merchant"].flatMap { ["--\($0)-port", "0"] }
+            let result = try await Program.run(
+                ["serve", file, "--data", directory.path("data"), "--merchant-products", bad] + ports)
+            #expect(result.status == 1 && result.errors.contains("products.yaml"), "\(result.all)")
+            let serve = try ServeProcess([file], data: directory.path("data"))
+            #expect(serve.stop() == 0)
+        }
+    }
+}
