@@ -35,11 +35,9 @@ struct Soak {
                 let backend = Backend.available[Int(round) % Backend.available.count]
                 let plan = KillRun.Plan(
                     timesPerPoint: 2, random: 40, store: 20, devices: 3, seed: seed &+ round &* 1000)
-                var result = try await KillRun.run(backend, programs, plan, goesOn: goesOn)
-                if goesOn() {
-                    let merchant = MerchantKillRun.Plan(timesPerPoint: 2, random: 20, clients: 4, seed: plan.seed)
-                    result.add(try await MerchantKillRun.run(backend, programs, merchant, goesOn: goesOn))
-                }
+                let merchant = MerchantKillRun.Plan(timesPerPoint: 2, random: 20, clients: 4, seed: plan.seed)
+                var result = try await MerchantKillRun.run(backend, programs, merchant, goesOn: goesOn)
+                if goesOn() { result.add(try await KillRun.run(backend, programs, plan, goesOn: goesOn)) }
                 totals.add(result)
                 for problem in result.lost + result.doubled + result.wrong {
                     say("  \(backend), seed \(plan.seed): \(problem)")

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BlobStorage
 import Foundation
 import MerchantServer
 
@@ -25,7 +24,8 @@ extension MerchantCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let backup = try place.backup(bucket: try blobs.bucket())
+            let backup = try MerchantBackup(
+                of: place.known(), bucket: try blobs.bucket(), now: { Date() }, logger: ServeAction.logger(.error))
             let target = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
             let report = try await Progress.during("Backing up") {
                 try await backup.make(at: target, withContent: !withoutContent)
@@ -57,7 +57,10 @@ extension MerchantCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let backup = try place.backup(bucket: try blobs.bucket())
+            let place = try MerchantPlace(
+                folder: place.folder, databaseURL: try place.databaseURL(), schema: try place.schemaName())
+            let backup = try MerchantBackup(
+                of: place, bucket: try blobs.bucket(), now: { Date() }, logger: ServeAction.logger(.error))
             let source = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
             let report = try await Progress.during("Restoring") {
                 try await backup.restore(from: source, replaces: replace)
@@ -66,14 +69,6 @@ extension MerchantCommand {
                 "Restored into \(report.directory): \(report.summary). The books balance."
             }
         }
-    }
-}
-
-extension MerchantCommand.PlaceOptions {
-    fileprivate func backup(bucket: S3Location?) throws -> MerchantBackup {
-        try MerchantBackup(
-            of: MerchantPlace(folder: folder, databaseURL: try databaseURL(), schema: try schemaName()),
-            bucket: bucket, now: { Date() }, logger: ServeAction.logger(.error))
     }
 }
 

@@ -56,9 +56,9 @@ struct MerchantCommand: AsyncParsableCommand {
             return name
         }
 
-        /// Runs something over the merchant's database, beside a server that may be running.
+        /// A place where a merchant is.
         /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere.
-        func withMerchant<T>(_ body: (Merchant) async throws -> T) async throws -> T {
+        func known() throws -> MerchantPlace {
             let url = try databaseURL()
             guard url != nil || !MerchantPlace.hasDatabaseElsewhere(folder) else {
                 throw CommandError(
@@ -66,8 +66,13 @@ struct MerchantCommand: AsyncParsableCommand {
                     "The merchant of \(folder.path) has its books in PostgreSQL. Name the database with --database, and its schema with "
                         + "--schema when it is not cornerstore_merchant.")
             }
-            let place = try MerchantPlace(folder: folder, databaseURL: url, schema: try schemaName())
-            return try await place.withMerchant(logger: ServeAction.logger(.error), body)
+            return try MerchantPlace(folder: folder, databaseURL: url, schema: try schemaName())
+        }
+
+        /// Runs something over the merchant's database, beside a server that may be running.
+        /// - Throws: as ``known()``.
+        func withMerchant<T>(_ body: (Merchant) async throws -> T) async throws -> T {
+            try await known().withMerchant(logger: ServeAction.logger(.error), body)
         }
     }
 }
