@@ -1,3 +1,5 @@
+import Glibc
+
 /// The one writer: takes all waiting transactions, runs them in one of SQLite's, and commits them with one flush to disk.
 ///
 /// Callers hear of success only after the commit. When one of several fails, all are rolled back and run again, each in a
@@ -69,7 +71,7 @@ struct SQLiteWriter {
             while completions.count < jobs.count {
                 completions.append(try jobs[completions.count].run(on: Connection(session)))
                 if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
-                    jobs += queue.nextIfAny(atMost: settings.largestBatch - jobs.count)
+                    jobs += arrivals(atMost: settings.largestBatch - jobs.count)
                 }
             }
         } catch {
@@ -77,6 +79,15 @@ struct SQLiteWriter {
             return jobs.count > 1 ? .undecided : .failed(error)
         }
         return commit(completions, jobs.count)
+    }
+
+    /// The jobs that arrived meanwhile. When there are none, those who would bring some get the processor first: where it is busy, they bring several,
+    /// which then share a flush; where it is not, this costs nothing.
+    private func arrivals(atMost most: Int) -> [Job] {
+        let waiting = queue.nextIfAny(atMost: most)
+        guard waiting.isEmpty else { return waiting }
+        sched_yield()
+        return queue.nextIfAny(atMost: most)
     }
 
     /// Runs the jobs in one transaction, each in a savepoint of its own.
