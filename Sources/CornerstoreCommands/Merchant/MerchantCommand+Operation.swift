@@ -26,10 +26,20 @@ extension MerchantCommand {
 
         func run() async throws {
             let place = try MerchantPlace(folder: place.folder, databaseURL: nil, schema: "unused")
+            let isNew =
+                tokenKeys == nil
+                && !FileManager.default.fileExists(
+                    atPath: place.folder.appendingPathComponent(TokenKeySet.fileName).path)
             let keys: TokenKeySet =
                 if let tokenKeys { try await .read(URL(fileURLWithPath: tokenKeys)) } else {
                     try await .open(directory: place.folder)
                 }
+            if isNew {
+                let console = Console.current
+                console.remark(
+                    console.style.dim(
+                        "note: keys were made in \(place.folder.path); a server elsewhere does not know them"))
+            }
             Console.current.print(try await UserTokens(keys).makeToken(for: UserID(user), at: Date()))
         }
     }
@@ -66,7 +76,7 @@ extension MerchantCommand {
                     }
                     return scope
                 }
-                let key = try await place.withMerchant {
+                let key = try await place.withMerchant(orNew: true) {
                     try await APIKeys($0.apiKeys).make(name: name, scopes: Set(scopes), at: Date())
                 }
                 Console.current.print(key.text)
@@ -175,7 +185,7 @@ extension MerchantCommand {
                     throw CommandError(.failed, "\(Style.printable(file)) cannot be read.")
                 }
                 let products = try ProductsFile(yaml: Array(bytes), file: file)
-                let changed = try await place.withMerchant { try await $0.takeIn(products) }
+                let changed = try await place.withMerchant(orNew: true) { try await $0.takeIn(products) }
                 Console.current.print(changed ? "Loaded." : "Nothing has changed.")
             }
         }

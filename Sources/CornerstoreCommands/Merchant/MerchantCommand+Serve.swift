@@ -54,7 +54,9 @@ extension MerchantCommand {
                 valueName: "dir"), completion: .directory)
         var storeData: String?
         @Option(
-            help: ArgumentHelp("A root of the Cornerstore, DER or PEM, instead.", valueName: "file"),
+            help: ArgumentHelp(
+                "A root of the Cornerstore, DER or PEM, instead; or one of Apple's, for iOS 6 receipts, which do not carry it.",
+                valueName: "file"),
             completion: .file())
         var root: [String] = []
         @Option(
@@ -185,25 +187,42 @@ extension MerchantCommand {
                 sendsWebhooks: webhook != nil)
         }
 
-        private var takesApple: Bool { store.contains("apple") }
+        private static func isApple(_ store: String) -> Bool { store.lowercased() == "apple" }
+        private var takesApple: Bool { store.contains(where: Self.isApple) }
         /// The Cornerstore's address; without any --store, the one of the data directory is meant.
-        private var takesCornerstore: Bool { store.isEmpty || store.contains { $0 != "apple" } }
+        private var takesCornerstore: Bool { store.isEmpty || !store.allSatisfy(Self.isApple) }
 
         private func stores() throws -> [TrustedStore] {
+            for store in store where !Self.isApple(store) {
+                let address = URLComponents(string: store)
+                guard ["http", "https"].contains(address?.scheme?.lowercased()), address?.host?.isEmpty == false else {
+                    throw CommandError(
+                        .usage, "--store is apple, or a Cornerstore's base URL, not “\(Style.printable(store))”.")
+                }
+            }
             let intermediates = try intermediate.map { try CertificateInput.read($0) }
             var stores: [TrustedStore] = []
             if takesApple {
-                stores.append(.appleStores(roots: [], intermediates: intermediates))
+                let roots = try root.map { (file: $0, der: try CertificateInput.read($0)) }
+                if !takesCornerstore, let other = roots.first(where: { !TrustedStore.isApples($0.der) }) {
+                    throw CommandError(
+                        .usage,
+                        "--root \(Style.printable(other.file)) is none of Apple's roots, and with --store apple alone no other is trusted."
+                    )
+                }
+                stores.append(
+                    .appleStores(
+                        roots: roots.map(\.der).filter { TrustedStore.isApples($0) }, intermediates: intermediates))
             }
             if takesCornerstore { stores.append(try cornerstore(intermediates)) }
             return stores
         }
 
         private func cornerstore(_ intermediates: [[UInt8]]) throws -> TrustedStore {
-            guard !root.isEmpty else {
+            let roots = try root.map { try CertificateInput.read($0) }.filter { !TrustedStore.isApples($0) }
+            guard !roots.isEmpty else {
                 return try .cornerstore(in: DataOptions.directory(storeData), intermediates: intermediates)
             }
-            let roots = try root.map { try CertificateInput.read($0) }
             return .cornerstore(roots: roots, intermediates: intermediates)
         }
 

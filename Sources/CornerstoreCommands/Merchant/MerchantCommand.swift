@@ -57,9 +57,17 @@ struct MerchantCommand: AsyncParsableCommand {
         }
 
         /// A place where a merchant is.
-        /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere.
-        func known() throws -> MerchantPlace {
+        /// - Parameter orNew: whether it may be made.
+        /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere, or there is none.
+        func known(orNew: Bool = false) throws -> MerchantPlace {
             let url = try databaseURL()
+            guard orNew || url != nil || MerchantPlace.hasDatabase(folder) || MerchantPlace.hasDatabaseElsewhere(folder)
+            else {
+                throw CommandError(
+                    .usage,
+                    "There is no merchant in \(folder.path). Name its data directory with --data, or its database with --database."
+                )
+            }
             guard url != nil || !MerchantPlace.hasDatabaseElsewhere(folder) else {
                 throw CommandError(
                     .usage,
@@ -71,8 +79,8 @@ struct MerchantCommand: AsyncParsableCommand {
 
         /// Runs something over the merchant's database, beside a server that may be running.
         /// - Throws: as ``known()``.
-        func withMerchant<T>(_ body: (Merchant) async throws -> T) async throws -> T {
-            try await known().withMerchant(logger: ServeAction.logger(.error), body)
+        func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
+            try await known(orNew: orNew).withMerchant(logger: ServeAction.logger(.error), body)
         }
     }
 }

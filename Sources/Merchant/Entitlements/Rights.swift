@@ -49,8 +49,7 @@ enum Rights {
                     THEN excluded.expires_at ELSE entitlements.expires_at END,
                 grace_until = CASE WHEN excluded.expires_at > entitlements.expires_at
                     THEN NULL ELSE entitlements.grace_until END,
-                revoked_at = CASE WHEN excluded.expires_at > entitlements.expires_at
-                        OR excluded.expires_at IS NULL
+                revoked_at = CASE WHEN excluded.starts_at > entitlements.starts_at OR excluded.expires_at IS NULL
                     THEN NULL ELSE entitlements.revoked_at END
             """,
             [
@@ -59,17 +58,18 @@ enum Rights {
             ])
     }
 
-    /// Takes a source's rights from a user; with a period, only if no later one was paid for.
+    /// Takes a source's rights from a user.
+    /// - Parameter moment: when the period was bought that is taken back; a later one has given the right anew. Nil takes all.
     static func revoke(
-        of user: UserID, from source: String, upTo expiresAt: Int64? = nil, at now: Int64, _ connection: Connection
+        of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ connection: Connection
     ) throws {
         try connection.execute(
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-                AND (CAST($4 AS BIGINT) IS NULL OR expires_at <= $4)
+                AND (CAST($4 AS BIGINT) IS NULL OR starts_at <= $4)
             """,
-            [user.rawValue, source, now, expiresAt])
+            [user.rawValue, source, now, moment])
     }
 
     /// Gives back what was revoked.
@@ -103,13 +103,15 @@ enum Rights {
             [user.rawValue, source, productID.rawValue, expiresAt])
     }
 
-    /// Sets until when a subscription's rights may be used though they are not paid for.
+    /// Sets until when the rights of a subscription's present plan may be used though they are not paid for.
     static func setGrace(
-        of user: UserID, from source: String, until graceUntil: Int64?, _ connection: Connection
+        of user: UserID, from source: String, productID: ProductID, until graceUntil: Int64?, _ connection: Connection
     ) throws {
         try connection.execute(
-            "UPDATE entitlements SET grace_until = $3 WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL",
-            [user.rawValue, source, graceUntil])
+            """
+            UPDATE entitlements SET grace_until = CASE WHEN product_id = $4 THEN CAST($3 AS BIGINT) END
+            WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
+            """, [user.rawValue, source, graceUntil, productID.rawValue])
     }
 
     /// All rights that a user ever had.

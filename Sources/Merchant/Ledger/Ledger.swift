@@ -63,27 +63,33 @@ enum Ledger {
         return posting
     }
 
-    /// Takes back what a refunded purchase gave.
-    /// - Returns: what was taken.
+    /// Takes back what a refunded purchase gave, but for what of it has come to its end.
+    /// - Returns: what was taken, and what was to be taken.
     static func takeBack(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ policy: RefundPolicy, reference: String,
         at now: Int64, _ connection: Connection
-    ) throws -> Int64 {
+    ) throws -> (taken: Int64, due: Int64) {
         try expire(user, currency, at: now, connection)
+        let expired = try connection.queryOne(
+            """
+            SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM ledger_entries
+            WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
+            """, [user.rawValue, currency.rawValue, reference])
+        let due = max(amount - (try expired?.int64(0) ?? 0), 0)
         let balance = try balance(of: user, currency, connection) ?? 0
         let taken =
             switch policy {
-            case .toZero: min(amount, max(balance, 0))
-            case .belowZero: amount
+            case .toZero: min(due, max(balance, 0))
+            case .belowZero: due
             case .flag: Int64(0)
             }
-        guard taken > 0 else { return 0 }
+        guard taken > 0 else { return (0, due) }
         let row = try connection.queryOne(
             """
             UPDATE balances SET balance = balance - $3, entries = entries + 1
             WHERE user_id = $1 AND currency = $2 RETURNING balance, entries, next_expiry
             """, [user.rawValue, currency.rawValue, taken])
-        guard let row else { return 0 }
+        guard let row else { return (0, due) }
         let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
         try write(user, currency, -taken, .refund, posting, reference, nil, now, connection)
         if try row.optionalInt64(2) != nil {
@@ -91,7 +97,7 @@ enum Ledger {
             try Lots.trim(user, currency, to: max(posting.balance, 0), connection)
             try Lots.updateNextExpiry(user, currency, connection)
         }
-        return taken
+        return (taken, due)
     }
 
     /// Takes out the credits whose time is over; says whether there were any.

@@ -91,7 +91,10 @@ struct StoreNews {
                 notification.renewal?.renewsAs?.rawValue,
             ])
         guard !row.userID.rawValue.isEmpty else { return }
-        if grace != nil { try Rights.setGrace(of: row.userID, from: subscriptionKey, until: graceUntil, connection) }
+        if grace != nil {
+            try Rights.setGrace(
+                of: row.userID, from: subscriptionKey, productID: row.productID, until: graceUntil, connection)
+        }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),
             connection)

@@ -22,7 +22,7 @@ extension Merchant {
         return ProductList(revision: catalog.revision, products: catalog.products(of: nil))
     }
 
-    /// Puts a product on the list, or changes it. What was redeemed before stays as it was.
+    /// Puts a product on the list, or changes it, but for its kind. What was redeemed before stays as it was.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func put(_ product: MerchantProduct) async throws {
         try product.check()
@@ -30,6 +30,7 @@ extension Merchant {
             let count = try connection.queryOne(
                 "SELECT count(*) FROM products WHERE bundle_id = $1", [product.bundleID.rawValue])
             guard try count?.int64(0) ?? 0 <= MerchantLimits.products else { return nil }
+            try Self.checkKind(product, try Self.read(connection))
             try Self.write(product, isFromFile: false, connection)
             return true
         }
@@ -61,6 +62,7 @@ extension Merchant {
                 ).map { ProductID(try $0.string(0)) })
             let new = Set(file.products.map(\.productID))
             var changed = false
+            for product in file.products { try Self.checkKind(product, old) }
             for product in file.products where !old.contains(product) || !fromFile.contains(product.productID) {
                 try Self.write(product, isFromFile: true, connection)
                 changed = true
@@ -73,6 +75,17 @@ extension Merchant {
             }
             return changed
         }
+    }
+
+    /// A purchase is known by its product's kind, too: under another kind, what was redeemed could be redeemed again.
+    private static func checkKind(_ product: MerchantProduct, _ old: [MerchantProduct]) throws {
+        let known = old.first { $0.bundleID == product.bundleID && $0.productID == product.productID }
+        guard let known, known.kind != product.kind else { return }
+        throw MerchantError(
+            .invalidRequest,
+            "Product \(product.productID.rawValue) is of kind \(known.kind.rawValue), and what was bought of it would be granted again as "
+                + "\(product.kind.rawValue). Sell that under another identifier; or delete the product first, if nobody has bought it."
+        )
     }
 
     // MARK: Memory

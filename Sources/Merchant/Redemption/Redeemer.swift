@@ -44,6 +44,8 @@ struct Redeemer {
             return try answerAgain(plan, owner, user, obstacle)
         }
         if plan.product.kind == .autoRenewableSubscription {
+            // A period that was refunded says nothing of whose the subscription is.
+            if try RedemptionRow.find(plan.key.text, connection)?.state == .revoked { return .refused(.revoked) }
             switch try enterSubscription(plan, owner) {
             case .own: break
             case .guest(let members): return try joinFamily(plan, members, owner, user)
@@ -167,8 +169,14 @@ struct Redeemer {
             let rights = row.grants.filter { !$0.isCredits }
             guard
                 try connection.execute(
-                    "UPDATE redemptions SET user_id = $3, grants = $4 WHERE redemption_key = $1 AND user_id = $2",
-                    [row.key, row.userID.rawValue, owner.rawValue, try ProductCatalog.json(rights)]) == 1
+                    """
+                    UPDATE redemptions SET user_id = $3, grants = $4, credited_user = $5, credits = $6
+                    WHERE redemption_key = $1 AND user_id = $2
+                    """,
+                    [
+                        row.key, row.userID.rawValue, owner.rawValue, try ProductCatalog.json(rights),
+                        row.creditedUser.rawValue, try ProductCatalog.json(row.credits),
+                    ]) == 1
             else { return .refused(.unavailable) }
             try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
             for grant in rights { try giveRight(grant, plan, to: owner) }

@@ -22,21 +22,27 @@ struct RedemptionRow {
     var stateSignedAt: Int64
     /// What a refund took back.
     var takenBack: [Balance]
+    /// Who was given the credits: they stay there when the purchase goes over to another user.
+    var creditedUser: UserID
+    /// The grants of credits.
+    var credits: [ProductGrant]
 
     private static let columns =
-        "redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back"
+        "redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back, credited_user, credits"
     private static let findText = "SELECT \(columns) FROM redemptions WHERE redemption_key = $1"
 
     static func find(_ key: String, _ connection: Connection) throws -> RedemptionRow? {
         try connection.queryOne(findText, [key]).map { row in
-            RedemptionRow(
-                key: try row.string(0), userID: UserID(try row.string(1)),
-                grants: try ProductCatalog.grants(try row.string(2)), expiresAt: try row.optionalInt64(3),
+            let grants = try ProductCatalog.grants(try row.string(2))
+            return RedemptionRow(
+                key: try row.string(0), userID: UserID(try row.string(1)), grants: grants,
+                expiresAt: try row.optionalInt64(3),
                 redeemedAt: try row.int64(4), state: State(rawValue: try row.string(5)) ?? .revoked,
                 stateSignedAt: try row.int64(6),
                 takenBack: try row.optionalString(7).map {
                     try JSONDecoder().decode([Balance].self, from: Data($0.utf8))
-                } ?? [])
+                } ?? [], creditedUser: UserID(try row.optionalString(8) ?? row.string(1)),
+                credits: try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits))
         }
     }
 

@@ -33,12 +33,12 @@ struct Revocation {
 
     private func revoke(_ row: RedemptionRow) throws {
         var takenBack: [Balance] = []
-        for case .credits(let currency, let amount, _) in row.grants where !row.userID.rawValue.isEmpty {
+        for case .credits(let currency, let amount, _) in row.credits where !row.creditedUser.rawValue.isEmpty {
             let share = min(max(purchase.revokedShare ?? 100_000, 0), 100_000)
             // Rounded up: a part of a credit is one.
-            let due = (amount * share + 99_999) / 100_000
-            let taken = try Ledger.takeBack(
-                row.userID, currency, due, policy.refund, reference: row.key, at: now, connection)
+            let refunded = (amount * share + 99_999) / 100_000
+            let (taken, due) = try Ledger.takeBack(
+                row.creditedUser, currency, refunded, policy.refund, reference: row.key, at: now, connection)
             if taken > 0 { takenBack.append(Balance(currency: currency, amount: taken)) }
             if taken < due { try flag(row, currency, due: due, taken: taken) }
         }
@@ -47,7 +47,7 @@ struct Revocation {
         let moment = purchase.revokedAt ?? now
         if kind == .autoRenewableSubscription {
             try Rights.revoke(
-                of: row.userID, from: subscriptionKey, upTo: purchase.expiresAt, at: moment, connection)
+                of: row.userID, from: subscriptionKey, boughtBy: purchase.purchasedAt, at: moment, connection)
         } else {
             try Rights.revoke(of: row.userID, from: key.text, at: moment, connection)
         }
@@ -68,16 +68,26 @@ struct Revocation {
                     "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1", [row.key, signedAt])
                 continue
             }
-            for balance in row.takenBack {
-                try Ledger.credit(
-                    row.userID, balance.currency, balance.amount, .refundReversal, reference: row.key, at: now,
-                    connection)
-            }
+            for balance in row.takenBack { try giveBack(balance, row) }
             try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: nil)
             guard !row.userID.rawValue.isEmpty else { continue }
             let source = kind == .autoRenewableSubscription ? subscriptionKey : key.text
             try Rights.reinstate(of: row.userID, from: source, connection)
             try events.write(.reinstated(row.key, row.userID), connection)
+        }
+    }
+
+    /// Credits that end do so when they would have ended without the refund.
+    private func giveBack(_ balance: Balance, _ row: RedemptionRow) throws {
+        var expiresAt: Int64?
+        for case .credits(balance.currency, _, let lifetime?) in row.credits {
+            expiresAt = row.redeemedAt + lifetime * 1_000
+        }
+        try Ledger.credit(
+            row.creditedUser, balance.currency, balance.amount, .refundReversal, reference: row.key,
+            expiresAt: expiresAt, at: now, connection)
+        if let expiresAt, expiresAt <= now {
+            try Ledger.expire(row.creditedUser, balance.currency, at: now, connection)
         }
     }
 
@@ -111,7 +121,7 @@ struct Revocation {
             ON CONFLICT (user_id, reference, code) DO NOTHING
             """,
             [
-                row.userID.rawValue, row.key, "refunded_credits_kept",
+                row.creditedUser.rawValue, row.key, "refunded_credits_kept",
                 "\(due) \(currency.rawValue) were refunded, and \(taken) of them taken back.", now,
             ])
     }

@@ -56,6 +56,8 @@ public enum MerchantSchema {
             state TEXT NOT NULL CHECK (state IN ('granted', 'revoked', 'open')),
             state_signed_at BIGINT NOT NULL,
             taken_back TEXT,
+            credited_user TEXT,
+            credits TEXT,
             CHECK (state <> 'granted' OR user_id <> '')
         ) WITHOUT ROWID
         """,

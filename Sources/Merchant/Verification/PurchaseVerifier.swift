@@ -140,7 +140,7 @@ public final class PurchaseVerifier: Sendable {
     private static func environment(of verified: VerifiedTransactionReceipt) -> StoreEnvironment {
         let isSandboxID = [verified.receipt.transactionID, verified.receipt.originalTransactionID]
             .contains { $0.utf8.count >= 16 }
-        return isSandboxID ? .sandbox : verified.statedEnvironment
+        return isSandboxID ? .sandbox : .production
     }
 
     func verifySigned(_ text: [UInt8]) async throws -> VerifiedEvidence {

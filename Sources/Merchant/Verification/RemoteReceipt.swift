@@ -7,8 +7,20 @@ import StoreWire
 struct RemoteReceipt {
     let environment: StoreEnvironment?
     let bundleID: String
-    private let fields: [Fields]
-    private let signedAt: Int64
+    private let fields: [Known]
+
+    /// A purchase, and what is known of it beside its fields.
+    private struct Known {
+        var fields: Fields
+        /// When the store said so.
+        var signedAt: Int64
+        /// Whether it would say that another plan took over.
+        var tellsUpgrades: Bool
+
+        init(_ fields: Fields, signedAt: Int64, tellsUpgrades: Bool) {
+            (self.fields, self.signedAt, self.tellsUpgrades) = (fields, signedAt, tellsUpgrades)
+        }
+    }
 
     /// - Throws: ``MerchantError`` for every status but 0 and 21006 (a valid iOS 6 receipt of a subscription that has expired).
     init(_ json: [UInt8]) throws {
@@ -29,20 +41,26 @@ struct RemoteReceipt {
         if let purchases = receipt.inApp {
             environment = body.environment.flatMap { StoreEnvironment(rawValue: $0) }
             // What the store knows beside the receipt is newer than the receipt.
-            fields = (body.latest?.list ?? []) + purchases
-            signedAt = receipt.requestDate.flatMap { Int64($0) } ?? 0
+            let asked = receipt.requestDate.flatMap { Int64($0) } ?? 0
+            // Those are the receipt's own, as old as it is, and without a word on upgrades.
+            let made = receipt.creationDate.flatMap { Int64($0) } ?? asked
+            fields =
+                (body.latest?.list ?? []).map { Known($0, signedAt: asked, tellsUpgrades: true) }
+                + purchases.map { Known($0, signedAt: made, tellsUpgrades: false) }
         } else {
             // The answer to an iOS 6 receipt does not always name the environment; the id does (see PurchaseVerifier).
             let isSandboxID = (receipt.fields.transactionID?.utf8.count ?? 0) >= 16
             environment =
                 body.environment.flatMap { StoreEnvironment(rawValue: $0) } ?? (isSandboxID ? .sandbox : .production)
+            let boughtAt = receipt.fields.purchaseDate.flatMap { Int64($0) } ?? 0
             fields = [body.latest?.one, receipt.fields].compactMap { $0 }
-            signedAt = receipt.fields.purchaseDate.flatMap { Int64($0) } ?? 0
+                .map { Known($0, signedAt: boughtAt, tellsUpgrades: false) }
         }
     }
 
     func purchases(anchor: String, environment: StoreEnvironment, bundleID: BundleID) -> [VerifiedPurchase] {
-        fields.compactMap { fields in
+        fields.compactMap { known in
+            let fields = known.fields
             guard let transactionID = fields.transactionID, let productID = fields.productID,
                 let purchasedAt = fields.purchaseDate.flatMap({ Int64($0) })
             else { return nil }
@@ -54,7 +72,8 @@ struct RemoteReceipt {
                 expiresAt: (fields.expiresDate ?? fields.expires).flatMap { Int64($0) },
                 webOrderLineItemID: fields.webOrderLineItemID,
                 revokedAt: fields.cancellationDate.flatMap { Int64($0) }, revokedShare: nil,
-                isUpgraded: fields.isUpgraded == "true", accountToken: fields.accountToken, signedAt: signedAt)
+                isUpgraded: fields.isUpgraded == "true" ? true : known.tellsUpgrades ? false : nil,
+                accountToken: fields.accountToken, signedAt: known.signedAt)
         }
     }
 
@@ -92,6 +111,7 @@ struct RemoteReceipt {
         var bundleID: String?
         var bid: String?
         var requestDate: String?
+        var creationDate: String?
         var inApp: [Fields]?
         var fields: Fields
 
@@ -99,6 +119,7 @@ struct RemoteReceipt {
             case bundleID = "bundle_id"
             case bid
             case requestDate = "request_date_ms"
+            case creationDate = "receipt_creation_date_ms"
             case inApp = "in_app"
         }
 
@@ -107,6 +128,7 @@ struct RemoteReceipt {
             bundleID = try container.decodeIfPresent(String.self, forKey: .bundleID)
             bid = try container.decodeIfPresent(String.self, forKey: .bid)
             requestDate = try container.decodeIfPresent(String.self, forKey: .requestDate)
+            creationDate = try container.decodeIfPresent(String.self, forKey: .creationDate)
             inApp = try container.decodeIfPresent([Fields].self, forKey: .inApp)
             fields = try Fields(from: decoder)
         }

@@ -34,6 +34,11 @@ public struct TrustedStore: Sendable, Equatable {
             anchor: apple, roots: roots, rootFingerprints: appleFingerprints.map(bytes), intermediates: intermediates)
     }
 
+    /// Whether a certificate, in DER, is one of Apple's roots.
+    public static func isApples(_ root: [UInt8]) -> Bool {
+        appleFingerprints.map(bytes).contains(Array(SHA256.hash(data: root)))
+    }
+
     /// A Cornerstore, by its roots. It is known under its first root's fingerprint until ``Merchant/settleAnchors(_:in:)`` finds that
     /// one of them was seen before.
     public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {

@@ -27,6 +27,11 @@ public struct MerchantPlace: Sendable {
             && !files.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
     }
 
+    /// Whether a folder has a SQLite database of a merchant.
+    public static func hasDatabase(_ folder: URL) -> Bool {
+        FileManager.default.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
+    }
+
     private static let databaseName = "merchant.sqlite"
     /// The folder for files that are coming in, which a server alone makes.
     static let uploads = "uploads"

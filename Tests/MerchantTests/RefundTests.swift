@@ -1,0 +1,159 @@
+import MerchantWire
+import StoreReceipts
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// Ways around a refund, and what a refund must not touch.
+@Suite struct RefundTests {
+    private static let transferring = MerchantPolicy(conflict: .transfer, environments: [.production, .sandbox])
+
+    @Test(arguments: Backend.available) func creditsAreTakenBackFromWhoWasGivenThem(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend, policy: Self.transferring) { shop async throws in
+            try await shop.merchant.put(
+                MerchantProduct(
+                    bundleID: TestMerchant.bundleID, productID: "pack", kind: .nonConsumable,
+                    grants: [.credits("gems", amount: 50, lifetime: nil), .entitlement("pro")]))
+            let pack = shop.purchase("pack", 1)
+            for user in ["ann", "bob", "cleo"] as [UserID] { _ = try await shop.redeem(pack, for: user) }
+            #expect(try await shop.gems("ann") == 50)
+            #expect(try await shop.rights("cleo") == ["pro": .active])
+            try await shop.notify("REFUND", pack)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.rights("cleo") == ["pro": .revoked])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", pack)
+            #expect(try await shop.gems("ann") == 50)
+            #expect(try await shop.gems("cleo") == 0)
+            #expect(try await shop.rights("cleo") == ["pro": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundedPeriodClaimsNoSubscription(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend, policy: Self.transferring) { shop async throws in
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            try await shop.notify("REFUND", first)
+            #expect(try await shop.code { _ = try await shop.redeem(first, for: "bob") } == .revoked)
+            shop.clock.milliseconds += 60_000
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            try await shop.notify("DID_RENEW", second)
+            #expect(try await shop.rights("bob") == [:])
+            _ = try await shop.redeem(second, for: "ann")
+            // Somebody else's copy of the refunded period takes nothing from who pays.
+            #expect(try await shop.code { _ = try await shop.redeem(first, for: "bob") } == .expired)
+            let copy = shop.purchase("monthly", 1, expiresIn: 600_000)
+            #expect(try await shop.code { _ = try await shop.redeem(copy, for: "bob") } == .revoked)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, [RefundPolicy.toZero, .belowZero])
+    func creditsThatHaveEndedAreNotTakenTwice(_ backend: Backend, _ policy: RefundPolicy) async throws {
+        let policy = MerchantPolicy(refund: policy, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let passing = shop.purchase("passing", 1)
+            _ = try await shop.redeem(passing, shop.purchase("coins", 2), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 20), by: "ann")
+            shop.clock.milliseconds += 1_000_001
+            #expect(try await shop.gems("ann") == 100)
+            try await shop.notify("REFUND", passing)
+            // Of the 50, 30 have ended and 20 were spent.
+            #expect(try await shop.gems("ann") == 80)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, [true, false]) func creditsThatComeBackStillEnd(
+        _ backend: Backend, _ isLate: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let passing = shop.purchase("passing", 1)
+            _ = try await shop.redeem(passing, for: "ann")
+            try await shop.notify("REFUND", passing)
+            #expect(try await shop.gems("ann") == 0)
+            shop.clock.milliseconds += isLate ? 1_000_001 : 500_000
+            try await shop.notify("REFUND_REVERSED", passing)
+            #expect(try await shop.gems("ann") == (isLate ? 0 : 50))
+            shop.clock.milliseconds += 500_001
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anOldPlansRefundAndGraceLeaveTheNewOneAlone(_ backend: Backend)
+        async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            let long = shop.purchase("gold", 1, expiresIn: 900_000)
+            _ = try await shop.redeem(long, for: "ann")
+            shop.clock.milliseconds += 1_000
+            let short = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            _ = try await shop.redeem(short, for: "ann")
+            shop.clock.milliseconds += 1_000
+            try await shop.notify("REFUND", long)
+            #expect(try await shop.rights("ann") == ["gold": .revoked, "club": .active])
+            // The plan that was left does not come back with the new one's grace.
+            shop.clock.milliseconds += 60_000
+            let now = shop.clock.milliseconds
+            try await shop.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", short, graceUntil: now + 10_000)
+            #expect(try await shop.rights("ann") == ["gold": .revoked, "club": .grace])
+        }
+    }
+
+    @Test(arguments: Backend.available) func graceIsThePresentPlans(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("gold", 1, expiresIn: 60_000), for: "ann")
+            shop.clock.milliseconds += 1_000
+            let change = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            _ = try await shop.redeem(change, for: "ann")
+            shop.clock.milliseconds += 60_000
+            let now = shop.clock.milliseconds
+            try await shop.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", change, graceUntil: now + 10_000)
+            #expect(try await shop.rights("ann") == ["gold": .expired, "club": .grace])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aProductKeepsItsKind(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            _ = try await shop.redeem(coins, for: "ann")
+            #expect(
+                try await shop.code {
+                    try await shop.merchant.put(
+                        MerchantProduct(
+                            bundleID: TestMerchant.bundleID, productID: "coins", kind: .nonConsumable,
+                            grants: [.credits("gems", amount: 100, lifetime: nil)]))
+                } == .invalidRequest)
+            let file = try ProductsFile(
+                yaml: Array(
+                    TestMerchant.products.replacing("coins, kind: consumable", with: "coins, kind: nonConsumable").utf8),
+                file: "products.yaml")
+            #expect(try await shop.code { try await shop.merchant.takeIn(file) } == .invalidRequest)
+            _ = try await shop.redeem(coins, for: "ann")
+            #expect(try await shop.gems("ann") == 100)
+        }
+    }
+
+    @Test func anOldReceiptIsOnePurchaseWhateverEnvironmentItNames() async throws {
+        try await TestMerchant.with(.sqlite) { shop async throws in
+            let date = ReceiptDate(milliseconds: shop.clock.milliseconds)
+            let signer = shop.authority.receiptSigner(for: .production)
+            for environment in [StoreEnvironment.production, .sandbox] {
+                let receipt = try SignedTransactionReceipt.signed(
+                    TransactionReceipt(
+                        quantity: 1, productID: "coins", transactionID: "100000000000001",
+                        originalTransactionID: "100000000000001", bundleID: TestMerchant.bundleID.rawValue,
+                        bundleVersion: "1", purchaseDate: date, originalPurchaseDate: date),
+                    environment: environment, certificate: signer.leafCertificate
+                ) { try signer.signature(overSHA1Of: $0) }
+                let answer = try await shop.merchant.redeem(.receipt(receipt.bytes), for: "ann")
+                #expect(answer.redeemed.map(\.environment) == [.production])
+            }
+            #expect(try await shop.gems("ann") == 100)
+        }
+    }
+}
