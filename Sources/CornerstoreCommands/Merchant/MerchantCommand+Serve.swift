@@ -45,7 +45,8 @@ extension MerchantCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Whose purchases are taken: apple, or a Cornerstore's base URL; may be given twice.", valueName: "store"
+                "Whose purchases are taken: apple, or a Cornerstore's base URL, which --remote asks and whose roots come from --store-data or --root; may be given twice.",
+                valueName: "store"
             ))
         var store: [String] = []
         @Option(

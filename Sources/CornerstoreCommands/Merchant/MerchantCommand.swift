@@ -22,7 +22,8 @@ struct MerchantCommand: AsyncParsableCommand {
         var data: String?
         @Option(
             help: ArgumentHelp(
-                "A PostgreSQL database, postgres://…, instead of SQLite in the data directory.", valueName: "url"))
+                "A PostgreSQL database, postgres://…, instead of SQLite in the data directory (CORNERSTORE_MERCHANT_DATABASE).",
+                valueName: "url"))
         var database: String?
         @Option(
             help: ArgumentHelp(

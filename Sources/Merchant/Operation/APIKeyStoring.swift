@@ -4,7 +4,7 @@ public struct APIKeyRecord: Sendable, Equatable {
     public var name: String
     /// SHA-256 of the key's 32 bytes.
     public var digest: [UInt8]
-    /// What it may do, as words: `products`, `users`, `ledger`, `content`, `webhooks`, `notifications`.
+    /// What it may do, as words: `products`, `users`, `ledger`, `content`, `webhooks`, `metrics`.
     public var scopes: [String]
     /// Milliseconds since 1970.
     public var createdAt: Int64
