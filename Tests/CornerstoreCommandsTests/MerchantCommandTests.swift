@@ -45,4 +45,23 @@ import Testing
             #expect(bad.status == 1)
         }
     }
+
+    @Test func whatNamesNoMerchantOrStoreIsRefused() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let none = directory.path("none")
+            for line in ["check", "key list", "key revoke backend", "products list"] {
+                let result = await Capture.run(
+                    ["merchant"] + line.split(separator: " ").map(String.init) + ["--data", none])
+                #expect(result.status == 2 && result.errors.contains("There is no merchant in"), "\(line)")
+                #expect(!FileManager.default.fileExists(atPath: none), "\(line)")
+            }
+            let serve = ["merchant", "serve", "--bundle-id", "com.example.books", "--port", "0", "--data", none]
+            for store in ["Apples", "ftp://store.example.com", ""] {
+                let result = await Capture.run(serve + ["--store", store])
+                #expect(result.status == 2 && result.errors.contains("--store is apple"), "\(store)")
+            }
+            let root = await Capture.run(serve + ["--store", "apple", "--root", directory.path("no.der")])
+            #expect(root.status != 0)
+        }
+    }
 }

@@ -156,4 +156,25 @@ import Testing
             #expect(try await shop.gems("ann") == 100)
         }
     }
+
+    @Test func aStoresAnswerIsAsOldAsItsParts() throws {
+        func entry(_ id: String) -> String {
+            """
+            {"transaction_id":"\(id)","original_transaction_id":"1","product_id":"monthly","quantity":"1",
+            "purchase_date_ms":"1000","expires_date_ms":"9000","cancellation_date_ms":"2000"}
+            """
+        }
+        let answer = try RemoteReceipt(
+            Array(
+                """
+                {"status":0,"environment":"Production","latest_receipt_info":[\(entry("2"))],
+                "receipt":{"bundle_id":"com.example.books","request_date_ms":"5000","receipt_creation_date_ms":"3000",
+                "in_app":[\(entry("1"))]}}
+                """.utf8))
+        let purchases = answer.purchases(anchor: "a", environment: .production, bundleID: "com.example.books")
+        #expect(purchases.map(\.transactionID) == ["2", "1"])
+        #expect(purchases.map(\.signedAt) == [5_000, 3_000])
+        // Only the list of what the store knows would tell an upgrade from a refund.
+        #expect(purchases.map(\.isUpgraded) == [false, nil])
+    }
 }

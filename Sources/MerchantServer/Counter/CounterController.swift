@@ -26,15 +26,13 @@ struct CounterController: Sendable {
     @Sendable private func products(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let bundleID = BundleID(try request.query("bundle"))
         let list = try await merchant.productList(of: bundleID)
+        let json = try JSONEncoder.inOrder.encode(list)
         // By what it says: a database that was restored may count to the same revision with another list.
-        var response = try Response.json(list)
-        let digest = SHA256.hash(data: try JSONEncoder.inOrder.encode(list)).prefix(12)
-        let tag = "\"\(Data(digest).base64EncodedString())\""
-        guard !request.isFresh(tag) else {
-            return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-cache"])
-        }
-        response.headers[.eTag] = tag
-        response.headers[.cacheControl] = "no-cache"
+        let tag = "\"\(Data(SHA256.hash(data: json).prefix(12)).base64EncodedString())\""
+        let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
+        guard !request.isFresh(tag) else { return Response(status: .notModified, headers: headers) }
+        var response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: json)))
+        response.headers[.contentType] = "application/json"
         return response
     }
 
@@ -73,7 +71,7 @@ extension JSONEncoder {
     /// Writes the same value as the same bytes.
     fileprivate static var inOrder: JSONEncoder {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
     }
 }
