@@ -3,6 +3,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 import Synchronization
 
 /// Hummingbird's HTTP/1 connections, of which one may be dropped before it is served.
@@ -11,13 +12,27 @@ import Synchronization
 /// writer was not finished ("Deinited NIOAsyncWriter without calling finish()"). Here such a connection is closed instead.
 struct ConnectionChannel: ServerChildChannel {
     private let http: HTTP1Channel
+    private let answering: (any DirectAnswering)?
 
-    init(responder: @escaping HTTPChannelHandler.Responder, configuration: HTTP1Channel.Configuration) {
+    /// - Parameter answering: answers some requests before Hummingbird sees them.
+    init(
+        responder: @escaping HTTPChannelHandler.Responder, answering: (any DirectAnswering)? = nil,
+        configuration: HTTP1Channel.Configuration
+    ) {
         http = HTTP1Channel(responder: responder, configuration: configuration)
+        self.answering = answering
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
-        http.setup(channel: channel, logger: logger).map(Connection.init)
+        http.setup(channel: channel, logger: logger).flatMapThrowing { [answering] asyncChannel in
+            let connection = Connection(asyncChannel)
+            if let answering {
+                let pipeline = channel.pipeline.syncOperations
+                let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+                try pipeline.addHandler(DirectRequestHandler(answering), position: .before(codec))
+            }
+            return connection
+        }
     }
 
     func handle(value connection: Connection, logger: Logger) async {

@@ -1,5 +1,5 @@
-public import HTTPTypes
 public import NIOCore
+public import NIOHTTP1
 
 /// A whole answer of status 200, for a request that is answered on the connection's event loop.
 public struct DirectAnswer: Sendable {
@@ -12,16 +12,54 @@ public struct DirectAnswer: Sendable {
     }
 }
 
+/// What a request says that might be answered directly.
+///
+/// It is read from the codec's own head: turning that into Hummingbird's request costs as much as finding such an answer.
+public struct DirectRequest: Sendable {
+    /// `GET` or `POST`.
+    public let method: HTTPMethod
+    /// The request's target as it was sent.
+    public let path: String
+    /// The one `Authorization` field's value.
+    public private(set) var authorization: String?
+    /// The one `Content-Type` field's value.
+    public private(set) var contentType: String?
+
+    /// Nil for what is the router's business: other methods and versions, fields that say what is to become of the connection, and fields of those above
+    /// that are there twice.
+    init?(_ head: HTTPRequestHead) {
+        guard head.method == .GET || head.method == .POST, head.version == .http1_1 else { return nil }
+        (method, path) = (head.method, head.uri)
+        for (name, value) in head.headers {
+            switch name.utf8.count {
+            case 6 where Self.isSame(name, "expect"), 10 where Self.isSame(name, "connection"): return nil
+            case 12 where Self.isSame(name, "content-type"):
+                guard contentType == nil else { return nil }
+                contentType = value
+            case 13 where Self.isSame(name, "authorization"):
+                guard authorization == nil else { return nil }
+                authorization = value
+            default: break
+            }
+        }
+    }
+
+    /// - Parameter known: in small letters.
+    private static func isSame(_ name: String, _ known: String) -> Bool {
+        zip(name.utf8, known.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $0 >= UInt8(ascii: "A") }
+    }
+}
+
 /// Answers the requests that make up nearly all of a busy server's load without Hummingbird's tasks, which cost more than such an answer itself.
 ///
 /// It is a short cut and nothing else: whatever it does not answer goes to the router, which answers every request, these too. So it may decline for any
 /// reason at any time, even after it began, if what it began can be repeated.
 public protocol DirectAnswering: Sendable {
     /// The most bytes of a body with which a request might be answered directly; nil when it cannot be.
-    func bodyLimit(of request: HTTPRequest) -> Int?
+    func bodyLimit(of request: DirectRequest) -> Int?
 
     /// Answers a request whose body is there. Called on the event loop, which it must not block.
-    func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome
+    func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome
 }
 
 /// What came of a request that might have been answered directly.

@@ -1,16 +1,21 @@
 import Glibc
-import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
+import NIOHTTP1
 
-/// Stands between HTTP's codec and Hummingbird's tasks, and answers what a ``DirectAnswering`` can. Everything else passes through untouched and in order:
+/// Stands right behind HTTP's decoder and encoder, before Hummingbird's own handlers and tasks, and answers what a ``DirectAnswering`` can. Everything else passes through untouched and in order:
 /// requests that it declines, bodies that do not arrive in one go (the router bounds their time), and every request while another is being answered
 /// behind it.
 final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// A request that might be answered here, and its head as it is passed on otherwise.
+    private struct Held {
+        var request: DirectRequest
+        var head: HTTPRequestHead
+    }
 
     /// Behind this handler nobody hears of the requests that it answers, and Hummingbird would close a busy connection as idle. One request in this time
     /// passes through, which shows it alive.
@@ -18,7 +23,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     private enum State {
         case idle
-        case collecting(HTTPRequest, ByteBuffer, limit: Int)
+        case collecting(Held, ByteBuffer, limit: Int)
         /// A later answer is awaited; what comes meanwhile is kept.
         case answering
     }
@@ -28,7 +33,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     /// Requests that passed through and are not answered yet.
     private var passed = 0
     private var lastPassed = NIODeadline.uptimeNanoseconds(0)
-    private var kept: [HTTPRequestPart] = []
+    private var kept: [HTTPServerRequestPart] = []
     private var keptError: (any Error)?
     private var keptRead = false
     private var keptQuiesce: ChannelShouldQuiesceEvent?
@@ -44,11 +49,13 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         take(unwrapInboundIn(data), context)
     }
 
-    private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch state {
         case .idle:
-            if case .head(let request) = part, passed == 0, let limit = limit(of: request, context) {
-                state = .collecting(request, ByteBuffer(), limit: limit)
+            if case .head(let head) = part, passed == 0, context.eventLoop.now - lastPassed < Self.passesOneEvery,
+                let request = DirectRequest(head), let limit = answering.bodyLimit(of: request)
+            {
+                state = .collecting(Held(request: request, head: head), ByteBuffer(), limit: limit)
             } else {
                 pass(part, context)
             }
@@ -68,13 +75,6 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         case .answering:
             kept.append(part)
         }
-    }
-
-    private func limit(of request: HTTPRequest, _ context: ChannelHandlerContext) -> Int? {
-        guard let limit = answering.bodyLimit(of: request), request.headerFields[.connection] == nil,
-            request.headerFields[.expect] == nil, context.eventLoop.now - lastPassed < Self.passesOneEvery
-        else { return nil }
-        return limit
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -100,8 +100,8 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     // MARK: Answering
 
-    private func answer(_ request: HTTPRequest, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
-        switch answering.answer(request, body: body, on: context.eventLoop) {
+    private func answer(_ request: Held, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+        switch answering.answer(request.request, body: body, on: context.eventLoop) {
         case .answer(let answer):
             state = .idle
             write(answer, context)
@@ -118,7 +118,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     }
 
     private func answered(
-        _ request: HTTPRequest, _ body: ByteBuffer, _ answer: DirectAnswer?, _ context: ChannelHandlerContext
+        _ request: Held, _ body: ByteBuffer, _ answer: DirectAnswer?, _ context: ChannelHandlerContext
     ) {
         // The connection may be gone meanwhile.
         guard case .answering = state, context.channel.isActive else { return }
@@ -151,25 +151,27 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     }
 
     private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
-        let fields: HTTPFields = [
-            .contentType: answer.contentType, .contentLength: String(answer.body.readableBytes), .date: date.now(),
+        let headers: HTTPHeaders = [
+            "Content-Type": answer.contentType, "Content-Length": String(answer.body.readableBytes),
+            "Date": date.now(),
         ]
-        context.write(wrapOutboundOut(.head(HTTPResponse(status: .ok, headerFields: fields))), promise: nil)
-        context.write(wrapOutboundOut(.body(answer.body)), promise: nil)
+        context.write(
+            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
     /// Hands on what was held back of a request.
-    private func decline(_ request: HTTPRequest, _ body: ByteBuffer, isWhole: Bool, _ context: ChannelHandlerContext) {
+    private func decline(_ request: Held, _ body: ByteBuffer, isWhole: Bool, _ context: ChannelHandlerContext) {
         state = .idle
-        pass(.head(request), context)
+        pass(.head(request.head), context)
         if body.readableBytes > 0 { pass(.body(body), context) }
         if isWhole { pass(.end(nil), context) }
     }
 
     // MARK: Passing through
 
-    private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+    private func pass(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         if case .head = part {
             passed += 1
             lastPassed = context.eventLoop.now
@@ -182,8 +184,10 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.write(data, promise: promise)
     }
 
+    /// While an answer is awaited, no more is read than what one read brings: so there is a bound to what is kept, and a client that waits for its
+    /// answers, as nearly all do, costs no change of what the selector looks for.
     func read(context: ChannelHandlerContext) {
-        if case .answering = state { keptRead = true } else { context.read() }
+        if case .answering = state, !kept.isEmpty { keptRead = true } else { context.read() }
     }
 
     /// A request that is being answered here is answered before the connection closes.

@@ -10,9 +10,8 @@ public enum ServerLimits {
     public static func server(_ answering: (any DirectAnswering)? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             ConnectionChannel(
-                responder: responder,
+                responder: responder, answering: answering,
                 configuration: .init(
-                    additionalChannelHandlers: answering.map { [DirectRequestHandler($0)] } ?? [],
                     idleTimeout: .seconds(60) + DirectRequestHandler.passesOneEvery,
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)))

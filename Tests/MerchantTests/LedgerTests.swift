@@ -35,6 +35,38 @@ import Testing
         }
     }
 
+    /// A key that was used is found by writing it: what was taken before that comes back.
+    @Test(arguments: Backend.available) func aKeyThatWasUsedTakesNothingWhateverIsThere(_ backend: Backend) async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("passing", 2), for: "ann")
+            for (key, currency) in [("pearls", "pearls"), ("gift", "gems")] as [(String, CurrencyID)] {
+                let gift = AdjustmentRequest(key: key, currency: currency, amount: 7)
+                _ = try await shop.merchant.adjust(gift, of: "ann")
+            }
+            let spend = SpendRequest(key: "k", currency: "gems", amount: 30)
+            let first = try await shop.merchant.spend(spend, by: "ann")
+            // As often as one likes: with credits left that end, and of which nothing is used again.
+            for _ in 0..<3 { #expect(try await shop.merchant.spend(spend, by: "ann") == first) }
+            for reused in [
+                SpendRequest(key: "k", currency: "gems", amount: 31),
+                SpendRequest(key: "k", currency: "pearls", amount: 1),
+                SpendRequest(key: "gift", currency: "gems", amount: 7),
+                SpendRequest(key: "k", currency: "gems", amount: 30, note: "other"),
+            ] {
+                #expect(try await shop.code { _ = try await shop.merchant.spend(reused, by: "ann") } == .keyReused)
+            }
+            #expect(try await shop.gems("ann") == 127)
+            #expect(try await shop.findings() == [])
+            // When no more is there than was spent, and when what is left has come to its end.
+            _ = try await shop.merchant.spend(SpendRequest(key: "rest", currency: "gems", amount: 117), by: "ann")
+            #expect(try await shop.merchant.spend(spend, by: "ann") == first)
+            shop.clock.milliseconds += 1_000_000
+            #expect(try await shop.merchant.spend(spend, by: "ann") == first)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     @Test(arguments: Backend.available) func creditsEnd(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("passing", 2), for: "ann")

@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import GRDBSQLite
 
 /// One connection to a SQLite file through SQLite's C interface, with the statements prepared on it. Used by one thread at a time.
@@ -21,6 +22,9 @@ final class SQLiteConnection {
         case release = "RELEASE one"
     }
 
+    /// Once in a process, before its first connection; later it is refused, and does no harm.
+    private static let isConfigured = cornerstore_sqlite_count_no_memory() == SQLITE_OK
+
     private var handle: OpaquePointer?
     private var statements = SQLiteStatementCache()
     private var commands: [Command: SQLiteStatement] = [:]
@@ -33,6 +37,7 @@ final class SQLiteConnection {
     init(path: String, _ access: Access, cache: Int) throws(DatabaseError) {
         pages = .allocate(capacity: 1)
         pages.initialize(to: 0)
+        _ = Self.isConfigured
         let flags = access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         // A connection belongs to one thread at a time, so SQLite need not lock it.
         let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)

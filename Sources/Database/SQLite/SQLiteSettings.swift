@@ -6,6 +6,8 @@ struct SQLiteSettings: Sendable {
     var maximumPages: Int?
     /// The most transactions that share one flush to disk.
     var largestBatch = 256
+    /// A batch of fewer lets those who would bring more go first.
+    var smallBatch = 12
     /// How long a batch goes on taking in transactions that arrive meanwhile.
     var longestBatch = Duration.milliseconds(10)
     /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved

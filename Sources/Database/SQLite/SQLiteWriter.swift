@@ -71,7 +71,8 @@ struct SQLiteWriter {
             while completions.count < jobs.count {
                 completions.append(try jobs[completions.count].run(on: Connection(session)))
                 if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
-                    jobs += arrivals(atMost: settings.largestBatch - jobs.count)
+                    jobs += arrivals(
+                        atMost: settings.largestBatch - jobs.count, isSmall: jobs.count < settings.smallBatch)
                 }
             }
         } catch {
@@ -81,11 +82,11 @@ struct SQLiteWriter {
         return commit(completions, jobs.count)
     }
 
-    /// The jobs that arrived meanwhile. When there are none, those who would bring some get the processor first: where it is busy, they bring several,
-    /// which then share a flush; where it is not, this costs nothing.
-    private func arrivals(atMost most: Int) -> [Job] {
+    /// The jobs that arrived meanwhile. When there are none for a small batch, those who would bring some get the processor first: where it is busy, they
+    /// bring several, which then share a flush; where it is not, this costs nothing. A larger batch is flushed while they prepare the next.
+    private func arrivals(atMost most: Int, isSmall: Bool) -> [Job] {
         let waiting = queue.nextIfAny(atMost: most)
-        guard waiting.isEmpty else { return waiting }
+        guard waiting.isEmpty, isSmall else { return waiting }
         sched_yield()
         return queue.nextIfAny(atMost: most)
     }

@@ -37,11 +37,19 @@ enum Ledger {
         return posting
     }
 
-    /// Takes credits if there are enough; nil when there are not.
+    /// What came of taking credits under a caller's key.
+    enum Debit {
+        case posted(Posting)
+        /// The key was used before, and nothing was taken.
+        case repeated(CurrencyID, LedgerEntry)
+        case insufficient
+    }
+
+    /// Takes credits if there are enough and the key is new.
     static func debit(
-        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, reference: String,
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, key: String,
         note: String?, at now: Int64, _ connection: Connection
-    ) throws -> Posting? {
+    ) throws -> Debit {
         let row = try connection.queryOne(
             """
             UPDATE balances SET balance = balance - $3, entries = entries + 1
@@ -49,18 +57,29 @@ enum Ledger {
             RETURNING balance, entries, next_expiry
             """, [user.rawValue, currency.rawValue, amount, now])
         guard let row else {
+            if let (currency, entry) = try entry(ofKey: key, user, connection) { return .repeated(currency, entry) }
             // What has come to its end is taken out first, and then it is looked at again.
-            guard try expire(user, currency, at: now, connection) else { return nil }
-            return try debit(
-                user, currency, amount, kind, reference: reference, note: note, at: now, connection)
+            guard try expire(user, currency, at: now, connection) else { return .insufficient }
+            return try debit(user, currency, amount, kind, key: key, note: note, at: now, connection)
         }
         let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
-        try write(user, currency, -amount, kind, posting, reference, note, now, connection)
+        // A key is nearly always new: that it is not is found by writing it, which has to look anyway.
+        guard try writeUnlessRepeated(user, currency, -amount, kind, posting, key, note, now, connection) else {
+            try connection.execute(
+                """
+                UPDATE balances SET balance = balance + $3, entries = entries - 1
+                WHERE user_id = $1 AND currency = $2
+                """, [user.rawValue, currency.rawValue, amount])
+            guard let (currency, entry) = try entry(ofKey: key, user, connection) else {
+                throw MerchantError(.internalError, "The entry was not written.")
+            }
+            return .repeated(currency, entry)
+        }
         if try row.optionalInt64(2) != nil {
             try Lots.consume(user, currency, amount, connection)
             try Lots.updateNextExpiry(user, currency, connection)
         }
-        return posting
+        return .posted(posting)
     }
 
     /// Takes back what a refunded purchase gave, but for what of it has come to its end.
@@ -175,16 +194,27 @@ enum Ledger {
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
         _ reference: String, _ note: String?, _ now: Int64, _ connection: Connection
     ) throws {
+        guard try writeUnlessRepeated(user, currency, amount, kind, posting, reference, note, now, connection) else {
+            throw MerchantError(.internalError, "The entry was not written.")
+        }
+    }
+
+    /// Writes an entry; false when a caller's key was used before.
+    private static func writeUnlessRepeated(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
+        _ reference: String, _ note: String?, _ now: Int64, _ connection: Connection
+    ) throws -> Bool {
         try connection.execute(
             """
             INSERT INTO ledger_entries (user_id, currency, entry, kind, amount, counter_account, counter_amount,
                 balance, reference, note, created_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            ON CONFLICT (user_id, reference) WHERE kind IN ('spend', 'adjustment') DO NOTHING
             """,
             [
                 user.rawValue, currency.rawValue, posting.entry, kind.rawValue, amount, kind.counterAccount, -amount,
                 posting.balance, reference, note, now,
-            ])
+            ]) == 1
     }
 }
 

@@ -129,21 +129,22 @@ extension Merchant {
     ) -> @Sendable (Connection) throws -> Outcome {
         let writer = EventWriter(policy, id: makeID(), now: now)
         return { connection in
-            if let (known, entry) = try Ledger.entry(ofKey: key, user, connection) {
-                guard known == currency, entry.kind == kind, entry.amount == amount, entry.note == note else {
-                    return .reused
-                }
-                return .posted(entry)
+            func again(_ known: CurrencyID, _ entry: LedgerEntry) -> Outcome {
+                known == currency && entry.kind == kind && entry.amount == amount && entry.note == note
+                    ? .posted(entry) : .reused
             }
-            let posting: Ledger.Posting?
+            let posting: Ledger.Posting
             if amount > 0 {
+                if let (known, entry) = try Ledger.entry(ofKey: key, user, connection) { return again(known, entry) }
                 posting = try Ledger.credit(
                     user, currency, amount, kind, reference: key, note: note, at: now, connection)
             } else {
-                posting = try Ledger.debit(
-                    user, currency, -amount, kind, reference: key, note: note, at: now, connection)
+                switch try Ledger.debit(user, currency, -amount, kind, key: key, note: note, at: now, connection) {
+                case .posted(let posted): posting = posted
+                case .repeated(let known, let entry): return again(known, entry)
+                case .insufficient: return .insufficient
+                }
             }
-            guard let posting else { return .insufficient }
             try writer.write(.balanceChanged(user, currency, kind.rawValue), connection)
             return .posted(
                 LedgerEntry(

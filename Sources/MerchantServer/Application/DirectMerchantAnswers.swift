@@ -10,26 +10,27 @@ import StoreReceipts
 struct DirectMerchantAnswers: DirectAnswering {
     /// In bytes of JSON.
     private static let largestSpend = 8 << 10
+    private static let signed = "application/jose"
 
     let merchant: Merchant
     let authentication: Authentication
     /// Counts what is answered here, as the router's middleware counts its own.
     let metrics: RequestMetricsMiddleware
 
-    func bodyLimit(of request: HTTPRequest) -> Int? {
+    func bodyLimit(of request: DirectRequest) -> Int? {
         switch (request.method, request.path) {
-        case (.get, MerchantRoute.balances.template): 0
-        case (.post, MerchantRoute.spends.template): Self.largestSpend
-        case (.post, MerchantRoute.redemptions.template):
-            ["application/octet-stream", "application/jose"].contains(request.headerFields[.contentType])
+        case (.GET, MerchantRoute.balances.template): 0
+        case (.POST, MerchantRoute.spends.template): Self.largestSpend
+        case (.POST, MerchantRoute.redemptions.template):
+            request.contentType == Self.signed || request.contentType == "application/octet-stream"
                 ? MerchantLimits.evidence : nil
         default: nil
         }
     }
 
-    func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+    func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
         let start = ContinuousClock.now
-        guard let user = authentication.rememberedUser(authorization: request.headerFields[.authorization]) else {
+        guard let user = authentication.rememberedUser(authorization: request.authorization) else {
             return .declined
         }
         let pending: EventLoopFuture<(any CounterAnswer)?>?
@@ -38,7 +39,7 @@ struct DirectMerchantAnswers: DirectAnswering {
         case MerchantRoute.spends.template: pending = spend(body, by: user, on: eventLoop)
         default:
             let bytes = Array(body.readableBytesView)
-            let isSigned = request.headerFields[.contentType] == "application/jose"
+            let isSigned = request.contentType == Self.signed
             pending = redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user, on: eventLoop)
         }
         guard let pending else {
@@ -51,7 +52,8 @@ struct DirectMerchantAnswers: DirectAnswering {
                     authentication.sendTheLongWay(user)
                     return nil
                 }
-                metrics.count(request.method, route: request.path, .ok, after: start.duration(to: .now))
+                metrics.count(
+                    request.method == .GET ? .get : .post, route: request.path, .ok, after: start.duration(to: .now))
                 return DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: answer.json))
             })
     }

@@ -1,5 +1,4 @@
 import HTTPSupport
-import HTTPTypes
 import NIOCore
 import Store
 import StoreReceipts
@@ -9,8 +8,8 @@ import StoreWire
 struct DirectStoreAnswers: DirectAnswering {
     let store: Store
 
-    func bodyLimit(of request: HTTPRequest) -> Int? {
-        guard request.method == .post else { return nil }
+    func bodyLimit(of request: DirectRequest) -> Int? {
+        guard request.method == .POST else { return nil }
         return switch request.path {
         case StoreRoute.verifyReceipt.template: StoreLimits.verifyReceiptRequest
         case StoreRoute.purchases.template: DeviceController.largestPurchase
@@ -18,7 +17,7 @@ struct DirectStoreAnswers: DirectAnswering {
         }
     }
 
-    func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+    func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
         request.path == StoreRoute.purchases.template
             ? purchase(request, body, eventLoop) : verifyReceipt(body, eventLoop)
     }
@@ -37,8 +36,8 @@ struct DirectStoreAnswers: DirectAnswering {
         DirectAnswer(contentType: VerifyReceiptController.contentType, body: ByteBuffer(bytes: response.json))
     }
 
-    private func purchase(_ request: HTTPRequest, _ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
-        guard let authorization = request.headerFields[.authorization], authorization.hasPrefix("Bearer "),
+    private func purchase(_ request: DirectRequest, _ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
+        guard let authorization = request.authorization, authorization.hasPrefix("Bearer "),
             let purchase = PurchaseRequest(usualJSON: body.readableBytesUInt8Span),
             let prepared = store.preparePurchase(purchase, token: authorization.dropFirst(7))
         else { return .declined }
