@@ -1,6 +1,7 @@
 import BlobStorage
 import Crypto
 import Foundation
+import Logging
 import MerchantServer
 import MerchantWire
 import TestSupport
@@ -44,8 +45,17 @@ import Testing
         }
     }
 
+    /// Content is put into a merchant that is there: a misspelt directory must not become one.
     private func with(_ body: (Shop) async throws -> Void) async throws {
-        try await TemporaryDirectory.with { try await body(Shop(directory: $0)) }
+        try await TemporaryDirectory.with { directory in
+            let shop = Shop(directory: directory)
+            let none = await shop.run("put issue \(directory.path("none"))")
+            #expect(none.status == 2 && none.errors.contains("There is no merchant in"))
+            #expect(!FileManager.default.fileExists(atPath: shop.data))
+            let place = try MerchantPlace(folder: URL(fileURLWithPath: shop.data), databaseURL: nil, schema: "x")
+            try await place.openDatabase(logger: .silent).close()
+            try await body(shop)
+        }
     }
 
     @Test func aFileBecomesTheNextVersion() async throws {
@@ -71,7 +81,12 @@ import Testing
             #expect(text.hasPrefix("item      version  size") && text.contains("issue-12  4        9 bytes"), "\(text)")
             let put = await shop.run("put issue-13 \(other)")
             #expect(put.output.contains(first.digest) == false && put.output.contains("SHA-256  "), "\(put.output)")
-            #expect(put.errors == "" && shop.staged == [])
+            #expect(put.errors.contains("no product gives issue-13 yet") && shop.staged == [])
+            _ = await Capture.run(
+                ["merchant", "products", "put", "thirteen", "--app", "com.a", "--kind", "nonConsumable", "--content"]
+                    + ["issue-13", "--data", shop.data])
+            #expect(await shop.run("put issue-13 \(other)").errors == "")
+            #expect(await shop.run("put isue-13 \(other)").errors.contains("Did you mean issue-13?"))
         }
     }
 
@@ -105,10 +120,8 @@ import Testing
         try await with { shop in
             let file = try shop.file("issue.pdf", "An issue")
             // A server that was started with a bucket has made no folder for content.
-            _ = try MerchantPlace(folder: URL(fileURLWithPath: shop.data), databaseURL: nil, schema: "x")
             let uploads = URL(fileURLWithPath: shop.data + "/uploads")
             try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
-            try Data().write(to: URL(fileURLWithPath: shop.data + "/merchant.sqlite"))
             let bucket = await shop.run("put issue \(file)")
             #expect(bucket.status == 2 && bucket.errors.contains("--blobs"), "\(bucket.errors)")
             try FileManager.default.removeItem(at: uploads)
@@ -119,8 +132,13 @@ import Testing
                 atPath: shop.data + "/content", withIntermediateDirectories: true)
             let elsewhere = await shop.run("put issue \(file)")
             #expect(elsewhere.status == 1 && elsewhere.errors.contains("is not here"), "\(elsewhere.errors)")
-            let postgres = await shop.run("put issue \(file) --database postgres://localhost/x --data \(file).none")
-            #expect(postgres.status == 2 && postgres.errors.contains("No server keeps content"), "\(postgres.errors)")
+            let nowhere = await Capture.run(
+                [
+                    "merchant", "content", "put", "issue", file, "--database", "postgres://localhost/x", "--data",
+                    file + ".none",
+                ])
+            #expect(nowhere.status == 2 && nowhere.errors.contains("No server keeps content"), "\(nowhere.errors)")
+            #expect(!FileManager.default.fileExists(atPath: file + ".none"))
         }
     }
 

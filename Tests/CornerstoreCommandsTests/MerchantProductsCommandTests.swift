@@ -11,7 +11,7 @@ import Testing
 
         func run(_ line: String) async -> (status: Int32, output: String, errors: String) {
             await Capture.run(
-                ["merchant", "products"] + line.split(separator: " ").map(String.init),
+                ["merchant", "products"] + line.split(separator: " ").map { $0 == "''" ? "" : String($0) },
                 environment: ["CORNERSTORE_MERCHANT_DATA": directory.path("merchant")])
         }
 
@@ -47,7 +47,7 @@ import Testing
             expected.grants = [.credits("coins", amount: 7, lifetime: nil)]
             #expect(try await shop.product("put issue --credits 7:coins") == expected)
             (expected.isOnSale, expected.shelf) = (true, nil)
-            #expect(try await shop.product("put issue --kind nonConsumable --on-sale --shelf=") == expected)
+            #expect(try await shop.product("put issue --kind nonConsumable --on-sale --shelf ''") == expected)
             #expect(try await shop.product("show issue") == expected)
             let text = await shop.run("show issue").output
             #expect(text.contains("gives    7 coins\n") && text.contains("sale     on sale"), "\(text)")
@@ -62,14 +62,12 @@ import Testing
             #expect(second.errors.contains("com.b is an app of which nothing was on the list"))
             #expect(await shop.run("remove club").output == "club of com.b is off sale.\n")
             #expect(
-                await shop.run("").output
-                    == """
-                    app    product  kind                       gives              sale
-                    com.a  coins    consumable                 100 gold for 30d   \u{20}
-                    com.b  club     autoRenewableSubscription  entitlement club   not on sale
+                await shop.run("").output == """
+                    app    product  kind                       gives             sale
+                    com.a  coins    consumable                 100 gold for 30d
+                    com.b  club     autoRenewableSubscription  entitlement club  not on sale
 
-                    """.replacing("30d   \u{20}", with: "30d  ").replacing("club   not", with: "club  not")
-                    .replacing("gives              sale", with: "gives             sale"))
+                    """)
         }
     }
 
@@ -94,7 +92,7 @@ import Testing
     @Test func mistakesAreNamedAndChangeNothing() async throws {
         try await with { shop in
             let nothing = await shop.run("put coins --kind consumable --credits 1:gold")
-            #expect(nothing.status == 2 && nothing.errors.contains("--app BUNDLE"), "\(nothing.errors)")
+            #expect(nothing.status == 2 && nothing.errors.contains("There is no merchant in"), "\(nothing.errors)")
             for line in [
                 "put coins --kind consumable --credits 100:gold", "put bonus --kind consumable --credits 5:gold",
             ] {
@@ -105,6 +103,7 @@ import Testing
             let cases: [(String, Int32, String)] = [
                 ("show bonsu", 1, "Did you mean bonus?"), ("remove bonsu", 1, "Did you mean bonus?"),
                 ("show something.else --app com.a", 1, "There are bonus, coins."),
+                ("put bonus --lifetime 3", 2, "Unknown option '--lifetime'"),
                 ("show bonus --app com.c", 1, "Did you mean com.a?"),
                 ("show coins", 2, "choose with --app one of com.a, com.b"),
                 ("put coins --off-sale", 2, "choose with --app one of com.a, com.b"),

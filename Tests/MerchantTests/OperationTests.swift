@@ -38,6 +38,46 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aProductIsChangedInOneStep(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let merchant = shop.merchant
+            let app = TestMerchant.bundleID
+            let known = try #require(try await merchant.product(app, "coins"))
+            #expect(known.isFromFile && known.product.grants == [.credits("gems", amount: 100, lifetime: nil)])
+            #expect(try await merchant.product(app, "none") == nil)
+            // Changes of the same product at the same time are all kept.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        try await merchant.edit(app, "coins") { old in
+                            guard var product = old else { throw MerchantError(.notFound) }
+                            product.grants.append(.entitlement(EntitlementID("right-\(number)")))
+                            return product
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let changed = try #require(try await merchant.product(app, "coins"))
+            #expect(changed.product.grants.count == 9 && !changed.isFromFile)
+            let revision = try await merchant.allProducts().revision
+            try await merchant.put(changed.product)
+            #expect(try await merchant.allProducts().revision == revision)
+            #expect(
+                try await shop.code {
+                    try await merchant.edit(app, "none") { _ in throw MerchantError(.notFound) }
+                } == .notFound)
+            #expect(
+                try await shop.code {
+                    try await merchant.edit(app, "coins") { _ in
+                        MerchantProduct(
+                            bundleID: app, productID: "coins", kind: .nonConsumable, grants: [.content("a")])
+                    }
+                } == .invalidRequest)
+            #expect(try await merchant.product(app, "coins")?.product == changed.product)
+        }
+    }
+
     @Test(arguments: Backend.available) func keysAreKeptByTheirDigests(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let keys = shop.merchant.apiKeys

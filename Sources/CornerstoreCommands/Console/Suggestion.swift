@@ -1,11 +1,14 @@
 /// What a name that is not known may have been meant to be.
 enum Suggestion {
     /// A sentence for the end of an error: the name that is meant, when one is near, else the names that there are.
-    static func text(for name: String, among names: [String]) -> String {
+    /// - Parameter what: what the names are of, where the sentence before does not say it.
+    static func text(for name: String, among names: [String], of what: String = "") -> String {
         let near = names.min { distance($0, name) < distance($1, name) }
-        if let near, distance(near, name) <= max(1, name.count / 4) { return "Did you mean \(Style.printable(near))?" }
+        let limit = name.count < 4 ? 1 : max(2, name.count / 4)
+        if let near, distance(near, name) <= limit { return "Did you mean \(Style.printable(near))?" }
+        let what = what.isEmpty ? "" : what + ": "
         guard !names.isEmpty else { return "There are none." }
-        return "There are \(names.prefix(8).map(Style.printable).joined(separator: ", "))"
+        return "There are \(what)\(names.prefix(8).map(Style.printable).joined(separator: ", "))"
             + (names.count > 8 ? " and \(names.count - 8) more." : ".")
     }
 

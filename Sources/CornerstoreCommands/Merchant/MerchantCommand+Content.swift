@@ -73,8 +73,8 @@ extension MerchantCommand {
             func run() async throws {
                 let options = try place.options([.blobs: blobs.blobs])
                 let bucket = try options.bucket()
-                let place = try options.known(orNew: options.databaseURL() == nil)
-                if bucket == nil { try Self.checkFolder(of: place) }
+                if bucket == nil { try Self.check(options.folder, isAlone: options.databaseURL() == nil) }
+                let place = try options.known()
                 let url = URL(fileURLWithPath: file).standardizedFileURL
                 let size = (try? url.resourceValues(forKeys: [.fileSizeKey]).fileSize).map(Int64.init) ?? 0
                 // What takes no time needs no bar.
@@ -90,6 +90,10 @@ extension MerchantCommand {
                     display?.end()
                     throw error
                 }
+                let sold = try await place.withMerchant(logger: ServeAction.logger(.error)) {
+                    try await $0.allProducts()
+                }
+                Self.remark(version.item, sold.products)
                 try Console.current.report(version, json: output.json) { style in
                     Table.fields(
                         [
@@ -100,17 +104,32 @@ extension MerchantCommand {
                 }
             }
 
+            /// Says of an item that no product gives that nobody can have it: it may be misspelt.
+            private static func remark(_ item: ContentItemID, _ products: [MerchantProduct]) {
+                let given = Set(
+                    products.flatMap(\.grants).compactMap { grant -> String? in
+                        if case .content(let item) = grant { item.rawValue } else { nil }
+                    })
+                guard !given.contains(item.rawValue) else { return }
+                let console = Console.current
+                console.remark(
+                    console.style.dim(
+                        "note: no product gives \(Style.printable(item.rawValue)) yet, so nobody can have it. "
+                            + Suggestion.text(for: item.rawValue, among: given.sorted(), of: "items that products give")
+                    ))
+            }
+
             /// A file that is put where no server looks for it could not be delivered.
+            /// - Parameter isAlone: whether the database is in the folder, too.
             /// - Throws: ``CommandError`` when the merchant keeps content elsewhere than in this data directory.
-            private static func checkFolder(of place: MerchantPlace) throws {
-                let folder = place.folder
+            private static func check(_ folder: URL, isAlone: Bool) throws {
                 guard !MerchantPlace.hasContentElsewhere(folder) else {
                     throw CommandError(
                         .usage,
                         "The merchant of \(folder.path) keeps its content in a bucket. Name it with --blobs, as its server was told."
                     )
                 }
-                guard place.databaseURL == nil || MerchantPlace.hasContent(folder) else {
+                guard isAlone || MerchantPlace.hasContent(folder) else {
                     throw CommandError(
                         .usage,
                         "No server keeps content in \(folder.path). Name its data directory with --data, or its bucket with --blobs."

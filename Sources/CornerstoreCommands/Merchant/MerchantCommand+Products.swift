@@ -77,8 +77,9 @@ extension MerchantCommand {
             @OptionGroup var output: OutputOptions
 
             func run() async throws {
+                try change.checkIsNamed()
                 let (target, change, console) = (target, change, Console.current)
-                let product = try await place.withMerchant(orNew: true) { merchant in
+                let product = try await place.withMerchant(orNew: target.app != nil) { merchant in
                     let list = try await merchant.allProducts().products
                     let app = try target.seller(in: list)
                     if !list.isEmpty, !list.contains(where: { $0.bundleID == app }) {

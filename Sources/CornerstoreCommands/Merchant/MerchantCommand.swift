@@ -56,13 +56,20 @@ struct MerchantCommand: AsyncParsableCommand {
             given[.data] = data
             given[.database] = database
             given[.schema] = schema
-            return try MerchantOptions(flags: given, lists: lists, file: config)
+            return MerchantOptions(
+                flags: given, lists: lists, file: try config.map { try ConfigurationFile.read($0) })
         }
 
         /// Runs something over the merchant's database, beside a server that may be running.
         /// - Throws: as ``MerchantOptions/known(orNew:)``.
         func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
-            try await options().known(orNew: orNew).withMerchant(logger: ServeAction.logger(.error), body)
+            let place = try options().known(orNew: orNew)
+            if place.databaseURL == nil, !MerchantPlace.hasDatabase(place.folder) {
+                let console = Console.current
+                console.remark(
+                    console.style.dim("note: there was no merchant in \(place.folder.path); a new one is made"))
+            }
+            return try await place.withMerchant(logger: ServeAction.logger(.error), body)
         }
     }
 }

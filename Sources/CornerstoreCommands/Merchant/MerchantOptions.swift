@@ -48,15 +48,14 @@ struct MerchantOptions {
 
     /// - Parameters:
     ///   - flags: the options of the command line.
-    ///   - file: the path of the file of options.
-    /// - Throws: ``CommandError`` when the file is bad.
+    ///   - lists: those of them that have several values.
+    ///   - file: what the file of options says.
     init(
-        flags: [MerchantOption: String], lists: [MerchantOption.List: [String]] = [:], file: String? = nil,
-        environment: [String: String] = Console.current.environment
-    ) throws {
+        flags: [MerchantOption: String], lists: [MerchantOption.List: [String]] = [:],
+        file: ConfigurationFile<MerchantOption>? = nil, environment: [String: String] = Console.current.environment
+    ) {
         self.environment = environment.filter { !$0.value.isEmpty }
-        layers = LayeredSettings(
-            flags: flags, lists: lists, environment: environment, file: try file.map { try ConfigurationFile.read($0) })
+        layers = LayeredSettings(flags: flags, lists: lists, environment: environment, file: file)
     }
 
     // MARK: Where everything is

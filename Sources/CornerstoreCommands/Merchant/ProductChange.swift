@@ -39,7 +39,8 @@ struct ProductChange: ParsableArguments {
         credits + entitlement.map { .entitlement(EntitlementID($0)) } + content.map { .content(ContentItemID($0)) }
     }
 
-    func validate() throws {
+    /// To be called once the whole command was read, so that an option that is none is told of first.
+    func checkIsNamed() throws {
         guard kind != nil || !grants.isEmpty || shelf != nil || sale != nil else {
             throw ValidationError(
                 "Name what it is to be: --kind, --credits, --entitlement, --content, --shelf, --on-sale or --off-sale.")

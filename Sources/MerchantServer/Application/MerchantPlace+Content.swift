@@ -26,6 +26,7 @@ extension MerchantPlace {
             let known = try await merchant.contentList().items
             try await Self.check(known, areIn: merchant.blobs)
             let mediaType = mediaType ?? known.first { $0.item == item }?.mediaType ?? MediaTypes.of(url)
+            if bucket == nil { _ = try makeFolder(Self.contentFolder) }
             let intake = ContentIntake(
                 merchant: merchant, uploads: try UploadFolder(in: try makeFolder(Self.uploads)))
             try intake.check(size: Int64(try file.seekToEnd()))
@@ -77,7 +78,7 @@ enum MediaTypes {
     private static let known = [
         "epub": "application/epub+zip", "gif": "image/gif", "html": "text/html", "jpeg": "image/jpeg",
         "jpg": "image/jpeg", "json": "application/json", "m4a": "audio/mp4", "mobi": "application/x-mobipocket-ebook",
-        "mp3": "audio/mpeg", "mp4": "video/mp4", "pdf": "application/pdf", "png": "image/png",
+        "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4", "pdf": "application/pdf", "png": "image/png",
         "svg": "image/svg+xml", "txt": "text/plain", "xml": "application/xml", "zip": "application/zip",
     ]
 
