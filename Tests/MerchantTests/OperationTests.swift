@@ -78,6 +78,27 @@ import Testing
         }
     }
 
+    /// What ended is taken out, and told of, by the server; who looks beside it must not do it in silence.
+    @Test(arguments: Backend.available) func whoLooksChangesNothing(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("passing", 1), shop.purchase("coins", 2), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 20), by: "ann")
+            #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [130])
+            shop.clock.milliseconds += 1_000_000
+            let now = shop.clock.milliseconds
+            let old = try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max)
+            #expect(old.count == 3)
+            #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [100])
+            #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.count == 3)
+            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).isEmpty)
+            let report = try await shop.merchant.report(of: "ann")
+            #expect(try await shop.merchant.look(at: "ann") == report)
+            #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.first?.kind == .expiry)
+            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).count == 1)
+        }
+    }
+
     @Test(arguments: Backend.available) func keysAreKeptByTheirDigests(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let keys = shop.merchant.apiKeys

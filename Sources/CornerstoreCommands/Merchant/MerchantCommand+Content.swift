@@ -111,12 +111,14 @@ extension MerchantCommand {
                         if case .content(let item) = grant { item.rawValue } else { nil }
                     })
                 guard !given.contains(item.rawValue) else { return }
+                let known =
+                    given.isEmpty
+                    ? ""
+                    : ". " + Suggestion.text(for: item.rawValue, among: given.sorted(), of: "items that products give")
                 let console = Console.current
                 console.remark(
                     console.style.dim(
-                        "note: no product gives \(Style.printable(item.rawValue)) yet, so nobody can have it. "
-                            + Suggestion.text(for: item.rawValue, among: given.sorted(), of: "items that products give")
-                    ))
+                        "note: no product gives \(Style.printable(item.rawValue)) yet, so nobody can have it\(known)"))
             }
 
             /// A file that is put where no server looks for it could not be delivered.

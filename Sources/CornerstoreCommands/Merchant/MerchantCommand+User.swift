@@ -25,7 +25,7 @@ extension MerchantCommand {
         func run() async throws {
             let user = UserID(name)
             let report = try await place.withMerchant { merchant in
-                let report = try await merchant.report(of: user)
+                let report = try await merchant.look(at: user)
                 var pages: [HistoryPage] = []
                 for balance in report.balances.prefix(Self.currencies) {
                     pages.append(
@@ -62,7 +62,7 @@ extension MerchantCommand {
         func run() async throws {
             let (name, currency, before) = (name, currency, before)
             let page = try await place.withMerchant { merchant in
-                let known = try await merchant.balances(of: UserID(name)).balances.map(\.currency)
+                let known = try await merchant.look(at: UserID(name)).balances.map(\.currency)
                 let currency = try Self.choose(currency, of: known, name)
                 return try await merchant.history(of: UserID(name), currency, before: before)
             }

@@ -36,6 +36,8 @@ enum MerchantOption: String, SettingName {
     case logLevel = "log-level"
 
     static let scope = ["cornerstore", "merchant"]
+    static let hint =
+        " Secrets are taken from the environment alone: CORNERSTORE_WEBHOOK_SECRET, CORNERSTORE_SHARED_SECRET."
 
     /// A database's URL may hold its password.
     var isSecret: Bool { self == .database }

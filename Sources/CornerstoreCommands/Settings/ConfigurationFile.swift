@@ -36,7 +36,8 @@ struct ConfigurationFile<Name: SettingName> {
             let known = Name.List.allCases.map(\.rawValue) + Name.allCases.map(\.rawValue)
             throw CommandError(
                 .usage,
-                "\(path): there is no option “\(Style.printable(key))”; there are \(known.joined(separator: ", ")).")
+                "\(path): there is no option “\(Style.printable(key))”; there are \(known.joined(separator: ", ")).\(Name.hint)"
+            )
         }
         guard let text = value.scalar?.string else { throw CommandError(.usage, "\(path): “\(key)” takes one value.") }
         values[setting] = text

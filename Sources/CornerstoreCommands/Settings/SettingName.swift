@@ -7,6 +7,8 @@ protocol SettingName: CaseIterable, Hashable, RawRepresentable, Sendable where R
 
     /// What the names of the environment's variables begin with, a word each.
     static var scope: [String] { get }
+    /// What is to be said to who has looked in vain for an option.
+    static var hint: String { get }
     /// Whether no error and no log may hold it.
     var isSecret: Bool { get }
 }
@@ -18,6 +20,8 @@ protocol SettingListName: CaseIterable, Hashable, RawRepresentable, Sendable whe
 }
 
 extension SettingName {
+    static var hint: String { "" }
+
     /// The key in the layers of configuration; `_` between words is what the environment's variables have.
     var key: ConfigKey { ConfigKey(Self.scope + [rawValue.replacing("-", with: "_")]) }
 

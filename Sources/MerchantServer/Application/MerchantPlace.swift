@@ -43,7 +43,7 @@ public struct MerchantPlace: Sendable {
     }
 
     private static let databaseName = "merchant.sqlite"
-    /// The folder for files that are coming in, which a server alone makes.
+    /// The folder for files that are coming in. A server makes it, and who puts content in beside one.
     static let uploads = "uploads"
 
     /// Keeps other servers off a folder that holds a SQLite database. With PostgreSQL several may share one: nil.

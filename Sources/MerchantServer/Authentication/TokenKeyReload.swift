@@ -69,11 +69,12 @@ struct TokenKeyReload: Service {
         }
     }
 
-    /// Takes the file in if it changed since the last look.
+    /// Takes the file in if it changed since the last look, or was not good then.
     mutating func look() async {
         let seen = Stamp(file)
         let isSame = seen == stamp
-        guard !isSame || isUnsure || state == .suspicious else { return }
+        // What could not be read for a reason of the moment is read once that has passed.
+        guard !isSame || isUnsure || state != .good else { return }
         stamp = seen
         isUnsure = seen?.isYoung(at: now()) ?? false
         do {
