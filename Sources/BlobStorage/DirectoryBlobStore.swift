@@ -8,11 +8,13 @@ import Glibc
 public struct DirectoryBlobStore: BlobStore {
     private let folder: URL
 
-    /// - Parameter folder: made when it is not there, mode 0700.
+    /// - Parameters:
+    ///   - folder: made when it is not there, mode 0700.
+    ///   - makesFolder: false to make it with the first blob that is put there.
     /// - Throws: ``BlobError``.
-    public init(folder: URL) throws {
+    public init(folder: URL, makesFolder: Bool = true) throws {
         self.folder = folder
-        try Self.makeFolder(folder)
+        if makesFolder { try Self.makeFolder(folder) }
     }
 
     private func place(_ digest: BlobDigest) -> URL {
@@ -27,6 +29,7 @@ public struct DirectoryBlobStore: BlobStore {
         try await BlobThreads.run {
             guard access(place.path, F_OK) != 0 else { return }
             let parent = place.deletingLastPathComponent()
+            try Self.makeFolder(folder)
             try Self.makeFolder(parent)
             try Self.flush(file)
             // A second name of the same file costs nothing. Across file systems there is none to be had.

@@ -26,11 +26,4 @@ struct BlobsOptions: ParsableArguments {
             "The bucket of content, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], instead of a folder in the data directory.",
             valueName: "url"))
     var blobs: String?
-
-    /// From the command line, else from the environment.
-    func bucket() throws -> S3Location? {
-        let environment = Console.current.environment
-        let variable = environment["CORNERSTORE_MERCHANT_BLOBS"].flatMap { $0.isEmpty ? nil : $0 }
-        return try S3Location(option: blobs ?? variable, environment: environment)
-    }
 }

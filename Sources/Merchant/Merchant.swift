@@ -79,16 +79,30 @@ public final class Merchant: Sendable {
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func report(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
-        let balances = try await balances(of: user).balances
-        let entitlements = try await entitlements(of: user).entitlements
-        let flags = try await database.read { connection in
-            try connection.query(
+        _ = try await balances(of: user)
+        return try await look(at: user)
+    }
+
+    /// As ``report(of:)``, and changes nothing: for who looks beside the server, which alone knows whether the backend is to be told when
+    /// credits are taken out whose time is over. They are not counted.
+    /// - Throws: ``MerchantError`` `invalid_request`.
+    public func look(at user: UserID) async throws -> UserReport {
+        try Self.checkName(user.rawValue)
+        let now = self.now()
+        return try await database.read { connection in
+            let balances = try Ledger.balances(of: user, at: now, connection).balances.map { balance in
+                let ended = try Lots.ended(user, balance.currency, at: now, connection)
+                return Balance(currency: balance.currency, amount: balance.amount - ended)
+            }
+            let flags = try connection.query(
                 """
                 SELECT code, detail, created_at FROM user_flags WHERE user_id = $1 ORDER BY created_at, reference LIMIT 1000
                 """, [user.rawValue]
             ).map { UserFlag(code: try $0.string(0), detail: try $0.string(1), createdAt: try $0.int64(2)) }
+            return UserReport(
+                userID: user, balances: balances, entitlements: try Rights.all(of: user, at: now, connection),
+                flags: flags)
         }
-        return UserReport(userID: user, balances: balances, entitlements: entitlements, flags: flags)
     }
 
     /// Gives each trusted store the anchor that its roots were first seen under, so that a purchase stays the same when a store's

@@ -8,11 +8,12 @@ enum SecretFile {
     /// The file's bytes.
     /// - Throws: ``MerchantServerError`` `storage`, or `exposedSecret` when others than the owner may read it.
     static func read(_ url: URL) throws -> Data {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: url.path)
-        guard let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue else {
+        // Of the file that a link leads to: mounted secrets are links.
+        var status = stat()
+        guard stat(url.path, &status) == 0 else {
             throw MerchantServerError(.storage, "\(url.path) cannot be read. Is it there, and yours?")
         }
-        guard mode & 0o077 == 0 else {
+        guard status.st_mode & 0o077 == 0 else {
             throw MerchantServerError(
                 .exposedSecret, "\(url.path) may be read by others. Make it 0600, and replace the keys if they leaked.")
         }

@@ -119,7 +119,9 @@ import Testing
         "sandbox-prot: 1", "- a", "sandbox-port: [1]", "files: {a: b}", "a: b: c", "\"", "host: *nobody", "x",
     ])
     func badFilesAreRefusedWithTheirName(_ text: String) {
-        let error = #expect(throws: CommandError.self) { try ConfigurationFile(text: text, path: "c.yaml") }
+        let error = #expect(throws: CommandError.self) {
+            try ConfigurationFile<ServeSetting>(text: text, path: "c.yaml")
+        }
         #expect(error?.code == .usage)
         #expect(error?.detail.contains("c.yaml") == true)
     }

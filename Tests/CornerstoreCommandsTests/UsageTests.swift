@@ -23,6 +23,14 @@ import Testing
         "merchant serve --port 65536", "merchant serve --store-data /nonexistent", "merchant serve --conflict never",
         "merchant token", "merchant key make a", "merchant key make a --scope everything",
         "merchant check --database mysql://x", "merchant check --schema A-B",
+        "merchant serve --refunds never", "merchant serve --log-level loud", "merchant products put a",
+        "merchant products put a --kind gadget --credits 1:x",
+        "merchant products put a --kind consumable --credits 100",
+        "merchant products put a --kind consumable --credits x:gold",
+        "merchant products put a --kind consumable --credits 1:gold:soon",
+        "merchant products put a --on-sale --off-sale", "merchant products show", "merchant content put issue-12",
+        "merchant webhooks replay", "merchant webhooks replay a --all", "merchant user",
+        "merchant history ann --before 0",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -36,6 +44,7 @@ import Testing
     @Test(arguments: [
         "buy a --quantity -1", "fault order finish 503 --count -1", "payment-rule add a --count -1",
         "transaction list --limit -1", "serve a.storekit --sandbox-port -1", "serve a.storekit --node -1",
+        "merchant serve --port -1", "merchant history ann --before -1",
     ])
     func aNegativeValueIsAWrongValue(_ line: String) async throws {
         let words = line.split(separator: " ").map(String.init)
@@ -51,7 +60,8 @@ import Testing
         "buy com.example.a", "clock", "fault", "app list", "account list", "purchase", "transaction list",
         "payment-rule",
         "clock --control http://127.0.0.1:1", "receipt inspect no-such-file", "serve no-such-file.storekit",
-        "catalog check no-such-file",
+        "catalog check no-such-file", "merchant products load no-such-file", "merchant check --config no-such-file",
+        "merchant serve --config no-such-file",
         "catalog convert no-such-file --to yaml", "serve a.storekit --config no-such-file",
         "content build no-such-folder",
         "content check no-such-file",
@@ -73,6 +83,7 @@ import Testing
         "fault", "fault order", "payment-rule", "account", "account create", "app list", "transaction list", "purchase",
         "catalog",
         "catalog check", "catalog convert", "content", "content init", "content build", "content check",
+        "merchant", "merchant products", "merchant content", "merchant webhooks",
     ])
     func helpIsOnStandardOutput(_ line: String) async {
         var arguments = line.split(separator: " ").map(String.init)
@@ -85,7 +96,12 @@ import Testing
 
     @Test(arguments: [
         "demo", "serve", "buy", "restore", "queue", "receipt verify", "clock", "fault", "transaction list", "account",
-        "catalog convert", "content init", "content build", "content check",
+        "catalog convert", "content init", "content build", "content check", "merchant serve", "merchant token",
+        "merchant key make", "merchant key list", "merchant key revoke", "merchant check", "merchant products",
+        "merchant products list", "merchant products show", "merchant products put", "merchant products remove",
+        "merchant products load", "merchant content", "merchant content list", "merchant content put",
+        "merchant webhooks dead", "merchant webhooks replay", "merchant user", "merchant history", "merchant backup",
+        "merchant restore",
     ])
     func helpHasExamples(_ command: String) async {
         let result = await Capture.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -38,6 +38,67 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aProductIsChangedInOneStep(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let merchant = shop.merchant
+            let app = TestMerchant.bundleID
+            let known = try #require(try await merchant.product(app, "coins"))
+            #expect(known.isFromFile && known.product.grants == [.credits("gems", amount: 100, lifetime: nil)])
+            #expect(try await merchant.product(app, "none") == nil)
+            // Changes of the same product at the same time are all kept.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        try await merchant.edit(app, "coins") { old in
+                            guard var product = old else { throw MerchantError(.notFound) }
+                            product.grants.append(.entitlement(EntitlementID("right-\(number)")))
+                            return product
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let changed = try #require(try await merchant.product(app, "coins"))
+            #expect(changed.product.grants.count == 9 && !changed.isFromFile)
+            let revision = try await merchant.allProducts().revision
+            try await merchant.put(changed.product)
+            #expect(try await merchant.allProducts().revision == revision)
+            #expect(
+                try await shop.code {
+                    try await merchant.edit(app, "none") { _ in throw MerchantError(.notFound) }
+                } == .notFound)
+            #expect(
+                try await shop.code {
+                    try await merchant.edit(app, "coins") { _ in
+                        MerchantProduct(
+                            bundleID: app, productID: "coins", kind: .nonConsumable, grants: [.content("a")])
+                    }
+                } == .invalidRequest)
+            #expect(try await merchant.product(app, "coins")?.product == changed.product)
+        }
+    }
+
+    /// What ended is taken out, and told of, by the server; who looks beside it must not do it in silence.
+    @Test(arguments: Backend.available) func whoLooksChangesNothing(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("passing", 1), shop.purchase("coins", 2), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 20), by: "ann")
+            #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [130])
+            shop.clock.milliseconds += 1_000_000
+            let now = shop.clock.milliseconds
+            let old = try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max)
+            #expect(old.count == 3)
+            #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [100])
+            #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.count == 3)
+            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).isEmpty)
+            let report = try await shop.merchant.report(of: "ann")
+            #expect(try await shop.merchant.look(at: "ann") == report)
+            #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.first?.kind == .expiry)
+            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).count == 1)
+        }
+    }
+
     @Test(arguments: Backend.available) func keysAreKeptByTheirDigests(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let keys = shop.merchant.apiKeys

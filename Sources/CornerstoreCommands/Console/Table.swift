@@ -21,7 +21,8 @@ struct Table {
                 column == cells.count - 1
                     ? cell : cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
             }
-            return padded.joined(separator: "  ")
+            let line = padded.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
         }
         return ([style.bold(line(heading))] + rows.map(line)).joined(separator: "\n")
     }

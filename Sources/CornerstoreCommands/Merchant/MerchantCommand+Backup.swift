@@ -24,8 +24,9 @@ extension MerchantCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
+            let options = try place.options([.blobs: blobs.blobs])
             let backup = try MerchantBackup(
-                of: place.known(), bucket: try blobs.bucket(), now: { Date() }, logger: ServeAction.logger(.error))
+                of: options.known(), bucket: try options.bucket(), now: { Date() }, logger: ServeAction.logger(.error))
             let target = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
             let report = try await Progress.during("Backing up") {
                 try await backup.make(at: target, withContent: !withoutContent)
@@ -57,10 +58,9 @@ extension MerchantCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let place = try MerchantPlace(
-                folder: place.folder, databaseURL: try place.databaseURL(), schema: try place.schemaName())
+            let options = try place.options([.blobs: blobs.blobs])
             let backup = try MerchantBackup(
-                of: place, bucket: try blobs.bucket(), now: { Date() }, logger: ServeAction.logger(.error))
+                of: options.place(), bucket: try options.bucket(), now: { Date() }, logger: ServeAction.logger(.error))
             let source = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
             let report = try await Progress.during("Restoring") {
                 try await backup.restore(from: source, replaces: replace)

@@ -25,13 +25,15 @@ extension MerchantCommand {
         @OptionGroup var place: PlaceOptions
 
         func run() async throws {
-            let place = try MerchantPlace(folder: place.folder, databaseURL: nil, schema: "unused")
+            let options = try place.options([.tokenKeys: tokenKeys])
+            let place = try MerchantPlace(folder: options.folder, databaseURL: nil, schema: "unused")
+            let tokenKeys = options.tokenKeys
             let isNew =
                 tokenKeys == nil
                 && !FileManager.default.fileExists(
                     atPath: place.folder.appendingPathComponent(TokenKeySet.fileName).path)
             let keys: TokenKeySet =
-                if let tokenKeys { try await .read(URL(fileURLWithPath: tokenKeys)) } else {
+                if let tokenKeys { try await .read(tokenKeys) } else {
                     try await .open(directory: place.folder)
                 }
             if isNew {
@@ -137,57 +139,6 @@ extension MerchantCommand {
                     + (report.balances ? "The books balance." : report.findings.joined(separator: "\n"))
             }
             if !report.balances { throw ExitCode(1) }
-        }
-    }
-
-    struct Products: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "See and change what is sold; a running server follows within a second.",
-            discussion: """
-                  cornerstore merchant products list
-                  cornerstore merchant products load Books.yaml
-                """,
-            subcommands: [List.self, Load.self])
-
-        struct List: AsyncParsableCommand {
-            static let configuration = CommandConfiguration(
-                abstract: "List the products.", discussion: "  cornerstore merchant products list --json")
-
-            @OptionGroup var place: PlaceOptions
-            @OptionGroup var output: OutputOptions
-
-            func run() async throws {
-                let list = try await place.withMerchant { try await $0.allProducts() }
-                try Console.current.report(list, json: output.json) { _ in
-                    list.products.map { product in
-                        "\(product.bundleID)  \(product.productID)  \(product.kind.rawValue)"
-                            + (product.isOnSale ? "" : "  not on sale")
-                    }.joined(separator: "\n")
-                }
-            }
-        }
-
-        struct Load: AsyncParsableCommand {
-            static let configuration = CommandConfiguration(
-                abstract: "Make an app's products those of a file.",
-                discussion: """
-                    A product that is not in the file is no longer on sale, and what was bought of it is still redeemed.
-
-                      cornerstore merchant products load Books.yaml
-                    """)
-
-            @Argument(help: ArgumentHelp("YAML.", valueName: "file"), completion: .file(extensions: ["yaml", "yml"]))
-            var file: String
-            @OptionGroup var place: PlaceOptions
-
-            func run() async throws {
-                guard let bytes = FileManager.default.contents(atPath: file) else {
-                    throw CommandError(.failed, "\(Style.printable(file)) cannot be read.")
-                }
-                let products = try ProductsFile(yaml: Array(bytes), file: file)
-                let changed = try await place.withMerchant(orNew: true) { try await $0.takeIn(products) }
-                Console.current.print(changed ? "Loaded." : "Nothing has changed.")
-            }
         }
     }
 }

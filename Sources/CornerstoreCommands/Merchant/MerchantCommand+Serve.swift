@@ -1,29 +1,10 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Merchant
 import MerchantServer
-import StoreWire
-
-/// What tests of crashes change in the configuration of `merchant serve`.
-package enum MerchantServing {
-    @TaskLocal package static var adjust: @Sendable (inout MerchantServerConfiguration) -> Void = { _ in }
-}
 
 extension MerchantCommand {
     struct Serve: AsyncParsableCommand {
-        enum Conflict: String, ExpressibleByArgument, CaseIterable {
-            case refuse
-            case transfer
-            case family
-        }
-
-        enum Refunds: String, ExpressibleByArgument, CaseIterable {
-            case toZero = "to-zero"
-            case belowZero = "below-zero"
-            case flag
-        }
-
         static let configuration = CommandConfiguration(
             abstract: "Start the merchant's server.",
             discussion: """
@@ -36,11 +17,20 @@ extension MerchantCommand {
                   cornerstore merchant serve --products Books.yaml --database postgres://merchant@localhost/books --json
                   cornerstore merchant serve --products Books.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
+                Every option can also stand in the environment (CORNERSTORE_MERCHANT_PORT=0) or in the file of --config, YAML or JSON \
+                (port: 0); the command line goes first, then the environment.
+
+                  cornerstore merchant serve --config merchant.yaml
+
                 Several servers may work on one PostgreSQL, with one --token-keys and one --blobs or data directory; on SQLite only one. The \
                 keys of --blobs are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 
                 With --remote receipts are proved by asking the store (verifyReceipt) instead; CORNERSTORE_SHARED_SECRET is the app's \
-                shared secret. Changes go as signed webhooks to --webhook; CORNERSTORE_WEBHOOK_SECRET is the secret (whsec_…).
+                shared secret. Changes go as signed webhooks to --webhook; CORNERSTORE_WEBHOOK_SECRET is the secret (whsec_…). These two \
+                and the bucket's keys are taken from the environment alone.
+
+                Users' tokens are verified by the keys of --token-keys, or of user-token-keys.json in the data directory. When that file changes, \
+                the server takes it in within seconds.
                 """)
 
         @Option(
@@ -71,16 +61,23 @@ extension MerchantCommand {
             help: ArgumentHelp("A file of products, YAML; one for each app.", valueName: "file"),
             completion: .file(extensions: ["yaml", "yml"]))
         var products: [String] = []
-        @Flag(help: "Take purchases of the sandbox too.")
-        var allowSandbox = false
-        @Flag(help: "Ask the store about receipts instead of verifying them here.")
-        var remote = false
+        @Flag(inversion: .prefixedNo, help: "Whether purchases of the sandbox are taken, too (they are not).")
+        var allowSandbox: Bool?
+        @Flag(
+            inversion: .prefixedNo,
+            help: "Whether the store is asked about receipts instead of verifying them here (it is not).")
+        var remote: Bool?
         @Option(help: ArgumentHelp("The sandbox's base URL, with --remote and a Cornerstore.", valueName: "url"))
         var sandboxStore: String?
-        @Option(help: "What to do when another user brings a purchase: refuse, transfer, or family (up to 6).")
-        var conflict = Conflict.refuse
-        @Option(help: "What to do about credits that were refunded: to-zero, below-zero or flag.")
-        var refunds = Refunds.toZero
+        @Option(
+            help:
+                "What to do when another user brings a purchase: refuse (as is usual), transfer, or family (up to 6).",
+            completion: .list(MerchantOptions.Conflict.allCases.map(\.rawValue)))
+        var conflict: String?
+        @Option(
+            help: "What to do about credits that were refunded: to-zero (as is usual), below-zero or flag.",
+            completion: .list(MerchantOptions.Refunds.allCases.map(\.rawValue)))
+        var refunds: String?
         @Option(
             help: ArgumentHelp("The keys of users' tokens, YAML or JSON; else one is made.", valueName: "file"),
             completion: .file())
@@ -88,14 +85,15 @@ extension MerchantCommand {
         @Option(help: ArgumentHelp("Where changes are sent.", valueName: "url"))
         var webhook: String?
         @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
-        var host = "127.0.0.1"
+        var host: String?
         @Option(
             parsing: .unconditional, help: ArgumentHelp("The port (8410); 0 takes any free one.", valueName: "port"))
-        var port = 8410
-        @Flag(help: "A proxy stands before it and adds X-Forwarded-For.")
-        var behindProxy = false
-        @Flag(help: "Do not bound how often users, keys and addresses may come.")
-        var noRateLimits = false
+        var port: Int?
+        @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
+        var behindProxy: Bool?
+        @Flag(
+            inversion: .prefixedNo, help: "Whether it is bounded how often users, keys and addresses may come (it is).")
+        var rateLimits: Bool?
         @Option(
             help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
             completion: .list(Logger.Level.allCases.map(\.rawValue)))
@@ -111,9 +109,24 @@ extension MerchantCommand {
             var apps: [String]
         }
 
+        private func options() throws -> MerchantOptions {
+            try place.options(
+                [
+                    .storeData: storeData, .allowSandbox: allowSandbox.map(String.init),
+                    .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
+                    .refunds: refunds, .tokenKeys: tokenKeys, .webhook: webhook, .host: host,
+                    .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
+                    .noRateLimits: rateLimits.map { $0 ? "false" : "true" }, .logLevel: logLevel, .blobs: blobs.blobs,
+                ],
+                lists: [
+                    .store: store, .root: root, .intermediate: intermediate, .bundleID: bundleId, .products: products,
+                ])
+        }
+
         func run() async throws {
-            let configuration = try configuration()
-            let level = try self.level()
+            let options = try options()
+            let configuration = try options.configuration()
+            let level = try options.logLevel()
             let console = Console.current
             let application = try await Progress.during("Starting") {
                 try await MerchantApplication.open(
@@ -133,113 +146,6 @@ extension MerchantCommand {
                 }
             }
             if !output.json { console.print("Stopped.") }
-        }
-
-        private func level() throws -> Logger.Level {
-            guard let logLevel else { return .notice }
-            guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
-                throw CommandError(
-                    .usage, "--log-level is one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
-            }
-            return level
-        }
-
-        // MARK: What is configured
-
-        private func configuration() throws -> MerchantServerConfiguration {
-            guard (0...65_535).contains(port) else { throw CommandError(.usage, "--port is 0 to 65535.") }
-            let environment = Console.current.environment
-            var configuration = MerchantServerConfiguration(
-                dataDirectory: place.folder, host: host, port: port, databaseURL: try place.databaseURL(),
-                schema: try place.schemaName(), stores: try stores(), bundleIDs: Set(bundleId.map { BundleID($0) }),
-                policy: policy, productsFiles: products.map { URL(fileURLWithPath: $0) },
-                tokenKeys: tokenKeys.map { URL(fileURLWithPath: $0) })
-            configuration.bucket = try blobs.bucket()
-            configuration.isBehindProxy = behindProxy
-            if noRateLimits { configuration.rates = nil }
-            if remote { configuration.remote = try remoteStore(environment["CORNERSTORE_SHARED_SECRET"]) }
-            if let webhook {
-                guard let secret = environment["CORNERSTORE_WEBHOOK_SECRET"], !secret.isEmpty else {
-                    throw CommandError(.usage, "--webhook needs a secret in CORNERSTORE_WEBHOOK_SECRET.")
-                }
-                configuration.webhooks = try WebhookReceiver(
-                    address: webhook, secrets: secret.split(separator: " ").map { try WebhookSecret(String($0)) })
-            }
-            MerchantServing.adjust(&configuration)
-            return configuration
-        }
-
-        private var policy: MerchantPolicy {
-            let conflict: ConflictPolicy =
-                switch self.conflict {
-                case .refuse: .refuse
-                case .transfer: .transfer
-                case .family: .family(members: 6)
-                }
-            let refunds: RefundPolicy =
-                switch self.refunds {
-                case .toZero: .toZero
-                case .belowZero: .belowZero
-                case .flag: .flag
-                }
-            return MerchantPolicy(
-                conflict: conflict, refund: refunds,
-                environments: allowSandbox ? [.production, .sandbox] : [.production],
-                sendsWebhooks: webhook != nil)
-        }
-
-        private static func isApple(_ store: String) -> Bool { store.lowercased() == "apple" }
-        private var takesApple: Bool { store.contains(where: Self.isApple) }
-        /// The Cornerstore's address; without any --store, the one of the data directory is meant.
-        private var takesCornerstore: Bool { store.isEmpty || !store.allSatisfy(Self.isApple) }
-
-        private func stores() throws -> [TrustedStore] {
-            for store in store where !Self.isApple(store) {
-                let address = URLComponents(string: store)
-                guard ["http", "https"].contains(address?.scheme?.lowercased()), address?.host?.isEmpty == false else {
-                    throw CommandError(
-                        .usage, "--store is apple, or a Cornerstore's base URL, not “\(Style.printable(store))”.")
-                }
-            }
-            let intermediates = try intermediate.map { try CertificateInput.read($0) }
-            var stores: [TrustedStore] = []
-            if takesApple {
-                let roots = try root.map { (file: $0, der: try CertificateInput.read($0)) }
-                if !takesCornerstore, let other = roots.first(where: { !TrustedStore.isApples($0.der) }) {
-                    throw CommandError(
-                        .usage,
-                        "--root \(Style.printable(other.file)) is none of Apple's roots, and with --store apple alone no other is trusted."
-                    )
-                }
-                stores.append(
-                    .appleStores(
-                        roots: roots.map(\.der).filter { TrustedStore.isApples($0) }, intermediates: intermediates))
-            }
-            if takesCornerstore { stores.append(try cornerstore(intermediates)) }
-            return stores
-        }
-
-        private func cornerstore(_ intermediates: [[UInt8]]) throws -> TrustedStore {
-            let roots = try root.map { try CertificateInput.read($0) }.filter { !TrustedStore.isApples($0) }
-            guard !roots.isEmpty else {
-                return try .cornerstore(in: DataOptions.directory(storeData), intermediates: intermediates)
-            }
-            return .cornerstore(roots: roots, intermediates: intermediates)
-        }
-
-        private func remoteStore(_ secret: String?) throws -> MerchantServerConfiguration.RemoteStore {
-            guard takesApple != takesCornerstore || store.count == 1 else {
-                throw CommandError(.usage, "--remote asks one store: give --store once.")
-            }
-            if takesApple {
-                return .init(hosts: try .apple(), sharedSecret: secret, anchor: TrustedStore.apple)
-            }
-            guard let address = store.first else {
-                throw CommandError(.usage, "--remote needs the store's address: --store URL.")
-            }
-            return .init(
-                hosts: try .cornerstore(production: address, sandbox: sandboxStore), sharedSecret: secret,
-                anchor: try cornerstore([]).anchor)
         }
     }
 }

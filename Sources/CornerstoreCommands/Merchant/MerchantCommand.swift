@@ -1,17 +1,27 @@
 import ArgumentParser
-import Database
 import Foundation
 import Merchant
 import MerchantServer
-import MerchantWire
-import StoreWire
 
 /// `cornerstore merchant`: the app's own server.
 struct MerchantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merchant",
         abstract: "The app's own server: verify purchases, grant each exactly once, deliver content.",
-        subcommands: [Serve.self, Token.self, Key.self, Check.self, Products.self, Backup.self, Restore.self])
+        discussion: """
+            All but “serve” work beside a server that runs, on the same database. Where it is (data, database, schema, blobs) may be said once \
+            for all of them, in the environment (CORNERSTORE_MERCHANT_DATA) or in the file of --config.
+
+              cornerstore merchant serve --products Books.yaml --store-data .cornerstore --allow-sandbox
+              cornerstore merchant products list
+              cornerstore merchant user ann
+            """,
+        subcommands: [Serve.self, Token.self, Key.self],
+        groupedSubcommands: [
+            CommandGroup(name: "What is sold and delivered", subcommands: [Products.self, Content.self]),
+            CommandGroup(name: "Users and the books", subcommands: [User.self, History.self, Check.self]),
+            CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
+        ])
 
     /// Where the merchant keeps everything.
     struct PlaceOptions: ParsableArguments {
@@ -30,58 +40,36 @@ struct MerchantCommand: AsyncParsableCommand {
                 "The PostgreSQL schema (cornerstore_merchant), where several merchants share a database.",
                 valueName: "name"))
         var schema: String?
+        @Option(
+            help: ArgumentHelp("A file of options, YAML or JSON, as “merchant serve” has it.", valueName: "file"),
+            completion: .file(extensions: ["yaml", "yml", "json"]))
+        var config: String?
 
-        var folder: URL {
-            guard let data else { return DataOptions.directory(nil).appendingPathComponent("merchant") }
-            return URL(fileURLWithPath: data, isDirectory: true).standardizedFileURL
-        }
-
-        /// From the command line, else from the environment.
-        func databaseURL() throws -> String? {
-            let variable = Console.current.environment["CORNERSTORE_MERCHANT_DATABASE"].flatMap {
-                $0.isEmpty ? nil : $0
-            }
-            guard let url = database ?? variable else { return nil }
-            guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
-                throw CommandError(.usage, "--database is a URL that begins with postgres://.")
-            }
-            return url
-        }
-
-        func schemaName() throws -> String {
-            let name = schema ?? "cornerstore_merchant"
-            guard name.wholeMatch(of: /[a-z_][a-z0-9_]{0,59}/) != nil else {
-                throw CommandError(
-                    .usage, "--schema is 1 to 60 small letters, digits and _, not beginning with a digit.")
-            }
-            return name
-        }
-
-        /// A place where a merchant is.
-        /// - Parameter orNew: whether it may be made.
-        /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere, or there is none.
-        func known(orNew: Bool = false) throws -> MerchantPlace {
-            let url = try databaseURL()
-            guard orNew || url != nil || MerchantPlace.hasDatabase(folder) || MerchantPlace.hasDatabaseElsewhere(folder)
-            else {
-                throw CommandError(
-                    .usage,
-                    "There is no merchant in \(folder.path). Name its data directory with --data, or its database with --database."
-                )
-            }
-            guard url != nil || !MerchantPlace.hasDatabaseElsewhere(folder) else {
-                throw CommandError(
-                    .usage,
-                    "The merchant of \(folder.path) has its books in PostgreSQL. Name the database with --database, and its schema with "
-                        + "--schema when it is not cornerstore_merchant.")
-            }
-            return try MerchantPlace(folder: folder, databaseURL: url, schema: try schemaName())
+        /// With what the environment and the file say.
+        /// - Parameters:
+        ///   - flags: the command's other options.
+        ///   - lists: those of them that have several values.
+        func options(
+            _ flags: [MerchantOption: String?] = [:], lists: [MerchantOption.List: [String]] = [:]
+        ) throws -> MerchantOptions {
+            var given = flags.compactMapValues { $0 }
+            given[.data] = data
+            given[.database] = database
+            given[.schema] = schema
+            return MerchantOptions(
+                flags: given, lists: lists, file: try config.map { try ConfigurationFile.read($0) })
         }
 
         /// Runs something over the merchant's database, beside a server that may be running.
-        /// - Throws: as ``known()``.
+        /// - Throws: as ``MerchantOptions/known(orNew:)``.
         func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
-            try await known(orNew: orNew).withMerchant(logger: ServeAction.logger(.error), body)
+            let place = try options().known(orNew: orNew)
+            if place.databaseURL == nil, !MerchantPlace.hasDatabase(place.folder) {
+                let console = Console.current
+                console.remark(
+                    console.style.dim("note: there was no merchant in \(place.folder.path); a new one is made"))
+            }
+            return try await place.withMerchant(logger: ServeAction.logger(.error), body)
         }
     }
 }

@@ -1,5 +1,4 @@
 import BlobStorage
-import Configuration
 import Foundation
 import Logging
 import Store
@@ -7,7 +6,15 @@ import StoreServer
 import StoreWire
 
 /// An option of `serve` by its name on the command line and in a file. In the environment it is `CORNERSTORE_` and the name in capitals.
-enum ServeSetting: String, CaseIterable {
+enum ServeSetting: String, SettingName {
+    /// Files: of catalogs, and of what the merchant sells.
+    enum List: String, SettingListName {
+        case files
+        case merchantProducts = "merchant-products"
+
+        var separator: Character { ":" }
+    }
+
     case bundleID = "bundle-id"
     case data
     case database
@@ -23,17 +30,14 @@ enum ServeSetting: String, CaseIterable {
     case adminToken = "admin-token"
     case blobs
 
-    /// The key in the layers of configuration; `_` between words is what the environment's variables have.
-    var key: ConfigKey { ConfigKey(["cornerstore", rawValue.replacing("-", with: "_")]) }
+    static let scope = ["cornerstore"]
 
-    fileprivate var isSecret: Bool { self == .adminToken || self == .database }
+    var isSecret: Bool { self == .adminToken || self == .database }
 }
 
 /// The options of `serve` from everywhere: the command line, then the environment, then a file.
 struct ServeSettings {
-    private let reader: ConfigReader
-    private let files: [String]
-    private let productsFiles: [String]
+    private let layers: LayeredSettings<ServeSetting>
     /// The variables in which every S3 client looks for its keys.
     private let keys: [String: String]
 
@@ -42,56 +46,17 @@ struct ServeSettings {
     ///   - productsFiles: the same of the merchant's files of products.
     init(
         flags: [ServeSetting: String], files: [String], productsFiles: [String], environment: [String: String],
-        file: ConfigurationFile?
+        file: ConfigurationFile<ServeSetting>?
     ) throws {
         keys = environment.filter { $0.key.hasPrefix("AWS_") && !$0.value.isEmpty }
-        let environment = environment.filter { $0.key.hasPrefix("CORNERSTORE_") && !$0.value.isEmpty }
-        reader = ConfigReader(providers: [
-            InMemoryProvider(name: "command line", values: Self.layer(flags)),
-            EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: .all),
-            InMemoryProvider(name: "file", values: Self.layer(file?.values ?? [:])),
-        ])
-        func list(_ given: [String], _ variable: String, _ listed: [String]?) -> [String] {
-            guard given.isEmpty else { return given }
-            return environment[variable].map { $0.split(separator: ":").map(String.init) } ?? listed ?? []
-        }
-        self.files = list(files, "CORNERSTORE_FILES", file?.catalogFiles)
-        self.productsFiles = list(productsFiles, "CORNERSTORE_MERCHANT_PRODUCTS", file?.productsFiles)
+        layers = LayeredSettings(
+            flags: flags, lists: [.files: files, .merchantProducts: productsFiles], environment: environment, file: file
+        )
     }
 
-    private static func layer(_ values: [ServeSetting: String]) -> [AbsoluteConfigKey: ConfigValue] {
-        var layer: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (setting, value) in values {
-            layer[AbsoluteConfigKey(setting.key.components)] = ConfigValue(.string(value), isSecret: setting.isSecret)
-        }
-        return layer
-    }
+    private func text(_ setting: ServeSetting) -> String? { layers.text(setting) }
 
-    private func text(_ setting: ServeSetting) -> String? {
-        reader.string(forKey: setting.key, isSecret: setting.isSecret)
-    }
-
-    private func number(_ setting: ServeSetting, _ range: ClosedRange<Int>, otherwise: Int) throws -> Int {
-        guard let text = text(setting) else { return otherwise }
-        guard let number = Int(text), range.contains(number) else {
-            throw CommandError(
-                .usage,
-                "\(setting.rawValue) is a number from \(range.lowerBound) to \(range.upperBound), not “\(Style.printable(text))”."
-            )
-        }
-        return number
-    }
-
-    func logLevel() throws -> Logger.Level {
-        guard let text = text(.logLevel) else { return .notice }
-        guard let level = Logger.Level(rawValue: text.lowercased()) else {
-            throw CommandError(
-                .usage,
-                "log-level is one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")), not “\(Style.printable(text))”."
-            )
-        }
-        return level
-    }
+    func logLevel() throws -> Logger.Level { try layers.choice(.logLevel, otherwise: .notice) }
 
     /// - Throws: ``CommandError`` that names the option.
     func configuration() throws -> StoreServerConfiguration {
@@ -101,15 +66,13 @@ struct ServeSettings {
             catalogFiles: try catalogFiles())
         configuration.host = text(.host) ?? configuration.host
         let ports = 0...65535
-        configuration.controlPort = try number(.controlPort, ports, otherwise: configuration.controlPort)
-        configuration.sandboxPort = try number(.sandboxPort, ports, otherwise: configuration.sandboxPort)
-        configuration.productionPort = try number(.productionPort, ports, otherwise: configuration.productionPort)
-        configuration.node = try number(.node, 0...63, otherwise: 0)
+        configuration.controlPort = try layers.number(.controlPort, ports, otherwise: configuration.controlPort)
+        configuration.sandboxPort = try layers.number(.sandboxPort, ports, otherwise: configuration.sandboxPort)
+        configuration.productionPort = try layers.number(
+            .productionPort, ports, otherwise: configuration.productionPort)
+        configuration.node = try layers.number(.node, 0...63, otherwise: 0)
         configuration.adminToken = text(.adminToken)
-        configuration.databaseURL = text(.database)
-        if let url = configuration.databaseURL, !["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
-            throw CommandError(.usage, "database is a URL that begins with postgres://.")
-        }
+        configuration.databaseURL = try layers.databaseURL(.database)
         configuration.bucket = try S3Location(option: text(.blobs), environment: keys)
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
         return configuration
@@ -118,13 +81,9 @@ struct ServeSettings {
     /// What is asked for of the merchant beside the store; nil for a store alone.
     /// - Throws: ``CommandError`` that names the option.
     func merchant() throws -> MerchantSettings? {
-        let port = try number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
-        switch text(.noMerchant) {
-        case nil, "false": break
-        case "true": return nil
-        case let text?:
-            throw CommandError(.usage, "no-merchant is true or false, not “\(Style.printable(text))”.")
-        }
+        let port = try layers.number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
+        guard try !layers.isSet(.noMerchant) else { return nil }
+        let productsFiles = layers.list(.merchantProducts)
         return MerchantSettings(port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) })
     }
 
@@ -141,6 +100,7 @@ struct ServeSettings {
     }
 
     private func catalogFiles() throws -> [CatalogFile] {
+        let files = layers.list(.files)
         guard !files.isEmpty else {
             throw CommandError(.usage, "No catalog file is given. Try: cornerstore serve App.storekit")
         }

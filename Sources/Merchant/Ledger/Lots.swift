@@ -64,6 +64,13 @@ enum Lots {
             .sorted { ($0.expiresAt, $0.reference) < ($1.expiresAt, $1.reference) }
     }
 
+    /// How much of them has come to its end and was not removed yet.
+    static func ended(
+        _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
+    ) throws -> Int64 {
+        try all(user, currency, connection).reduce(0) { $0 + ($1.expiresAt <= now ? $1.remaining : 0) }
+    }
+
     /// Writes down when the next of them ends.
     static func updateNextExpiry(_ user: UserID, _ currency: CurrencyID, _ connection: Connection) throws {
         try connection.execute(

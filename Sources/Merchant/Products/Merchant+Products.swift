@@ -22,17 +22,46 @@ extension Merchant {
         return ProductList(revision: catalog.revision, products: catalog.products(of: nil))
     }
 
+    /// A product as it stands on the list, whether on sale or not, and whether it came from its app's file, which decides on it again when it is
+    /// taken in; nil for one that is not there.
+    public func product(_ bundleID: BundleID, _ productID: ProductID) async throws -> (
+        product: MerchantProduct, isFromFile: Bool
+    )? {
+        try await database.read { try Self.read(bundleID, productID, $0) }
+    }
+
     /// Puts a product on the list, or changes it, but for its kind. What was redeemed before stays as it was.
-    /// - Throws: ``MerchantError`` `invalid_request`.
+    /// - Throws: ``MerchantError`` `invalid_request`, `too_large` when the app has as many as it may.
     public func put(_ product: MerchantProduct) async throws {
-        try product.check()
+        try await edit(product.bundleID, product.productID) { _ in product }
+    }
+
+    /// As ``put(_:)``, with a product that is made of the one that is there: what others change meanwhile is not lost.
+    /// - Parameter make: is given the product as it stands, nil for a new one. It may be called more than once.
+    /// - Returns: what was put there.
+    /// - Throws: as ``put(_:)``, and what `make` throws.
+    @discardableResult
+    public func edit(
+        _ bundleID: BundleID, _ productID: ProductID,
+        _ make: @escaping @Sendable (MerchantProduct?) throws -> MerchantProduct
+    ) async throws -> MerchantProduct {
         try await change { connection in
-            let count = try connection.queryOne(
-                "SELECT count(*) FROM products WHERE bundle_id = $1", [product.bundleID.rawValue])
-            guard try count?.int64(0) ?? 0 <= MerchantLimits.products else { return nil }
-            try Self.checkKind(product, try Self.read(connection))
-            try Self.write(product, isFromFile: false, connection)
-            return true
+            let old = try Self.read(bundleID, productID, connection)
+            var product = try make(old?.product)
+            (product.bundleID, product.productID) = (bundleID, productID)
+            try product.check()
+            if let old {
+                try Self.checkKind(product, [old.product])
+            } else {
+                let count = try connection.queryOne(
+                    "SELECT count(*) FROM products WHERE bundle_id = $1", [bundleID.rawValue])
+                guard try count?.int64(0) ?? 0 < MerchantLimits.products else {
+                    throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products.")
+                }
+            }
+            let isChanged = old.map { $0.product != product || $0.isFromFile } ?? true
+            if isChanged { try Self.write(product, isFromFile: false, connection) }
+            return (product, isChanged)
         }
     }
 
@@ -41,10 +70,11 @@ extension Merchant {
     /// - Throws: ``MerchantError`` `not_found`.
     public func deleteProduct(_ bundleID: BundleID, _ productID: ProductID) async throws {
         let isGone = try await change { connection in
-            try connection.execute(
-                "DELETE FROM products WHERE bundle_id = $1 AND product_id = $2",
-                [bundleID.rawValue, productID.rawValue]
-            ) == 1
+            let isGone =
+                try connection.execute(
+                    "DELETE FROM products WHERE bundle_id = $1 AND product_id = $2",
+                    [bundleID.rawValue, productID.rawValue]) == 1
+            return (isGone, isGone)
         }
         guard isGone else { throw MerchantError(.notFound, "There is no such product.") }
     }
@@ -73,7 +103,7 @@ extension Merchant {
                 try Self.write(product, isFromFile: true, connection)
                 changed = true
             }
-            return changed
+            return (changed, changed)
         }
     }
 
@@ -121,35 +151,33 @@ extension Merchant {
         return loaded
     }
 
-    /// Changes products and counts the revision up, unless the change says that there is none.
-    @discardableResult
-    private func change(_ body: @escaping @Sendable (Connection) throws -> Bool?) async throws -> Bool {
-        let outcome = try await database.write { connection -> Bool? in
-            let changed = try body(connection)
-            if changed == true {
-                try connection.execute("UPDATE product_revision SET revision = revision + 1 WHERE id = 1")
-            }
-            return changed
-        }
-        guard let outcome else {
-            throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products.")
+    /// Changes products, and counts the revision up when the change says that there was one.
+    private func change<T: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> (result: T, isChange: Bool)
+    ) async throws -> T {
+        let result = try await database.write { connection in
+            let (result, isChange) = try body(connection)
+            if isChange { try connection.execute("UPDATE product_revision SET revision = revision + 1 WHERE id = 1") }
+            return result
         }
         try await reloadProducts(at: now())
-        return outcome
+        return result
     }
 
+    private static let columns = "bundle_id, product_id, kind, grants, is_on_sale, shelf"
+
     private static func read(_ connection: Connection) throws -> [MerchantProduct] {
-        try connection.query(
-            "SELECT bundle_id, product_id, kind, grants, is_on_sale, shelf FROM products ORDER BY bundle_id, product_id"
-        ).map { row in
-            guard let kind = ProductKind(rawValue: try row.string(2)) else {
-                throw MerchantError(.internalError, "The list holds a kind of product that this program does not know.")
-            }
-            return MerchantProduct(
-                bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)), kind: kind,
-                grants: try ProductCatalog.grants(try row.string(3)), isOnSale: try row.bool(4),
-                shelf: try row.optionalString(5))
-        }
+        try connection.query("SELECT \(columns) FROM products ORDER BY bundle_id, product_id")
+            .map { try MerchantProduct($0) }
+    }
+
+    private static func read(
+        _ bundleID: BundleID, _ productID: ProductID, _ connection: Connection
+    ) throws -> (product: MerchantProduct, isFromFile: Bool)? {
+        try connection.queryOne(
+            "SELECT \(columns), is_from_file FROM products WHERE bundle_id = $1 AND product_id = $2",
+            [bundleID.rawValue, productID.rawValue]
+        ).map { (try MerchantProduct($0), try $0.bool(6)) }
     }
 
     private static func write(
@@ -167,6 +195,19 @@ extension Merchant {
                 product.bundleID.rawValue, product.productID.rawValue, product.kind.rawValue,
                 try ProductCatalog.json(product.grants), product.isOnSale, product.shelf, isFromFile,
             ])
+    }
+}
+
+extension MerchantProduct {
+    /// From the columns that are read of a product.
+    fileprivate init(_ row: Row) throws {
+        guard let kind = ProductKind(rawValue: try row.string(2)) else {
+            throw MerchantError(.internalError, "The list holds a kind of product that this program does not know.")
+        }
+        self.init(
+            bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)), kind: kind,
+            grants: try ProductCatalog.grants(try row.string(3)), isOnSale: try row.bool(4),
+            shelf: try row.optionalString(5))
     }
 }
 

@@ -93,4 +93,32 @@ extension Merchant {
         guard count == 1 else { throw MerchantError(.notFound, "There is no dead event of that id.") }
         outboxBell.ring()
     }
+
+    /// Lets all dead events be delivered again, each once, from its first attempt on; what dies meanwhile is not waited for.
+    /// - Returns: how many there were.
+    public func replayDeadWebhooks() async throws -> Int {
+        let now = self.now()
+        var count = 0
+        var last: (createdAt: Int64, eventID: String) = (.min, "")
+        while true {
+            let (createdAt, eventID) = last
+            let replayed = try await database.write { connection in
+                try connection.query(
+                    """
+                    UPDATE webhook_events SET state = 'waiting', due_at = $1, attempts = 0 WHERE event_id IN (
+                        SELECT event_id FROM webhook_events
+                        WHERE state = 'dead' AND (created_at > $2 OR (created_at = $2 AND event_id > $3))
+                        ORDER BY created_at, event_id LIMIT $4)
+                    RETURNING created_at, event_id
+                    """, [now, createdAt, eventID, MerchantLimits.page]
+                ).map { (try $0.int64(0), try $0.string(1)) }
+            }
+            count += replayed.count
+            outboxBell.ring()
+            guard replayed.count == MerchantLimits.page, let newest = replayed.max(by: { $0 < $1 }) else {
+                return count
+            }
+            last = newest
+        }
+    }
 }

@@ -23,6 +23,7 @@ public struct MerchantApplication: Sendable {
     private let lock: DirectoryLock?
     private let routers: MerchantRouters
     private let deliveries: WebhookDelivery?
+    private let tokenKeys: TokenKeyReload
     private let logger: Logger
 
     /// Opens the data directory and the database, and takes the files of products in.
@@ -71,11 +72,11 @@ public struct MerchantApplication: Sendable {
             policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
             makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
         for file in files { try await merchant.takeIn(file) }
-        let tokenKeys: TokenKeySet =
+        let keySet: TokenKeySet =
             if let file = configuration.tokenKeys { try await .read(file) } else {
                 try await .open(directory: place.folder)
             }
-        let tokens = try UserTokens(tokenKeys)
+        let tokens = try UserTokens(keySet)
         let keys = APIKeys(merchant.apiKeys)
         let limits = configuration.rates.map { RateLimits($0) }
         let deliveries = configuration.webhooks.map {
@@ -94,7 +95,10 @@ public struct MerchantApplication: Sendable {
                 uploads: try UploadFolder(in: try place.makeFolder(MerchantPlace.uploads)),
                 patience: configuration.stallPatience,
                 isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
-            deliveries: deliveries, logger: logger)
+            deliveries: deliveries,
+            tokenKeys: TokenKeyReload(
+                configuration.tokenKeys ?? place.folder.appendingPathComponent(TokenKeySet.fileName), keySet, tokens,
+                now: now, logger: logger), logger: logger)
     }
 
     private static func way(
@@ -120,7 +124,9 @@ public struct MerchantApplication: Sendable {
     public func run(
         gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (String) async -> Void
     ) async throws {
-        var services: [any Service] = [server(onReady), CreditExpiry(merchant: merchant, logger: logger)]
+        var services: [any Service] = [
+            server(onReady), CreditExpiry(merchant: merchant, logger: logger), tokenKeys,
+        ]
         if let deliveries { services.append(deliveries) }
         do {
             try await ServiceGroup(

@@ -32,8 +32,18 @@ public struct MerchantPlace: Sendable {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
     }
 
+    /// Whether a folder has content of a merchant's. A server makes the folder for it when it is started without a bucket.
+    public static func hasContent(_ folder: URL) -> Bool {
+        FileManager.default.fileExists(atPath: folder.appendingPathComponent(contentFolder).path)
+    }
+
+    /// Whether a server has run in a folder that keeps its content elsewhere: in a bucket.
+    public static func hasContentElsewhere(_ folder: URL) -> Bool {
+        FileManager.default.fileExists(atPath: folder.appendingPathComponent(uploads).path) && !hasContent(folder)
+    }
+
     private static let databaseName = "merchant.sqlite"
-    /// The folder for files that are coming in, which a server alone makes.
+    /// The folder for files that are coming in. A server makes it, and who puts content in beside one.
     static let uploads = "uploads"
 
     /// Keeps other servers off a folder that holds a SQLite database. With PostgreSQL several may share one: nil.
@@ -67,14 +77,15 @@ public struct MerchantPlace: Sendable {
     }
 
     /// Runs something over the merchant's database, beside a server that may be running on it. No purchase can be proved.
+    /// - Parameter bucket: where the merchant keeps content; nil for the folder in its data directory.
     /// - Throws: what the body throws; ``DatabaseError``.
     public func withMerchant<T>(
-        logger: Logger, _ body: (Merchant) async throws -> T
+        bucket: S3Location? = nil, logger: Logger, _ body: (Merchant) async throws -> T
     ) async throws -> T {
         let database = try await openDatabase(logger: logger)
         do {
             let merchant = Merchant(
-                database: database, blobs: try blobs(nil, now: { Date() }),
+                database: database, blobs: try blobs(bucket, makesFolder: false, now: { Date() }),
                 verifier: try PurchaseVerifier(stores: [], bundleIDs: [], environments: []), policy: MerchantPolicy(),
                 now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, makeID: { UUID() })
             let result = try await body(merchant)
@@ -93,10 +104,15 @@ public struct MerchantPlace: Sendable {
     static let contentFolder = "content"
 
     /// Where content is kept: a bucket, or a folder in the data directory.
-    /// - Parameter now: the machine's clock.
-    func blobs(_ bucket: S3Location?, now: @escaping @Sendable () -> Date) throws -> any BlobStore {
+    /// - Parameters:
+    ///   - makesFolder: whether the folder is made at once, or with what is first put there.
+    ///   - now: the machine's clock.
+    func blobs(
+        _ bucket: S3Location?, makesFolder: Bool = true, now: @escaping @Sendable () -> Date
+    ) throws -> any BlobStore {
         if let bucket { return S3BlobStore(bucket, now: now) }
-        return try DirectoryBlobStore(folder: try makeFolder(Self.contentFolder))
+        return try DirectoryBlobStore(
+            folder: folder.appendingPathComponent(Self.contentFolder), makesFolder: makesFolder)
     }
 
     /// Opens and closes a SQLite database that nobody works on, so that it is in one file.

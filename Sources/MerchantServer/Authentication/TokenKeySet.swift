@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Yams
 
@@ -19,11 +20,14 @@ import Yams
 ///     acceptedUntil: 2026-12-01T00:00:00Z
 /// ```
 ///
-/// A new key is put first and the old one kept, with an end, until the last token that it signed has expired.
+/// A new key is put first and the old one kept, with an end, until the last token that it signed has expired. A running server takes the file in again
+/// when it changes (``TokenKeyReload``).
 public struct TokenKeySet: Sendable {
     public var rules: TokenRules
     /// In the file's order.
     public var keys: [TokenKey]
+    /// SHA-256 of the file that it was read from.
+    private(set) var digest: SHA256.Digest?
 
     /// What the file in a data directory is called.
     public static let fileName = "user-token-keys.json"
@@ -74,7 +78,9 @@ public struct TokenKeySet: Sendable {
             throw MerchantServerError(.invalidConfiguration, "\(file.path) is neither JSON nor YAML.")
         }
         if contents.keys.contains(where: { $0.secret != nil || $0.privateKey != nil }) { _ = try SecretFile.read(file) }
-        return try await contents.keySet(file.path)
+        var keySet = try await contents.keySet(file.path)
+        keySet.digest = SHA256.hash(data: data)
+        return keySet
     }
 
     private struct FileContents: Codable {

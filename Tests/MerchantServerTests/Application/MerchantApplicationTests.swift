@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Logging
 import Merchant
 import MerchantWire
 import NIOCore
@@ -27,7 +28,7 @@ struct RunningMerchant {
     struct NotReady: Error {}
 
     static func with(
-        _ change: (inout MerchantServerConfiguration) -> Void = { _ in },
+        logger: Logger = .silent, _ change: (inout MerchantServerConfiguration) -> Void = { _ in },
         _ body: (RunningMerchant) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory async throws in
@@ -41,7 +42,7 @@ struct RunningMerchant {
                 stores: [.cornerstore(roots: [authority.receiptRoot, authority.jwsRoot])],
                 policy: MerchantPolicy(environments: [.sandbox]), productsFiles: [products], rates: nil)
             change(&configuration)
-            let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
+            let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: logger)
             let key = try await application.keys.make(name: "backend", scopes: Set(APIScope.allCases), at: Date())
             let (ready, tell) = AsyncStream.makeStream(of: String.self)
             let run = Task {

@@ -1,10 +1,9 @@
 import Yams
 
 /// The file of `--config`: one YAML mapping (JSON is one, too) of option names to values.
-struct ConfigurationFile {
-    var values: [ServeSetting: String] = [:]
-    var catalogFiles: [String] = []
-    var productsFiles: [String] = []
+struct ConfigurationFile<Name: SettingName> {
+    private(set) var values: [Name: String] = [:]
+    private(set) var lists: [Name.List: [String]] = [:]
 
     static func read(_ path: String) throws -> ConfigurationFile {
         let bytes = try BoundedInput.read(path, limit: 64 << 10, what: "configuration")
@@ -23,32 +22,28 @@ struct ConfigurationFile {
         }
         guard let node else { return }
         guard case .mapping(let mapping) = node else {
-            throw CommandError(.usage, "\(path) must hold option names with values, such as “sandbox-port: 8401”.")
+            throw CommandError(.usage, "\(path) must hold option names with values, such as “host: 127.0.0.1”.")
         }
         for (key, value) in mapping { try take(key.string ?? "", value, path) }
     }
 
     private mutating func take(_ key: String, _ value: Node, _ path: String) throws {
-        switch key {
-        case "files":
-            catalogFiles = try Self.list(value, "\(path): “files” is a list of catalog files.")
+        if let list = Name.List(rawValue: key) {
+            lists[list] = try Self.list(value, "\(path): “\(key)” is one value or a list of several.")
             return
-        case "merchant-products":
-            productsFiles = try Self.list(value, "\(path): “merchant-products” is a list of files of products.")
-            return
-        default: break
         }
-        guard let setting = ServeSetting(rawValue: key) else {
-            let known = ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let setting = Name(rawValue: key) else {
+            let known = Name.List.allCases.map(\.rawValue) + Name.allCases.map(\.rawValue)
             throw CommandError(
                 .usage,
-                "\(path): there is no option “\(Style.printable(key))”; there are files, merchant-products, \(known).")
+                "\(path): there is no option “\(Style.printable(key))”; there are \(known.joined(separator: ", ")).\(Name.hint)"
+            )
         }
         guard let text = value.scalar?.string else { throw CommandError(.usage, "\(path): “\(key)” takes one value.") }
         values[setting] = text
     }
 
-    /// One file, or several.
+    /// One value, or several.
     private static func list(_ value: Node, _ problem: String) throws -> [String] {
         guard let files = value.sequence?.compactMap(\.string) ?? value.string.map({ [$0] }) else {
             throw CommandError(.usage, problem)

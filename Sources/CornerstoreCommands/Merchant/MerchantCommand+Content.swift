@@ -1,0 +1,143 @@
+import ArgumentParser
+import BlobStorage
+import Foundation
+import Merchant
+import MerchantServer
+import MerchantWire
+
+extension MerchantCommand {
+    struct Content: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "See what is delivered, and put new versions in.",
+            discussion: """
+                A running server delivers a new version from the moment on that the command has ended.
+
+                  cornerstore merchant content put issue-12 issue-12.epub
+                  cornerstore merchant content list
+                """,
+            subcommands: [List.self, Put.self], defaultSubcommand: List.self)
+
+        struct List: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "List the newest version of every item.",
+                discussion: "  cornerstore merchant content list --json")
+
+            @OptionGroup var place: PlaceOptions
+            @OptionGroup var output: OutputOptions
+
+            func run() async throws {
+                let list = try await place.withMerchant { try await $0.contentList() }
+                try Console.current.report(list, json: output.json) { style in
+                    guard !list.items.isEmpty else {
+                        return "Nothing is there yet. Begin with “cornerstore merchant content put ITEM FILE”."
+                    }
+                    return Table(
+                        heading: ["item", "version", "size", "type", "put in", "SHA-256"],
+                        rows: list.items.map {
+                            [
+                                $0.item.rawValue, "\($0.version)", TransferMeter.size($0.size), $0.mediaType,
+                                Moment.text($0.createdAt), String($0.digest.prefix(16)) + "…",
+                            ]
+                        }
+                    ).text(style)
+                }
+            }
+        }
+
+        struct Put: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Keep a file as an item's next version, which is delivered from then on.",
+                discussion: """
+                    Who has redeemed a product that gives the item downloads the newest version. The same file again is the version that is there. \
+                    Where content is kept must be said as the server was told it: --data, and --blobs when it is in a bucket. A command that is \
+                    stopped in the middle changes nothing.
+
+                      cornerstore merchant content put issue-12 issue-12.epub
+                      cornerstore merchant content put issue-12 corrected.bin --type application/epub+zip
+                      cornerstore merchant content put issue-12 issue-12.epub --blobs "s3://content?region=eu-west-3"
+                    """)
+
+            @Argument(help: "The item's name, as products give it.")
+            var item: String
+            @Argument(help: "The file, at most 4 GiB.", completion: .file())
+            var file: String
+            @Option(
+                help: ArgumentHelp(
+                    "What it is, type/subtype; else that of the version before, else what the file's name says.",
+                    valueName: "type"))
+            var type: String?
+            @OptionGroup var blobs: BlobsOptions
+            @OptionGroup var place: PlaceOptions
+            @OptionGroup var output: OutputOptions
+
+            func run() async throws {
+                let options = try place.options([.blobs: blobs.blobs])
+                let bucket = try options.bucket()
+                if bucket == nil { try Self.check(options.folder, isAlone: options.databaseURL() == nil) }
+                let place = try options.known()
+                let url = URL(fileURLWithPath: file).standardizedFileURL
+                let size = (try? url.resourceValues(forKeys: [.fileSizeKey]).fileSize).map(Int64.init) ?? 0
+                // What takes no time needs no bar.
+                let display =
+                    size < 16 << 20 ? nil : TransferDisplay("Putting in", total: size, done: 0, console: .current)
+                let version: ContentVersion
+                do {
+                    version = try await place.putContent(
+                        ContentItemID(item), from: url, mediaType: type, bucket: bucket,
+                        logger: ServeAction.logger(.error), progress: { display?.note($0) })
+                    display?.end()
+                } catch {
+                    display?.end()
+                    throw error
+                }
+                let sold = try await place.withMerchant(logger: ServeAction.logger(.error)) {
+                    try await $0.allProducts()
+                }
+                Self.remark(version.item, sold.products)
+                try Console.current.report(version, json: output.json) { style in
+                    Table.fields(
+                        [
+                            ("item", version.item.rawValue), ("version", "\(version.version)"),
+                            ("size", "\(version.size) bytes"), ("type", version.mediaType),
+                            ("SHA-256", version.digest), ("put in", Moment.text(version.createdAt)),
+                        ], style)
+                }
+            }
+
+            /// Says of an item that no product gives that nobody can have it: it may be misspelt.
+            private static func remark(_ item: ContentItemID, _ products: [MerchantProduct]) {
+                let given = Set(
+                    products.flatMap(\.grants).compactMap { grant -> String? in
+                        if case .content(let item) = grant { item.rawValue } else { nil }
+                    })
+                guard !given.contains(item.rawValue) else { return }
+                let known =
+                    given.isEmpty
+                    ? ""
+                    : ". " + Suggestion.text(for: item.rawValue, among: given.sorted(), of: "items that products give")
+                let console = Console.current
+                console.remark(
+                    console.style.dim(
+                        "note: no product gives \(Style.printable(item.rawValue)) yet, so nobody can have it\(known)"))
+            }
+
+            /// A file that is put where no server looks for it could not be delivered.
+            /// - Parameter isAlone: whether the database is in the folder, too.
+            /// - Throws: ``CommandError`` when the merchant keeps content elsewhere than in this data directory.
+            private static func check(_ folder: URL, isAlone: Bool) throws {
+                guard !MerchantPlace.hasContentElsewhere(folder) else {
+                    throw CommandError(
+                        .usage,
+                        "The merchant of \(folder.path) keeps its content in a bucket. Name it with --blobs, as its server was told."
+                    )
+                }
+                guard isAlone || MerchantPlace.hasContent(folder) else {
+                    throw CommandError(
+                        .usage,
+                        "No server keeps content in \(folder.path). Name its data directory with --data, or its bucket with --blobs."
+                    )
+                }
+            }
+        }
+    }
+}

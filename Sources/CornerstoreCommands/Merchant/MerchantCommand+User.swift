@@ -1,0 +1,99 @@
+import ArgumentParser
+import Merchant
+import MerchantWire
+
+extension MerchantCommand {
+    struct User: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a user: balances, entitlements, flags, and what changed last.",
+            discussion: """
+                The name is the one of the users' tokens (sub). “merchant history” has the whole history of a currency.
+
+                  cornerstore merchant user ann
+                  cornerstore merchant user ann --json
+                """)
+
+        @Argument(help: "The user's name.")
+        var name: String
+        @OptionGroup var place: PlaceOptions
+        @OptionGroup var output: OutputOptions
+
+        /// How many entries of each currency are shown, and of how many currencies.
+        private static let entries = 10
+        private static let currencies = 50
+
+        func run() async throws {
+            let user = UserID(name)
+            let report = try await place.withMerchant { merchant in
+                let report = try await merchant.look(at: user)
+                var pages: [HistoryPage] = []
+                for balance in report.balances.prefix(Self.currencies) {
+                    pages.append(
+                        try await merchant.history(of: user, balance.currency, before: nil, limit: Self.entries))
+                }
+                return UserText(report: report, history: pages)
+            }
+            try Console.current.report(report, json: output.json) { report.text($0) }
+        }
+    }
+
+    struct History: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the history of a user's currency, newest first, 200 entries at a time.",
+            discussion: """
+                  cornerstore merchant history ann --currency coins
+                  cornerstore merchant history ann --currency coins --before 1801
+                """)
+
+        @Argument(help: "The user's name.")
+        var name: String
+        @Option(help: ArgumentHelp("Of which currency; may be left out when the user has one.", valueName: "currency"))
+        var currency: String?
+        @Option(
+            parsing: .unconditional, help: ArgumentHelp("Only what is older than this entry.", valueName: "entry"))
+        var before: Int64?
+        @OptionGroup var place: PlaceOptions
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws {
+            guard before ?? 1 > 0 else { throw ValidationError("--before is the number of an entry, from 1 on.") }
+        }
+
+        func run() async throws {
+            let (name, currency, before) = (name, currency, before)
+            let page = try await place.withMerchant { merchant in
+                let known = try await merchant.look(at: UserID(name)).balances.map(\.currency)
+                let currency = try Self.choose(currency, of: known, name)
+                return try await merchant.history(of: UserID(name), currency, before: before)
+            }
+            try Console.current.report(page, json: output.json) { style in
+                guard !page.entries.isEmpty else { return "There is nothing older." }
+                return UserText.table(page, style)
+                    + (page.next.map { "\n" + style.dim("Older ones: --before \($0)") } ?? "")
+            }
+        }
+
+        private static func choose(_ currency: String?, of known: [CurrencyID], _ name: String) throws -> CurrencyID {
+            let names = known.map(\.rawValue)
+            guard !known.isEmpty else {
+                throw CommandError(
+                    .refused,
+                    "\(Style.printable(name)) has never had credits. Is the name that of the users' tokens (sub)?")
+            }
+            guard let currency else {
+                guard known.count == 1 else {
+                    throw CommandError(
+                        .usage, "Choose with --currency one of \(names.map(Style.printable).joined(separator: ", ")).")
+                }
+                return known[0]
+            }
+            guard names.contains(currency) else {
+                throw CommandError(
+                    .refused,
+                    "\(Style.printable(name)) has never had \(Style.printable(currency)). "
+                        + Suggestion.text(for: currency, among: names))
+            }
+            return CurrencyID(currency)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Merchant
+import MerchantServer
+import StoreWire
+
+/// What tests of crashes change in the configuration of `merchant serve`.
+package enum MerchantServing {
+    @TaskLocal package static var adjust: @Sendable (inout MerchantServerConfiguration) -> Void = { _ in }
+}
+
+/// What `merchant serve` is started with.
+extension MerchantOptions {
+    enum Conflict: String, CaseIterable {
+        case refuse
+        case transfer
+        case family
+    }
+
+    enum Refunds: String, CaseIterable {
+        case toZero = "to-zero"
+        case belowZero = "below-zero"
+        case flag
+    }
+
+    /// - Throws: ``CommandError`` that names the option.
+    func configuration() throws -> MerchantServerConfiguration {
+        let webhook = layers.text(.webhook)
+        var configuration = MerchantServerConfiguration(
+            dataDirectory: folder, host: layers.text(.host) ?? "127.0.0.1",
+            port: try layers.number(.port, 0...65_535, otherwise: MerchantSettings.usualPort),
+            databaseURL: try databaseURL(), schema: try schema(), stores: try stores(),
+            bundleIDs: Set(layers.list(.bundleID).map { BundleID($0) }), policy: try policy(),
+            productsFiles: layers.list(.products).map { URL(fileURLWithPath: $0) }, tokenKeys: tokenKeys)
+        configuration.bucket = try bucket()
+        configuration.isBehindProxy = try layers.isSet(.behindProxy)
+        if try layers.isSet(.noRateLimits) { configuration.rates = nil }
+        if try layers.isSet(.remote) { configuration.remote = try remoteStore() }
+        if let webhook {
+            guard let secret = environment["CORNERSTORE_WEBHOOK_SECRET"] else {
+                throw CommandError(.usage, "webhook needs a secret in CORNERSTORE_WEBHOOK_SECRET.")
+            }
+            configuration.webhooks = try WebhookReceiver(
+                address: webhook, secrets: secret.split(separator: " ").map { try WebhookSecret(String($0)) })
+        }
+        MerchantServing.adjust(&configuration)
+        return configuration
+    }
+
+    private func policy() throws -> MerchantPolicy {
+        let conflict: ConflictPolicy =
+            switch try layers.choice(.conflict, otherwise: Conflict.refuse) {
+            case .refuse: .refuse
+            case .transfer: .transfer
+            case .family: .family(members: 6)
+            }
+        let refunds: RefundPolicy =
+            switch try layers.choice(.refunds, otherwise: Refunds.toZero) {
+            case .toZero: .toZero
+            case .belowZero: .belowZero
+            case .flag: .flag
+            }
+        return MerchantPolicy(
+            conflict: conflict, refund: refunds,
+            environments: try layers.isSet(.allowSandbox) ? [.production, .sandbox] : [.production],
+            sendsWebhooks: layers.text(.webhook) != nil)
+    }
+
+    // MARK: Stores
+
+    private static func isApple(_ store: String) -> Bool { store.lowercased() == "apple" }
+    private var takesApple: Bool { layers.list(.store).contains(where: Self.isApple) }
+    /// The Cornerstore's address; without any store, the one of the data directory is meant.
+    private var takesCornerstore: Bool {
+        let stores = layers.list(.store)
+        return stores.isEmpty || !stores.allSatisfy(Self.isApple)
+    }
+
+    private func stores() throws -> [TrustedStore] {
+        for store in layers.list(.store) where !Self.isApple(store) {
+            let address = URLComponents(string: store)
+            guard ["http", "https"].contains(address?.scheme?.lowercased()), address?.host?.isEmpty == false else {
+                throw CommandError(
+                    .usage, "store is apple, or a Cornerstore's base URL, not “\(Style.printable(store))”.")
+            }
+        }
+        let intermediates = try layers.list(.intermediate).map { try CertificateInput.read($0) }
+        var stores: [TrustedStore] = []
+        if takesApple {
+            let roots = try layers.list(.root).map { (file: $0, der: try CertificateInput.read($0)) }
+            if !takesCornerstore, let other = roots.first(where: { !TrustedStore.isApples($0.der) }) {
+                throw CommandError(
+                    .usage,
+                    "root: \(Style.printable(other.file)) is none of Apple's roots, and with the store apple alone no other is trusted."
+                )
+            }
+            stores.append(
+                .appleStores(
+                    roots: roots.map(\.der).filter { TrustedStore.isApples($0) }, intermediates: intermediates))
+        }
+        if takesCornerstore { stores.append(try cornerstore(intermediates)) }
+        return stores
+    }
+
+    private func cornerstore(_ intermediates: [[UInt8]]) throws -> TrustedStore {
+        let roots = try layers.list(.root).map { try CertificateInput.read($0) }.filter { !TrustedStore.isApples($0) }
+        guard !roots.isEmpty else {
+            return try .cornerstore(
+                in: Self.storeFolder(layers.text(.storeData), environment), intermediates: intermediates)
+        }
+        return .cornerstore(roots: roots, intermediates: intermediates)
+    }
+
+    private func remoteStore() throws -> MerchantServerConfiguration.RemoteStore {
+        let stores = layers.list(.store)
+        let secret = environment["CORNERSTORE_SHARED_SECRET"]
+        guard takesApple != takesCornerstore || stores.count == 1 else {
+            throw CommandError(.usage, "remote asks one store: give --store once.")
+        }
+        if takesApple {
+            return .init(hosts: try .apple(), sharedSecret: secret, anchor: TrustedStore.apple)
+        }
+        guard let address = stores.first else {
+            throw CommandError(.usage, "remote needs the store's address: --store URL.")
+        }
+        return .init(
+            hosts: try .cornerstore(production: address, sandbox: layers.text(.sandboxStore)), sharedSecret: secret,
+            anchor: try cornerstore([]).anchor)
+    }
+}

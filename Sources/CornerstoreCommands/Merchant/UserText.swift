@@ -1,0 +1,76 @@
+import MerchantWire
+
+/// A user as support staff see one.
+struct UserText: Encodable {
+    var report: UserReport
+    /// The newest entries of each currency.
+    var history: [HistoryPage]
+
+    private enum Key: String, CodingKey {
+        case history
+    }
+
+    /// What the admin API says of a user, with `history`.
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(history, forKey: .history)
+    }
+
+    func text(_ style: Style) -> String {
+        let name = Style.printable(report.userID.rawValue)
+        guard !report.balances.isEmpty || !report.entitlements.isEmpty || !report.flags.isEmpty else {
+            return "\(name) has redeemed nothing, and has nothing. Is the name that of the users' tokens (sub)?"
+        }
+        var parts = [style.bold(name)]
+        if !report.balances.isEmpty {
+            parts.append(
+                Table(
+                    heading: ["currency", "balance"],
+                    rows: report.balances.map { [$0.currency.rawValue, "\($0.amount)"] }
+                ).text(style))
+        }
+        if !report.entitlements.isEmpty {
+            parts.append(
+                Table(
+                    heading: ["entitled to", "state", "until", "by"],
+                    rows: report.entitlements.map { entitlement in
+                        [
+                            entitlement.entitlement?.rawValue ?? "content \(entitlement.content?.rawValue ?? "")",
+                            entitlement.state.rawValue,
+                            (entitlement.state == .grace ? entitlement.graceUntil : entitlement.expiresAt)
+                                .map(Moment.text) ?? "", entitlement.productID.rawValue,
+                        ]
+                    }
+                ).text(style))
+        }
+        if !report.flags.isEmpty {
+            parts.append(
+                Table(
+                    heading: ["flag", "of", "why"],
+                    rows: report.flags.map { [$0.code, Moment.text($0.createdAt), $0.detail] }
+                ).text(style))
+        }
+        for page in history where !page.entries.isEmpty {
+            let more = page.next == nil ? "" : ", the newest \(page.entries.count)"
+            parts.append(
+                style.dim("History of \(Style.printable(page.currency.rawValue))\(more)") + "\n"
+                    + Self.table(page, style))
+        }
+        return parts.joined(separator: "\n\n")
+    }
+
+    /// Entries, a line each.
+    static func table(_ page: HistoryPage, _ style: Style) -> String {
+        Table(
+            heading: ["entry", "of", "what", "amount", "balance", "reference", "note"],
+            rows: page.entries.map {
+                [
+                    "\($0.entry)", Moment.text($0.createdAt), $0.kind.rawValue,
+                    $0.amount > 0 ? "+\($0.amount)" : "\($0.amount)", "\($0.balance)", $0.reference ?? "",
+                    $0.note ?? "",
+                ]
+            }
+        ).text(style)
+    }
+}

@@ -1,0 +1,90 @@
+import Configuration
+import Logging
+
+/// The options of a server from everywhere: the command line, then the environment, then a file.
+struct LayeredSettings<Name: SettingName> {
+    private let reader: ConfigReader
+    private let lists: [Name.List: [String]]
+
+    /// - Parameters:
+    ///   - flags: the options of the command line.
+    ///   - lists: those that have several values; none for those of the environment or the file.
+    ///   - environment: variables that are empty are as good as none.
+    init(
+        flags: [Name: String], lists: [Name.List: [String]], environment: [String: String],
+        file: ConfigurationFile<Name>?
+    ) {
+        let environment = environment.filter { $0.key.hasPrefix("CORNERSTORE_") && !$0.value.isEmpty }
+        reader = ConfigReader(providers: [
+            InMemoryProvider(name: "command line", values: Self.layer(flags)),
+            EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: .all),
+            InMemoryProvider(name: "file", values: Self.layer(file?.values ?? [:])),
+        ])
+        var found: [Name.List: [String]] = [:]
+        for list in Name.List.allCases {
+            let variable = environment[Name.variable(list.rawValue)].map {
+                $0.split(separator: list.separator).map(String.init)
+            }
+            let given = lists[list].flatMap { $0.isEmpty ? nil : $0 }
+            found[list] = given ?? variable ?? file?.lists[list] ?? []
+        }
+        self.lists = found
+    }
+
+    private static func layer(_ values: [Name: String]) -> [AbsoluteConfigKey: ConfigValue] {
+        var layer: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (setting, value) in values {
+            layer[AbsoluteConfigKey(setting.key.components)] = ConfigValue(.string(value), isSecret: setting.isSecret)
+        }
+        return layer
+    }
+
+    func text(_ setting: Name) -> String? { reader.string(forKey: setting.key, isSecret: setting.isSecret) }
+
+    func list(_ list: Name.List) -> [String] { lists[list] ?? [] }
+
+    /// - Throws: ``CommandError`` that names the option, as the others do.
+    func number(_ setting: Name, _ range: ClosedRange<Int>, otherwise: Int) throws -> Int {
+        guard let text = text(setting) else { return otherwise }
+        guard let number = Int(text), range.contains(number) else {
+            throw CommandError(
+                .usage,
+                "\(setting.rawValue) is a number from \(range.lowerBound) to \(range.upperBound), not “\(Style.printable(text))”."
+            )
+        }
+        return number
+    }
+
+    /// Whether it is said that it is so; false when nothing is said.
+    func isSet(_ setting: Name) throws -> Bool {
+        switch text(setting) {
+        case nil, "false": return false
+        case "true": return true
+        case let text?:
+            throw CommandError(.usage, "\(setting.rawValue) is true or false, not “\(Style.printable(text))”.")
+        }
+    }
+
+    /// One of several words.
+    func choice<Choice: CaseIterable & RawRepresentable>(
+        _ setting: Name, otherwise: Choice
+    ) throws -> Choice where Choice.RawValue == String {
+        guard let text = text(setting) else { return otherwise }
+        guard let choice = Choice(rawValue: text.lowercased()) else {
+            throw CommandError(
+                .usage,
+                "\(setting.rawValue) is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")), not “\(Style.printable(text))”."
+            )
+        }
+        return choice
+    }
+
+    /// The address of a PostgreSQL, which no error repeats.
+    func databaseURL(_ setting: Name) throws -> String? {
+        guard let url = text(setting) else { return nil }
+        guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
+            throw CommandError(.usage, "\(setting.rawValue) is a URL that begins with postgres://.")
+        }
+        return url
+    }
+}

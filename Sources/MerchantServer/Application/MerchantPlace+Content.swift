@@ -1,0 +1,86 @@
+import BlobStorage
+import Foundation
+import Glibc
+import Logging
+import Merchant
+import MerchantWire
+
+extension MerchantPlace {
+    /// In bytes: what is read of a file at a time.
+    private static let piece = 1 << 20
+
+    /// Keeps a file of this machine as an item's next version, as an upload to the server would be; a server that runs delivers it from then on.
+    /// - Parameters:
+    ///   - mediaType: nil for that of the item's newest version, else what the file's name says.
+    ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
+    ///   - progress: is told how many bytes were read.
+    /// - Throws: ``MerchantServerError`` `storage` for a file that cannot be read, or when what the merchant has is not where this would be put;
+    ///   ``MerchantError``, ``BlobError``, ``DatabaseError``.
+    public func putContent(
+        _ item: ContentItemID, from url: URL, mediaType: String?, bucket: S3Location?, logger: Logger,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> ContentVersion {
+        let file = try Self.openFile(url)
+        defer { try? file.close() }
+        return try await withMerchant(bucket: bucket, logger: logger) { merchant in
+            let known = try await merchant.contentList().items
+            try await Self.check(known, areIn: merchant.blobs)
+            let mediaType = mediaType ?? known.first { $0.item == item }?.mediaType ?? MediaTypes.of(url)
+            if bucket == nil { _ = try makeFolder(Self.contentFolder) }
+            let intake = ContentIntake(
+                merchant: merchant, uploads: try UploadFolder(in: try makeFolder(Self.uploads)))
+            try intake.check(size: Int64(try file.seekToEnd()))
+            try file.seek(toOffset: 0)
+            return try await intake.keep(item, mediaType: mediaType) { incoming in
+                var read: Int64 = 0
+                while let piece = try file.read(upToCount: Self.piece), !piece.isEmpty {
+                    try Task.checkCancellation()
+                    try await incoming.append(piece)
+                    read += Int64(piece.count)
+                    progress(read)
+                }
+            }
+        }
+    }
+
+    /// A regular file: a pipe or a device could have no end.
+    private static func openFile(_ url: URL) throws -> FileHandle {
+        var status = stat()
+        guard stat(url.path, &status) == 0 else {
+            throw MerchantServerError(.storage, "There is no file \(url.path).")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw MerchantServerError(.storage, "\(url.path) is no file; name one.")
+        }
+        guard let file = FileHandle(forReadingAtPath: url.path) else {
+            throw MerchantServerError(.storage, "\(url.path) cannot be opened; check its permissions.")
+        }
+        return file
+    }
+
+    /// Looks whether the place of blobs is the merchant's: of what it has, something must be there.
+    private static func check(_ known: [ContentVersion], areIn blobs: any BlobStore) async throws {
+        let newest = known.sorted { $0.createdAt > $1.createdAt }.prefix(8)
+        guard !newest.isEmpty else { return }
+        for version in newest {
+            guard let digest = BlobDigest(version.digest) else { continue }
+            if try await blobs.size(of: digest) != nil { return }
+        }
+        throw MerchantServerError(
+            .storage,
+            "The content that this merchant has is not here. Name the data directory of its server with --data, or its bucket with --blobs, as the "
+                + "server was started.")
+    }
+}
+
+/// What the names of files say of what is in them.
+enum MediaTypes {
+    private static let known = [
+        "epub": "application/epub+zip", "gif": "image/gif", "html": "text/html", "jpeg": "image/jpeg",
+        "jpg": "image/jpeg", "json": "application/json", "m4a": "audio/mp4", "mobi": "application/x-mobipocket-ebook",
+        "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4", "pdf": "application/pdf", "png": "image/png",
+        "svg": "image/svg+xml", "txt": "text/plain", "xml": "application/xml", "zip": "application/zip",
+    ]
+
+    static func of(_ url: URL) -> String { known[url.pathExtension.lowercased()] ?? "application/octet-stream" }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Logging
+import MerchantServer
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+@Suite struct MerchantOptionsTests {
+    private static let secrets = [
+        "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush",
+        "CORNERSTORE_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    ]
+
+    /// Takes Apple's purchases, of which nothing has to be there.
+    private func options(
+        _ flags: [MerchantOption: String] = [:], lists: [MerchantOption.List: [String]] = [.store: ["apple"]],
+        environment: [String: String] = [:], file: String? = nil
+    ) throws -> MerchantOptions {
+        MerchantOptions(
+            flags: flags, lists: lists, file: try file.map { try ConfigurationFile(text: $0, path: "merchant.yaml") },
+            environment: environment.merging(Self.secrets) { one, _ in one })
+    }
+
+    private func described(_ options: MerchantOptions) throws -> String {
+        "\(try options.configuration()) \(try options.logLevel())"
+    }
+
+    @Test func usualValues() throws {
+        let configuration = try options().configuration()
+        #expect(configuration.host == "127.0.0.1" && configuration.port == 8410)
+        #expect(configuration.dataDirectory.path.hasSuffix("/.cornerstore/merchant"))
+        #expect(configuration.databaseURL == nil && configuration.schema == "cornerstore_merchant")
+        #expect(configuration.policy.environments == [.production] && !configuration.policy.sendsWebhooks)
+        #expect(configuration.rates != nil && configuration.remote == nil && configuration.webhooks == nil)
+        #expect(configuration.tokenKeys == nil && configuration.bucket == nil && !configuration.isBehindProxy)
+        #expect(try options().logLevel() == .notice)
+    }
+
+    @Test func theCommandLineGoesBeforeTheEnvironmentBeforeTheFile() throws {
+        let file = "port: 3\nhost: file\nschema: file\n"
+        let environment = ["CORNERSTORE_MERCHANT_HOST": "environment", "CORNERSTORE_MERCHANT_SCHEMA": "environment"]
+        let configuration = try options([.schema: "line"], environment: environment, file: file).configuration()
+        #expect(configuration.port == 3 && configuration.host == "environment" && configuration.schema == "line")
+    }
+
+    @Test(arguments: MerchantOption.allCases)
+    func everyOptionComesFromEveryLayer(_ option: MerchantOption) throws {
+        let value =
+            switch option {
+            case .data: "/var/merchant"
+            case .database: "postgres://localhost/x"
+            case .schema: "another"
+            case .blobs: "s3://content?region=eu-west-3"
+            case .storeData: "/nonexistent/store"
+            case .allowSandbox, .remote, .behindProxy, .noRateLimits: "true"
+            case .sandboxStore: "http://127.0.0.1:7"
+            case .conflict: "transfer"
+            case .refunds: "flag"
+            case .tokenKeys: "/etc/keys.yaml"
+            case .webhook: "https://backend.example.com/hook"
+            case .host: "127.0.0.2"
+            case .port: "7"
+            case .logLevel: "debug"
+            }
+        let name = "CORNERSTORE_MERCHANT_" + option.rawValue.uppercased().replacing("-", with: "_")
+        let layers = [
+            try options([option: value]), try options(environment: [name: value]),
+            try options(file: "\(option.rawValue): \(value)\n"),
+            try options(file: "{\"\(option.rawValue)\": \"\(value)\"}"),
+        ]
+        #expect(layers.allSatisfy { $0.layers.text(option) == value })
+        // These two matter to a Cornerstore alone.
+        guard option != .storeData, option != .sandboxStore else { return }
+        let usual = try described(options())
+        #expect(try layers.allSatisfy { try described($0) != usual })
+    }
+
+    @Test func whatHasSeveralValuesComesFromEveryLayer() throws {
+        func apps(_ options: MerchantOptions) throws -> [String] {
+            try options.configuration().bundleIDs.map(\.rawValue).sorted()
+        }
+        let environment = [
+            "CORNERSTORE_MERCHANT_BUNDLE_ID": "com.a com.b",
+            "CORNERSTORE_MERCHANT_STORE": "apple http://127.0.0.1:8402",
+            "CORNERSTORE_MERCHANT_PRODUCTS": "/a.yaml:/b.yaml",
+        ]
+        let given = try options(lists: [:], environment: environment)
+        #expect(given.layers.list(.store) == ["apple", "http://127.0.0.1:8402"])
+        #expect(given.layers.list(.products) == ["/a.yaml", "/b.yaml"])
+        let file = "bundle-id: [com.c, com.d]\nproducts: c.yaml\n"
+        #expect(try apps(options(environment: environment)) == ["com.a", "com.b"])
+        #expect(try apps(options(file: file)) == ["com.c", "com.d"])
+        #expect(try options(file: file).layers.list(.products) == ["c.yaml"])
+        #expect(
+            try apps(options(lists: [.store: ["apple"], .bundleID: ["com.e"]], environment: environment, file: file))
+                == ["com.e"])
+    }
+
+    /// Where the store is says where the merchant is, unless something says it of the merchant.
+    @Test func theDataDirectoryIsBesideTheStores() throws {
+        let store = ["CORNERSTORE_DATA": "/srv/store"]
+        #expect(try options(environment: store).folder.path == "/srv/store/merchant")
+        #expect(try options(environment: store, file: "data: /srv/books").folder.path == "/srv/books")
+    }
+
+    @Test(arguments: [
+        ("port", "many"), ("port", "65536"), ("allow-sandbox", "yes"), ("conflict", "never"), ("refunds", "never"),
+        ("database", "mysql://ann:hush@host/x"), ("schema", "A-B"), ("log-level", "loud"), ("blobs", "/var/content"),
+        ("store", "Apples"), ("store", "ftp://store.example.com"),
+    ])
+    func badValuesAreRefusedWithTheirName(_ name: String, _ value: String) throws {
+        let store = name == "store" ? "" : "store: apple\n"
+        let bad = try options(lists: [:], file: store + "\(name): \"\(value)\"")
+        let error = #expect(throws: CommandError.self) { try described(bad) }
+        #expect(
+            error?.code == .usage && error?.detail.contains(name) == true && error?.detail.contains("hush") == false)
+    }
+
+    @Test(arguments: ["webhook-secret: whsec_x", "shared-secret: x", "prot: 1", "port: [1]", "- a", "x: y: z"])
+    func badFilesAreRefusedWithTheirName(_ text: String) {
+        let error = #expect(throws: CommandError.self) { try options(file: text) }
+        #expect(error?.code == .usage && error?.detail.contains("merchant.yaml") == true)
+        #expect(error?.detail.contains("whsec_x") == false)
+    }
+
+    @Test func secretsComeFromTheEnvironmentAlone() throws {
+        let hook: [MerchantOption: String] = [.webhook: "https://backend.example.com/hook"]
+        #expect(try options(hook).configuration().webhooks != nil)
+        let error = #expect(throws: CommandError.self) {
+            try MerchantOptions(flags: hook, lists: [.store: ["apple"]], environment: [:]).configuration()
+        }
+        #expect(error?.code == .usage && error?.detail.contains("CORNERSTORE_WEBHOOK_SECRET") == true)
+        let remote = try options([.remote: "true"], environment: ["CORNERSTORE_SHARED_SECRET": "quiet"])
+        #expect(try remote.configuration().remote?.sharedSecret == "quiet")
+    }
+
+    /// The other commands of the merchant find it by the same file.
+    @Test func oneFileSaysItForAllCommands() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = directory.path("merchant.yaml")
+            let folder = directory.path("books")
+            try Data("data: \(folder)\nbundle-id: com.a\nport: 0\n".utf8).write(to: URL(fileURLWithPath: file))
+            let put = await Capture.run(
+                [
+                    "merchant", "products", "put", "coins", "--app", "com.a", "--kind", "consumable", "--credits",
+                    "1:gold",
+                ]
+                    + ["--config", file])
+            #expect(put.status == 0, "\(put.errors)")
+            #expect(MerchantPlace.hasDatabase(URL(fileURLWithPath: folder)))
+            #expect(await Capture.run(["merchant", "check", "--config", file]).status == 0)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Logging
+import Merchant
+import MerchantServer
+import MerchantWire
+import TestSupport
+import Testing
+
+@testable import CornerstoreCommands
+
+/// What support staff and operators see, on both engines.
+@Suite struct MerchantUserCommandTests {
+    private struct Shop {
+        let place: MerchantPlace
+
+        func run(_ line: String) async -> (status: Int32, output: String, errors: String) {
+            var environment = ["CORNERSTORE_MERCHANT_DATA": place.folder.path]
+            environment["CORNERSTORE_MERCHANT_DATABASE"] = place.databaseURL
+            environment["CORNERSTORE_MERCHANT_SCHEMA"] = place.schema
+            return await Capture.run(
+                ["merchant"] + line.split(separator: " ").map(String.init), environment: environment)
+        }
+
+        func adjust(_ user: UserID, _ currency: CurrencyID, _ amounts: [Int64]) async throws {
+            try await place.withMerchant(logger: .silent) { merchant in
+                for (index, amount) in amounts.enumerated() {
+                    _ = try await merchant.adjust(
+                        AdjustmentRequest(
+                            key: "\(currency)-\(index)", currency: currency, amount: amount, note: "a gift"),
+                        of: user)
+                }
+            }
+        }
+
+        func kill(_ events: [String]) async throws {
+            let database = try await place.openDatabase(logger: .silent)
+            try await database.write { connection in
+                for (index, event) in events.enumerated() {
+                    try connection.execute(
+                        """
+                        INSERT INTO webhook_events (event_id, type, body, created_at, state, due_at, attempts, reason)
+                        VALUES ($1, 'balance.changed', '{}', $2, 'dead', 0, 24, 'HTTP 500')
+                        """, [event, Int64(1_790_000_000_000 + index)])
+                }
+            }
+            await database.close()
+        }
+    }
+
+    private func with(_ backend: Backend, _ body: (Shop) async throws -> Void) async throws {
+        try await backend.withServerDatabase { url, prefix in
+            try await TemporaryDirectory.with { directory in
+                try await body(
+                    Shop(
+                        place: try MerchantPlace(folder: directory.url, databaseURL: url, schema: "\(prefix)_merchant"))
+                )
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available) func aUserIsSeenAtOnce(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            try await shop.adjust("ann", "gold", [100, -30] + Array(repeating: 1, count: 12))
+            try await shop.adjust("ann", "gems", [5])
+            let text = await shop.run("user ann").output
+            for line in [
+                "ann\n", "gems      5\n", "gold      82\n", "History of gold, the newest 10\n", "History of gems\n",
+            ] {
+                #expect(text.contains(line), "\(line) in \(text)")
+            }
+            #expect(text.contains("adjustment  +5      5        gems-0     a gift"), "\(text)")
+            let document = try await shop.run("user ann --json").output.object()
+            #expect(document["userID"] as? String == "ann" && document["flags"] as? [String] == [])
+            let history = try #require(document["history"] as? [[String: Any]])
+            #expect(history.map { $0["currency"] as? String } == ["gems", "gold"])
+            #expect((history.last?["entries"] as? [Any])?.count == 10 && history.last?["next"] as? Int == 5)
+
+            let unknown = await shop.run("user anne")
+            #expect(unknown.status == 0 && unknown.output.contains("has nothing"))
+            #expect(await shop.run("user \(String(repeating: "a", count: 256))").status == 1)
+        }
+    }
+
+    @Test(arguments: Backend.available) func historyIsReadInPages(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            try await shop.adjust("ann", "gold", Array(repeating: 1, count: 201))
+            let first = await shop.run("history ann")
+            #expect(first.output.split(separator: "\n").count == 202 && first.output.contains("Older ones: --before 2"))
+            let second = await shop.run("history ann --currency gold --before 2 --json")
+            let page = try JSONDecoder().decode(HistoryPage.self, from: Data(second.output.utf8))
+            #expect(page.entries.map(\.entry) == [1] && page.next == nil && page.currency == "gold")
+            #expect(await shop.run("history ann --before 1").output == "There is nothing older.\n")
+            let misspelt = await shop.run("history ann --currency glod")
+            #expect(misspelt.status == 1 && misspelt.errors.contains("Did you mean gold?"), "\(misspelt.errors)")
+            #expect(await shop.run("history anne").errors.contains("never had credits"))
+            try await shop.adjust("ann", "gems", [1])
+            let several = await shop.run("history ann")
+            #expect(several.status == 2 && several.errors.contains("gems, gold"), "\(several.errors)")
+        }
+    }
+
+    @Test(arguments: Backend.available) func deadEventsAreSentAgain(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
+            #expect(await shop.run("webhooks dead").output == "No event is dead.\n")
+            try await shop.kill((0..<203).map { "event-\($0)" })
+            let listed = await shop.run("webhooks").output
+            #expect(
+                listed.contains("event-0    balance.changed  2026-09-21T14:13:20Z  24        HTTP 500"), "\(listed)")
+            #expect(listed.contains("There may be more"))
+            #expect(await shop.run("webhooks replay event-1 event-2").output == "2 events are sent again.\n")
+            let again = await shop.run("webhooks replay event-1")
+            #expect(again.status == 1 && again.errors.contains("event-1"), "\(again.errors)")
+            let json = await shop.run("webhooks dead --json").output
+            let list = try JSONDecoder().decode(DeadWebhookList.self, from: Data(json.utf8))
+            #expect(list.events.count == 200 && list.events.first?.eventID == "event-0")
+            #expect(await shop.run("webhooks replay --all").output == "201 events are sent again.\n")
+            #expect(await shop.run("webhooks replay --all").output == "No event is dead.\n")
+            let waiting = try await shop.place.withMerchant(logger: .silent) {
+                try await $0.outbox.takeDueEvents(limit: 500, now: .max, leaseEnd: .max)
+            }
+            #expect(Set(waiting.map(\.eventID)).count == 203 && waiting.allSatisfy { $0.attempts == 0 })
+        }
+    }
+}
