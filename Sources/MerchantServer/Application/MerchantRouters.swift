@@ -14,7 +14,7 @@ struct MerchantRouters {
     let requests: RequestMetricsMiddleware
     let uploads: UploadFolder
     /// How long who uploads or downloads may stand still.
-    let patience: Duration
+    let patience: StallWatch.Rule
     let isBehindProxy: Bool
     /// Whether nobody but this machine can ask for the metrics.
     let isLoopback: Bool

@@ -13,8 +13,8 @@ struct ContentUploadController: Sendable {
     let authentication: Authentication
     /// Where a file is put together before it is kept.
     let uploads: UploadFolder
-    /// How long a client may send nothing.
-    let patience: Duration
+    /// How slowly a client may send.
+    let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
         router.add(.adminContent, list)
@@ -49,11 +49,11 @@ struct ContentUploadController: Sendable {
         }
         let file = try await StagedFile.open(url)
         let turn = file.begin().turn
-        try await StallWatch.during(channel, patience: patience) { watch in
+        try await StallWatch.during(channel, .incoming, patience) { watch in
             for try await piece in request.body {
                 guard file.length + Int64(piece.readableBytes) <= MerchantLimits.content else { throw tooLarge }
                 _ = try await file.append(piece.readableBytesView, turn: turn)
-                watch.progress()
+                watch.progress(piece.readableBytes)
             }
         }
         guard file.length > 0 else { throw MerchantError(.invalidRequest, "The body is the file, and it is empty.") }
