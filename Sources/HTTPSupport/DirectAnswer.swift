@@ -21,7 +21,10 @@ public protocol DirectAnswering: Sendable {
     func bodyLimit(of request: HTTPRequest) -> Int?
 
     /// Answers a request whose body is there. Called on the event loop, which it must not block.
-    func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome
+    /// - Parameter address: the other end of the connection.
+    func answer(
+        _ request: HTTPRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
+    ) -> DirectOutcome
 }
 
 /// What came of a request that might have been answered directly.

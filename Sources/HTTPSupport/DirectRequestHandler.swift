@@ -101,7 +101,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: Answering
 
     private func answer(_ request: HTTPRequest, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
-        switch answering.answer(request, body: body, on: context.eventLoop) {
+        switch answering.answer(request, body: body, from: context.remoteAddress, on: context.eventLoop) {
         case .answer(let answer):
             state = .idle
             write(answer, context)

@@ -14,7 +14,9 @@ import Testing
 
         func bodyLimit(of request: HTTPRequest) -> Int? { request.path == "/other" ? nil : 8 }
 
-        func answer(_ request: HTTPRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+        func answer(
+            _ request: HTTPRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
+        ) -> DirectOutcome {
             switch request.path {
             case "/now": return .answer(DirectAnswer(contentType: "text/plain", body: body))
             case "/later":
