@@ -9,8 +9,9 @@ struct PostgreSQLTools: Sendable {
     let address: String
     private let password: String?
 
+    /// - Parameter folders: where the programs are looked for.
     /// - Throws: ``MerchantServerError`` `noTools`, `invalidConfiguration`.
-    init(url: String, schema: String) throws {
+    init(url: String, schema: String, in folders: [String] = places) throws {
         guard Self.isName(schema) else {
             throw MerchantServerError(
                 .invalidConfiguration, "A schema is named with 1 to 63 small letters, digits and _.")
@@ -27,11 +28,11 @@ struct PostgreSQLTools: Sendable {
         }
         self.address = address
         self.schema = schema
-        folder = try Self.find(in: Self.places)
+        folder = try Self.find(in: folders)
     }
 
     /// Debian keeps the programs of each version apart; those of the newest read every older server.
-    private static var places: [String] {
+    static var places: [String] {
         let debian = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
             .sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }
@@ -83,7 +84,10 @@ struct PostgreSQLTools: Sendable {
         if origin == "public" { before.append("CREATE SCHEMA public") }
         var after = ["ALTER SCHEMA \"\(origin)\" RENAME TO \"\(new)\"", mark(new)]
         if isThere { after.append("ALTER SCHEMA \"\(aside)\" RENAME TO \"\(origin)\"") }
-        let script = command("pg_restore", ["--no-owner", "--no-privileges", "--file=-", file.path])
+        // Until it reads this key, psql runs no commands of its own (`\!`), which a malicious file may hold (CVE-2025-8714).
+        let key = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+        let script = command(
+            "pg_restore", ["--restrict-key=\(key)", "--no-owner", "--no-privileges", "--file=-", file.path])
         let commands = { (statements: [String]) in statements.map { "--command=\($0)" } }
         _ = try await run([
             script,
@@ -159,6 +163,13 @@ struct PostgreSQLTools: Sendable {
         if let password { environment["PGPASSWORD"] = password }
         let result = try await ToolProcess.run(commands, environment: environment)
         if let failed = result.failed {
+            guard !result.errors.contains("restrict-key") else {
+                throw MerchantServerError(
+                    .noTools,
+                    "The pg_restore in \(folder.path) is older than August 2025, and a malicious backup could run commands through it. Update "
+                        + "PostgreSQL's programs (13.22, 14.19, 15.14, 16.10, 17.6 or later)."
+                )
+            }
             let words = password.map { result.errors.replacing($0, with: "***") } ?? result.errors
             throw MerchantServerError(
                 .storage, "\(failed) failed: \(words.trimmingCharacters(in: .whitespacesAndNewlines))")
