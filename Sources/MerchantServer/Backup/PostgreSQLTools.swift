@@ -11,7 +11,7 @@ struct PostgreSQLTools: Sendable {
 
     /// - Parameter folders: where the programs are looked for.
     /// - Throws: ``MerchantServerError`` `noTools`, `invalidConfiguration`.
-    init(url: String, schema: String, in folders: [String] = places) throws {
+    init(url: String, schema: String, in folders: [String] = PostgreSQLTools.places) throws {
         guard Self.isName(schema) else {
             throw MerchantServerError(
                 .invalidConfiguration, "A schema is named with 1 to 63 small letters, digits and _.")
