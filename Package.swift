@@ -485,7 +485,8 @@ let package = Package(
         .testTarget(
             name: "KillTests",
             dependencies: [
-                "KillTestApp", "KillTesting", "Merchant", "MerchantWire", "StoreWire", "TestSupport", "cornerstore",
+                "Database", "KillTestApp", "KillTesting", "Merchant", "MerchantServer", "MerchantWire", "StoreWire",
+                "TestSupport", "cornerstore",
                 "kill-test-app",
                 "kill-test-merchant",
             ],

@@ -16,7 +16,7 @@ extension Request {
     /// The whole body.
     /// - Parameters:
     ///   - limit: in bytes.
-    ///   - timeout: from the first part on.
+    ///   - timeout: from the first part on. A client that does not begin is closed as idle.
     /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer.
     public func boundedBody(upTo limit: Int, within timeout: Duration) async throws -> ByteBuffer {
         let tooLarge = HTTPProblem(

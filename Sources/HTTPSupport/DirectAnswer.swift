@@ -24,6 +24,8 @@ public struct DirectRequest: Sendable {
     public private(set) var authorization: String?
     /// The one `Content-Type` field's value.
     public private(set) var contentType: String?
+    /// The last `X-Forwarded-For` field's value.
+    public private(set) var forwardedFor: String?
 
     /// Nil for what is the router's business: other methods and versions, fields that say what is to become of the connection, and fields of those above
     /// that are there twice.
@@ -39,6 +41,7 @@ public struct DirectRequest: Sendable {
             case 13 where Self.isSame(name, "authorization"):
                 guard authorization == nil else { return nil }
                 authorization = value
+            case 15 where Self.isSame(name, "x-forwarded-for"): forwardedFor = value
             default: break
             }
         }
@@ -59,7 +62,10 @@ public protocol DirectAnswering: Sendable {
     func bodyLimit(of request: DirectRequest) -> Int?
 
     /// Answers a request whose body is there. Called on the event loop, which it must not block.
-    func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome
+    /// - Parameter address: the other end of the connection.
+    func answer(
+        _ request: DirectRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
+    ) -> DirectOutcome
 }
 
 /// What came of a request that might have been answered directly.

@@ -101,7 +101,9 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: Answering
 
     private func answer(_ request: Held, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
-        switch answering.answer(request.request, body: body, on: context.eventLoop) {
+        let outcome = answering.answer(
+            request.request, body: body, from: context.remoteAddress, on: context.eventLoop)
+        switch outcome {
         case .answer(let answer):
             state = .idle
             write(answer, context)

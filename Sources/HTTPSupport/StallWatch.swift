@@ -1,34 +1,79 @@
-import NIOCore
+public import NIOCore
 import Synchronization
 
-/// Closes a connection whose other end takes nothing of an answer, or sends nothing of a request, for a while: it would be held for ever.
+/// Closes a connection whose other end takes hardly anything of an answer, or sends hardly anything of a request: it would be held for ever.
 public final class StallWatch: Sendable {
-    /// How long an answer or a request may stand still.
-    public static let patience = Duration.seconds(60)
+    /// What a connection has to keep up.
+    public struct Rule: Sendable {
+        /// Between two looks at it. The first is that long after the beginning, so that a slow start is no matter.
+        public var window: Duration
+        /// On the mean of each window.
+        public var bytesPerSecond = 1_024
+        /// Waits until the next look; throws when the task is cancelled.
+        public var sleep: @Sendable (Duration) async throws -> Void
 
-    private let pieces = Mutex(0)
+        public init(
+            window: Duration,
+            sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        ) {
+            self.window = window
+            self.sleep = sleep
+        }
 
-    public init() {}
+        /// What servers here demand: 60 KiB in each minute.
+        public static let usual = Rule(window: .seconds(60))
 
-    /// Says that a piece was taken.
-    public func progress() { pieces.withLock { $0 += 1 } }
+        /// Bytes in a window, at least one.
+        var least: Int { max(Int(window / .seconds(1) * Double(bytesPerSecond)), 1) }
+    }
 
-    /// Watches until the task is cancelled. Between two looks it is the time of ``patience``, so that a connection closes after once or twice that.
-    public func run(_ channel: any Channel, patience: Duration = patience) async {
-        var seen = 0
-        while (try? await Task.sleep(for: patience)) != nil {
-            let now = pieces.withLock { $0 }
-            guard now > seen else { return channel.close(promise: nil) }
+    /// Which way the bytes go that are watched.
+    public enum Direction: Sendable {
+        case incoming
+        case outgoing
+    }
+
+    private let direction: Direction
+    private let bytes = Mutex(0)
+
+    public init(_ direction: Direction) { self.direction = direction }
+
+    /// Says that so many bytes came, or were given to the connection.
+    public func progress(_ count: Int) { bytes.withLock { $0 += count } }
+
+    /// Watches until the task is cancelled.
+    public func run(_ channel: any Channel, _ rule: Rule) async {
+        var seen = await moved(channel)
+        while (try? await rule.sleep(rule.window)) != nil {
+            let now = await moved(channel)
+            guard now - seen >= rule.least else { return channel.close(promise: nil) }
             seen = now
         }
     }
 
+    /// How many bytes have passed. What was given to a connection may lie in the kernel, which takes in megabytes at once and then nothing for minutes:
+    /// of that the other end's acknowledgements tell.
+    private func moved(_ channel: any Channel) async -> Int {
+        let counted = bytes.withLock { $0 }
+        guard direction == .outgoing, let options = channel as? any SocketOptionProvider,
+            let told: TCPInformation = try? await options.unsafeGetSocketOption(level: .tcp, name: Self.tcpInfo).get()
+        else { return counted }
+        return Int(clamping: told[Self.bytesAcknowledged])
+    }
+
+    /// `struct tcp_info` of linux/tcp.h, by eights of its bytes; older kernels leave the end of it zero.
+    private typealias TCPInformation = SIMD32<UInt64>
+    /// `TCP_INFO`
+    private static let tcpInfo = NIOBSDSocket.Option(rawValue: 11)
+    /// `tcpi_bytes_acked`, at 120; since Linux 4.1.
+    private static let bytesAcknowledged = 15
+
     /// Runs `body` while somebody watches the connection.
     public static func during<T>(
-        _ channel: any Channel, patience: Duration = patience, _ body: (StallWatch) async throws -> T
+        _ channel: any Channel, _ direction: Direction, _ rule: Rule, _ body: (StallWatch) async throws -> T
     ) async throws -> T {
-        let watch = StallWatch()
-        let watching = Task { await watch.run(channel, patience: patience) }
+        let watch = StallWatch(direction)
+        let watching = Task { await watch.run(channel, rule) }
         defer { watching.cancel() }
         return try await body(watch)
     }

@@ -11,17 +11,27 @@ public struct TokenRate: Sendable, Equatable {
     }
 }
 
+private struct Bucket: Sendable {
+    var tokens: Double
+    /// Seconds.
+    var at: Double
+}
+
+extension TokenRate {
+    fileprivate func take(from bucket: inout Bucket, at seconds: Double) -> Double? {
+        bucket.tokens = min(burst, bucket.tokens + max(0, seconds - bucket.at) * perSecond)
+        bucket.at = max(bucket.at, seconds)
+        guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / perSecond + (bucket.at - seconds) }
+        bucket.tokens -= 1
+        return nil
+    }
+}
+
 /// How often each of many may come: a token bucket for each key, in a bounded table (a "leaky bucket as a meter").
 ///
 /// A bucket that has filled up again is forgotten, since it says no more than a missing one. While the table is full of others, newcomers share one
 /// bucket: a flood of keys that are seen once does not make the table forget whom it held back.
 public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
-    private struct Bucket {
-        var tokens: Double
-        /// Seconds.
-        var at: Double
-    }
-
     public let rate: TokenRate
     private let capacity: Int
     private var buckets: [Key: Bucket] = [:]
@@ -44,20 +54,19 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     /// - Parameter seconds: now, on any clock. One that goes back brings no tokens.
     /// - Returns: nil when there was one, else in how many seconds there will be.
     public mutating func take(_ key: Key, at seconds: Double) -> Double? {
-        if var bucket = buckets[key] {
-            let wait = take(from: &bucket, at: seconds)
-            buckets[key] = bucket
-            return wait
+        // In its place: the key is hashed once.
+        if let index = buckets.index(forKey: key) {
+            return rate.take(from: &buckets.values[index], at: seconds)
         }
         if buckets.count >= capacity { sweep(at: seconds) }
         var bucket = Bucket(tokens: rate.burst, at: seconds)
         guard buckets.count < capacity else {
             var common = shared ?? bucket
-            let wait = take(from: &common, at: seconds)
+            let wait = rate.take(from: &common, at: seconds)
             shared = common
             return wait
         }
-        let wait = take(from: &bucket, at: seconds)
+        let wait = rate.take(from: &bucket, at: seconds)
         buckets[key] = bucket
         return wait
     }
@@ -67,14 +76,6 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
         guard var bucket = buckets[key] else { return }
         bucket.tokens = min(rate.burst, bucket.tokens + 1)
         buckets[key] = bucket
-    }
-
-    private func take(from bucket: inout Bucket, at seconds: Double) -> Double? {
-        bucket.tokens = min(rate.burst, bucket.tokens + max(0, seconds - bucket.at) * rate.perSecond)
-        bucket.at = max(bucket.at, seconds)
-        guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / rate.perSecond + (bucket.at - seconds) }
-        bucket.tokens -= 1
-        return nil
     }
 
     /// Forgets who would have a full bucket by now; at most once a second.

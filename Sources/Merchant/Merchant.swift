@@ -14,6 +14,8 @@ public final class Merchant: Sendable {
     public let blobs: any BlobStore
     /// Rings for whoever delivers events.
     public let outboxBell = OutboxBell()
+    /// Tells whoever listens of purchases whose kind is not what the list of products says.
+    public let wrongKinds = WrongKinds()
     /// Is told of each step, for tests of crashes.
     package let onStep: (@Sendable (MerchantStep) -> Void)?
 

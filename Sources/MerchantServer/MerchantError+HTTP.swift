@@ -31,7 +31,7 @@ extension HTTPProblem {
         case .tooLarge: .contentTooLarge
         case .alreadyRedeemed, .insufficientBalance, .keyReused: .conflict
         case .malformedReceipt, .notGenuine, .wrongApp, .wrongEnvironment, .revoked, .expired, .unknownProduct,
-            .nothingToRedeem:
+            .wrongKind, .nothingToRedeem:
             .unprocessableContent
         case .rateLimited: .tooManyRequests
         case .storeUnavailable, .unavailable: .serviceUnavailable

@@ -27,6 +27,8 @@ public struct MerchantErrorCode: StringIdentifier {
     public static let expired: MerchantErrorCode = "expired"
     /// The merchant does not sell the product. 422.
     public static let unknownProduct: MerchantErrorCode = "unknown_product"
+    /// The store says that the product is of another kind than the merchant's list does. 422; the merchant has to mend its list.
+    public static let wrongKind: MerchantErrorCode = "wrong_kind"
     /// The receipt holds no purchase. 422.
     public static let nothingToRedeem: MerchantErrorCode = "nothing_to_redeem"
     /// Somebody else has redeemed it. 409.
@@ -70,6 +72,7 @@ public struct MerchantErrorCode: StringIdentifier {
         .revoked: "This purchase was refunded.",
         .expired: "This subscription has ended.",
         .unknownProduct: "This product is not sold here.",
+        .wrongKind: "This product is set up wrongly here. Ask the makers of the app.",
         .nothingToRedeem: "There is no purchase to redeem.",
         .alreadyRedeemed: "This purchase belongs to another user.",
         .insufficientBalance: "You do not have enough for this.",

@@ -4,8 +4,9 @@ import StoreWire
 public enum ProductGrant: Sendable, Hashable {
     /// Credits of a currency; those with a lifetime are gone so many seconds after they were granted.
     case credits(CurrencyID, amount: Int64, lifetime: Int64?)
-    /// The right to use something: for good, or as long as the subscription lasts.
-    case entitlement(EntitlementID)
+    /// The right to use something: for good, or as long as the subscription lasts; one with a lifetime lasts so many seconds from the purchase, or
+    /// from the end of the one that runs then.
+    case entitlement(EntitlementID, lifetime: Int64? = nil)
     /// A file that the merchant delivers.
     case content(ContentItemID)
 }
@@ -15,8 +16,8 @@ extension ProductGrant: Codable {
         case credits, currency, lifetime, entitlement, content
     }
 
-    /// Reads `{"credits": 100, "currency": "gems", "lifetime": 86400}`, `{"entitlement": "pro"}` or
-    /// `{"content": "issue-12"}`.
+    /// Reads `{"credits": 100, "currency": "gems", "lifetime": 86400}`, `{"entitlement": "pro", "lifetime": 86400}` (a lifetime
+    /// may be left out) or `{"content": "issue-12"}`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let kinds: [Key] = [.credits, .entitlement, .content]
@@ -32,8 +33,14 @@ extension ProductGrant: Codable {
                 amount: try container.decode(Int64.self, forKey: .credits),
                 lifetime: try container.decodeIfPresent(Int64.self, forKey: .lifetime))
         } else if container.contains(.entitlement) {
-            self = .entitlement(try container.decode(EntitlementID.self, forKey: .entitlement))
+            self = .entitlement(
+                try container.decode(EntitlementID.self, forKey: .entitlement),
+                lifetime: try container.decodeIfPresent(Int64.self, forKey: .lifetime))
         } else {
+            guard try container.decodeIfPresent(Int64.self, forKey: .lifetime) == nil else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .lifetime, in: container, debugDescription: "content has no lifetime")
+            }
             self = .content(try container.decode(ContentItemID.self, forKey: .content))
         }
     }
@@ -45,7 +52,9 @@ extension ProductGrant: Codable {
             try container.encode(amount, forKey: .credits)
             try container.encode(currency, forKey: .currency)
             try container.encodeIfPresent(lifetime, forKey: .lifetime)
-        case .entitlement(let entitlement): try container.encode(entitlement, forKey: .entitlement)
+        case .entitlement(let entitlement, let lifetime):
+            try container.encode(entitlement, forKey: .entitlement)
+            try container.encodeIfPresent(lifetime, forKey: .lifetime)
         case .content(let item): try container.encode(item, forKey: .content)
         }
     }

@@ -101,6 +101,7 @@ public final class Store: Sendable {
 /// What is on sale now. A changed file takes the place of the old catalog between two requests.
 public final class CurrentCatalog: Sendable {
     private let catalog: Mutex<Catalog>
+    private let listener = Mutex<(@Sendable (Catalog) -> Void)?>(nil)
 
     public init(_ catalog: Catalog) { self.catalog = Mutex(catalog) }
 
@@ -108,5 +109,11 @@ public final class CurrentCatalog: Sendable {
     public var value: Catalog { catalog.withLock { $0 } }
 
     /// Puts another in its place.
-    public func replace(with new: Catalog) { catalog.withLock { $0 = new } }
+    public func replace(with new: Catalog) {
+        catalog.withLock { $0 = new }
+        listener.withLock { $0 }?(new)
+    }
+
+    /// Calls `listener` with each catalog that takes another's place from now on, instead of an earlier listener. It must not wait.
+    public func listen(_ listener: @escaping @Sendable (Catalog) -> Void) { self.listener.withLock { $0 = listener } }
 }

@@ -147,6 +147,43 @@ import Testing
         }
     }
 
+    /// Without being started again.
+    @Test func anAppThatComesIntoTheCatalogLaterIsTheMerchants() async throws {
+        func app(_ name: String) -> String {
+            """
+              - bundleID: com.example.\(name)
+                name: \(name)
+                products: [{productID: com.example.\(name).coins, type: Consumable, displayPrice: 0.99}]
+
+            """
+        }
+        try await TemporaryDirectory.with { directory in
+            let catalog = try write("cornerstore-catalog: 1\napps:\n" + app("one"), "catalog.yaml", directory)
+            let serve = try ServeProcess([catalog], data: directory.path("data"))
+            defer { _ = serve.stop() }
+            let place = ["--data", serve.data + "/merchant"]
+            try Data(("cornerstore-catalog: 1\napps:\n" + app("one") + app("two")).utf8)
+                .write(to: URL(fileURLWithPath: catalog), options: .atomic)
+            let receipt = directory.path("receipt")
+            var bought: ChildProcess.Result?
+            // The store looks once a second.
+            for _ in 0..<100 where bought?.status != 0 {
+                bought = try await Program.run([
+                    "buy", "com.example.two.coins", "--app", "com.example.two", "--receipt-out", receipt, "--data",
+                    serve.data,
+                ])
+            }
+            #expect(bought?.status == 0, "\(bought?.all ?? "")")
+            let products = Self.products.replacingOccurrences(of: "com.example.app", with: "com.example.two")
+            let file = try write(products, "products.yaml", directory)
+            #expect(try await Program.run(["merchant", "products", "load", file] + place).status == 0)
+            let token = try await Program.run(["merchant", "token", "--user", "ann"] + place).output
+                .trimmingCharacters(in: .newlines)
+            let answer = try await ask(serve, "/v1/redemptions", token: token, receipt: receipt)
+            #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        }
+    }
+
     @Test func aStoreAlone() async throws {
         try await TemporaryDirectory.with { directory in
             let serve = try ServeProcess([try catalog(directory), "--no-merchant"], data: directory.path("data"))

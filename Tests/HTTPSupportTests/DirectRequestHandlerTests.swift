@@ -13,7 +13,9 @@ import Testing
 
         func bodyLimit(of request: DirectRequest) -> Int? { request.path == "/other" ? nil : 8 }
 
-        func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+        func answer(
+            _ request: DirectRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
+        ) -> DirectOutcome {
             switch request.path {
             case "/now": return .answer(DirectAnswer(contentType: "text/plain", body: body))
             case "/later":
@@ -166,11 +168,13 @@ import Testing
                 ["AUTHORIZATION": "Bearer x", "content-TYPE": "a/b", "Authorizatio-": "y", "Content_Type": "z"],
                 "Bearer x", "a/b"
             ),
-            (["X-Authorization": "Bearer x"], nil, nil), (["Authorizatiom": "y", "Kontent-Type": "z"], nil, nil),
+            (["X-Authorization": "Bearer x", "x-Forwarded-for": "1.2.3.4", "X-Forwarded-For": "::1"], nil, nil),
+            (["Authorizatiom": "y", "Kontent-Type": "z"], nil, nil),
         ] as [(HTTPHeaders, String?, String?)])
     func whatARequestSaysIsFoundInAnySpelling(headers: HTTPHeaders, authorization: String?, type: String?) throws {
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/a?b", headers: headers)
         let request = try #require(DirectRequest(head))
+        #expect(request.forwardedFor == headers["X-Forwarded-For"].last)
         #expect(request.path == "/a?b" && request.authorization == authorization && request.contentType == type)
     }
 

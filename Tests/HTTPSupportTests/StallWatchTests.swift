@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import Synchronization
 import Testing
 
 @testable import HTTPSupport
@@ -9,14 +10,41 @@ import Testing
         let channel = NIOAsyncTestingChannel()
         try await channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
         // Returns by closing the connection, and only so.
-        await StallWatch().run(channel, patience: .milliseconds(1))
+        await StallWatch(.outgoing).run(channel, StallWatch.Rule(window: .milliseconds(1)))
         try await channel.closeFuture.get()
+    }
+
+    /// The bytes of each minute, and after how many minutes the connection is closed.
+    static let minutes: [([Int], Int)] = [
+        ([61_440, 61_440, 61_439, 61_440], 3), ([61_439], 1), ([0], 1), ([1 << 30, 60], 2),
+        ([61_440, 61_440, 61_440, 61_440, 0], 5),
+    ]
+
+    @Test(arguments: minutes) func aConnectionThatMovesTooLittleIsClosed(_ bytes: [Int], _ end: Int) async throws {
+        let channel = NIOAsyncTestingChannel()
+        try await channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
+        let watch = StallWatch(.incoming)
+        let looks = Mutex(0)
+        var rule = StallWatch.Rule.usual
+        rule.sleep = { window in
+            #expect(window == .seconds(60) && channel.isActive)
+            let minute = looks.withLock { looks in
+                looks += 1
+                return looks - 1
+            }
+            // A byte now and then.
+            for _ in 0..<10 { watch.progress(bytes[minute] / 10) }
+            watch.progress(bytes[minute] % 10)
+        }
+        await watch.run(channel, rule)
+        try await channel.closeFuture.get()
+        #expect(looks.withLock { $0 } == end)
     }
 
     @Test func itEndsWithItsTask() async throws {
         let channel = NIOAsyncTestingChannel()
         try await channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
-        let watching = Task { await StallWatch().run(channel, patience: .seconds(3600)) }
+        let watching = Task { await StallWatch(.incoming).run(channel, StallWatch.Rule(window: .seconds(3600))) }
         watching.cancel()
         await watching.value
         #expect(channel.isActive)

@@ -77,6 +77,15 @@ package struct MerchantSetup: Sendable {
         try await programs.run(["merchant"] + arguments + place, environment, log: log)
     }
 
+    /// As ``command(_:)``, but that it kills itself at a point.
+    /// - Returns: whether it came there.
+    package func command(_ arguments: [String], dyingAt point: KillPoint) async throws -> Bool {
+        let environment = environment.merging(["KILL_TEST_AT": point.text]) { $1 }
+        return try await programs.run(
+            ["merchant"] + arguments + place, environment, log: log, program: programs.merchant
+        ).status == -1
+    }
+
     /// A new API key with all scopes.
     package func makeKey(_ name: String) async throws -> String {
         let scopes = APIScope.allCases.flatMap { ["--scope", $0.rawValue] }

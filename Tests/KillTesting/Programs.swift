@@ -46,13 +46,14 @@ public struct KillTestError: Error, CustomStringConvertible {
 }
 
 extension Programs {
-    /// Runs `cornerstore` to its end, a minute at most.
+    /// Runs a program to its end, a minute at most.
+    /// - Parameter program: nil for `cornerstore`.
     /// - Returns: the exit code, -1 when it was killed, and what it printed.
     func run(
-        _ arguments: [String], _ environment: [String: String], log: URL
+        _ arguments: [String], _ environment: [String: String], log: URL, program: URL? = nil
     ) async throws -> (status: Int32, output: String) {
         let (lines, line) = AsyncStream.makeStream(of: String.self)
-        let child = try Child(store, arguments, environment, log: log) {
+        let child = try Child(program ?? store, arguments, environment, log: log) {
             line.yield(String($0))
         } onEnd: {
             line.finish()

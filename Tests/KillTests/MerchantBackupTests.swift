@@ -1,6 +1,8 @@
+import Database
 import Foundation
 import KillTestApp
 import KillTesting
+import MerchantServer
 import MerchantWire
 import TestSupport
 import Testing
@@ -147,6 +149,85 @@ struct MerchantBackupTests {
             #expect(try await setup.command(["restore", folder.path, "--replace"]).status == 0)
             let check = try await setup.command(["check", "--json"])
             #expect(check.status == 0 && check.output.contains("\"entries\" : \(entries.count)"))
+        }
+    }
+
+    /// How many entries the books have, proved.
+    private func entries(_ setup: MerchantSetup) async throws -> Int64? {
+        let check = try await setup.command(["check", "--json"])
+        guard check.status == 0 else { return nil }
+        return try JSONDecoder().decode(BooksReport.self, from: Data(check.output.utf8)).entries
+    }
+
+    /// The schemas of a PostgreSQL that begin so.
+    private func schemas(_ url: String, beginningWith name: String) async throws -> [String] {
+        let database = try await Database.open(
+            .postgresql(url: url, schema: "onlooker", connections: 1), migrations: [], logger: .silent)
+        defer { Task { await database.close() } }
+        return try await database.read { connection in
+            try connection.query(
+                "SELECT CAST(nspname AS TEXT) FROM pg_namespace WHERE left(nspname, \(name.utf8.count)) = '\(name)'"
+            ).map { try $0.string(0) }
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `a restore that is killed leaves what was there, or what it brought, and can be run again`(
+        _ backend: Backend
+    ) async throws {
+        try await withPlaces(backend) { setup, _ in
+            let merchant = try MerchantProcess(setup)
+            try await merchant.start()
+            let caller = MerchantCaller(merchant)
+            let token = try await setup.token("ann")
+            func backup(_ number: Int) async throws -> String {
+                let proof = try setup.signed("coins", "200000000000000\(number)")
+                let reply = try await caller.settle(.redemptions, as: token, proof, type: "application/jose")
+                #expect(reply.status == 200)
+                let folder = setup.folder.appendingPathComponent("backup-\(number)").path
+                #expect(try await setup.command(["backup", folder]).status == 0)
+                return folder
+            }
+            let (one, two) = (try await backup(1), try await backup(2))
+            #expect(await merchant.stop())
+            for step in MerchantBackup.RestoreStep.allCases {
+                #expect(try await setup.command(["restore", two, "--replace"]).status == 0)
+                let point = KillPoint(name: step.rawValue, count: 1)
+                #expect(try await setup.command(["restore", one, "--replace"], dyingAt: point), "\(step)")
+                // A server that is started now has whole books, and not empty ones.
+                #expect(try await entries(setup) == (step == .swapped ? 1 : 2), "\(step)")
+                #expect(try await setup.command(["restore", one, "--replace"]).status == 0)
+                #expect(try await entries(setup) == 1, "\(step)")
+            }
+            if let url = setup.databaseURL {
+                #expect(try await schemas(url, beginningWith: "books") == ["books"])
+            }
+        }
+    }
+
+    @Test(.enabled(if: Backend.available.contains(.postgresql)))
+    func `a backup goes into a schema of another name, beside a server on its own`() async throws {
+        try await withPlaces(.postgresql) { setup, _ in
+            let merchant = try MerchantProcess(setup)
+            try await merchant.start()
+            let caller = MerchantCaller(merchant)
+            let token = try await setup.token("ann")
+            func redeem(_ number: Int) async throws {
+                let proof = try setup.signed("coins", "200000000000000\(number)")
+                let reply = try await caller.settle(.redemptions, as: token, proof, type: "application/jose")
+                #expect(reply.status == 200)
+            }
+            try await redeem(1)
+            let folder = setup.folder.appendingPathComponent("backup").path
+            #expect(try await setup.command(["backup", folder]).status == 0)
+            var other = setup
+            (other.data, other.schema) = (setup.folder.appendingPathComponent("elsewhere"), "shelves")
+            #expect(try await other.command(["restore", folder]).status == 0)
+            try await redeem(2)
+            #expect(try await entries(other) == 1)
+            #expect(try await entries(setup) == 2)
+            #expect(try await schemas(setup.databaseURL ?? "", beginningWith: "shelves") == ["shelves"])
+            #expect(await merchant.stop())
         }
     }
 

@@ -85,11 +85,12 @@ struct TestMerchant {
     func purchase(
         _ product: ProductID, _ id: Int, original: Int? = nil, quantity: Int64 = 1, expiresIn: Int64? = nil,
         purchasedAt: Int64? = nil, period: Int? = nil, revoked: Bool = false, upgraded: Bool? = false,
-        token: String? = nil, signedAt: Int64? = nil, environment: StoreEnvironment = .production
+        token: String? = nil, signedAt: Int64? = nil, environment: StoreEnvironment = .production,
+        stated: ProductKind? = nil
     ) -> VerifiedPurchase {
         let now = clock.milliseconds
         return VerifiedPurchase(
-            anchor: "test", environment: environment, bundleID: Self.bundleID, productID: product, statedKind: nil,
+            anchor: "test", environment: environment, bundleID: Self.bundleID, productID: product, statedKind: stated,
             transactionID: String(id), originalTransactionID: String(original ?? id), quantity: quantity,
             purchasedAt: purchasedAt ?? now, expiresAt: expiresIn.map { (purchasedAt ?? now) + $0 },
             webOrderLineItemID: (period ?? (expiresIn == nil ? nil : id)).map { String($0) },

@@ -65,7 +65,10 @@ import Testing
                     "revoked",
                     try signed(["transactionId": "2", "originalTransactionId": "2", "revocationDate": now]), .revoked
                 ),
-                ("expired", try signed(["expiresDate": now - 1], "monthly"), .expired),
+                (
+                    "expired",
+                    try signed(["expiresDate": now - 1, "type": "Auto-Renewable Subscription"], "monthly"), .expired
+                ),
                 ("unknown product", try signed([:], "unheard"), .unknownProduct),
                 ("no purchase", .receipt(try shop.receipt([], environment: .production)), .nothingToRedeem),
                 ("too many of it", try signed(["quantity": 2_000_000]), .malformedReceipt),

@@ -71,10 +71,15 @@ public final class RawConnection {
     }
 
     /// Reads to the end, and gives how many bytes came.
-    public func readToEnd() -> Int {
+    public func readToEnd() -> Int { read(.max) }
+
+    /// Reads so many bytes, fewer only at the end, and gives how many came.
+    public func read(_ most: Int) -> Int {
         var total = 0
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { total += count }
+        while total < most, case let count = recv(descriptor, &buffer, min(buffer.count, most - total), 0), count > 0 {
+            total += count
+        }
         return total
     }
 

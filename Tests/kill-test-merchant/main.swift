@@ -6,7 +6,7 @@ import MerchantServer
 import NIOCore
 import NIOPosix
 
-// `cornerstore merchant serve` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends again soon what it was
+// `cornerstore merchant` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends again soon what it was
 // sending then.
 NIOSingletons.groupLoopCountSuggestion = UsableProcessors.count
 NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
@@ -18,5 +18,7 @@ let change: @Sendable (inout MerchantServerConfiguration) -> Void = { configurat
 }
 exit(
     await MerchantServing.$adjust.withValue(change) {
-        await Cornerstore.launch(Array(CommandLine.arguments.dropFirst()))
+        await MerchantBackup.$onStep.withValue({ killer.pass($0.rawValue) }) {
+            await Cornerstore.launch(Array(CommandLine.arguments.dropFirst()))
+        }
     })

@@ -23,8 +23,11 @@ struct ProductChange: ParsableArguments {
             "Credits that one unit gives, 100:gold; with a third part they end after so long, 100:gold:30d. Again for another currency.",
             valueName: "amount:currency"), transform: Self.credits)
     var credits: [ProductGrant] = []
-    @Option(help: ArgumentHelp("What it entitles to; may be given again.", valueName: "name"))
-    var entitlement: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "What it entitles to; of a consumable or a non-renewing subscription for so long, pass:30d. Again for another.",
+            valueName: "name"), transform: Self.entitlement)
+    var entitlement: [ProductGrant] = []
     @Option(
         help: ArgumentHelp("The content item that it gives; may be given again.", valueName: "item"))
     var content: [String] = []
@@ -36,7 +39,7 @@ struct ProductChange: ParsableArguments {
 
     /// All that is named to be given: it takes the place of all that was.
     private var grants: [ProductGrant] {
-        credits + entitlement.map { .entitlement(EntitlementID($0)) } + content.map { .content(ContentItemID($0)) }
+        credits + entitlement + content.map { .content(ContentItemID($0)) }
     }
 
     /// To be called once the whole command was read, so that an option that is none is told of first.
@@ -76,9 +79,23 @@ struct ProductChange: ParsableArguments {
                 "Credits are AMOUNT:CURRENCY, such as 100:gold, or AMOUNT:CURRENCY:TIME, such as 100:gold:30d.")
         }
         guard parts.count == 3 else { return .credits(CurrencyID(parts[1]), amount: amount, lifetime: nil) }
-        guard let span = Span(argument: parts[2]), span.milliseconds > 0, span.milliseconds % 1_000 == 0 else {
+        guard let seconds = lifetime(parts[2]) else {
             throw ValidationError("Credits end after a time in whole seconds, such as 30d, 12h or 1d12h.")
         }
-        return .credits(CurrencyID(parts[1]), amount: amount, lifetime: span.milliseconds / 1_000)
+        return .credits(CurrencyID(parts[1]), amount: amount, lifetime: seconds)
+    }
+
+    /// What follows the last colon is a lifetime if it reads as one; a name may have colons.
+    private static func entitlement(_ text: String) -> ProductGrant {
+        guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
+            let seconds = lifetime(String(text[text.index(after: colon)...]))
+        else { return .entitlement(EntitlementID(text)) }
+        return .entitlement(EntitlementID(String(text[..<colon])), lifetime: seconds)
+    }
+
+    /// In seconds; nil for what is no whole number of them.
+    private static func lifetime(_ text: String) -> Int64? {
+        guard let span = Span(argument: text), span.milliseconds > 0, span.milliseconds % 1_000 == 0 else { return nil }
+        return span.milliseconds / 1_000
     }
 }

@@ -33,9 +33,12 @@ enum ProductText {
     private static func text(_ grant: ProductGrant) -> String {
         switch grant {
         case .credits(let currency, let amount, let lifetime):
-            "\(amount) \(currency.rawValue)" + (lifetime.map { " for \(Span.text($0 * 1_000))" } ?? "")
-        case .entitlement(let name): "entitlement \(name.rawValue)"
+            "\(amount) \(currency.rawValue)" + text(lifetime)
+        case .entitlement(let name, let lifetime): "entitlement \(name.rawValue)" + text(lifetime)
         case .content(let item): "content \(item.rawValue)"
         }
     }
+
+    /// - Parameter lifetime: in seconds.
+    private static func text(_ lifetime: Int64?) -> String { lifetime.map { " for \(Span.text($0 * 1_000))" } ?? "" }
 }

@@ -32,6 +32,10 @@ struct StoreAndMerchant: Sendable {
             let merchant = try await MerchantApplication.open(
                 try settings.configuration(beside: configuration, apps: apps), now: now, logger: logger)
             do {
+                // An app that comes into a catalog file later is the merchant's from then on.
+                store.catalog.listen { [verifier = merchant.merchant.verifier] catalog in
+                    verifier.take(apps: Set(catalog.apps.map(\.bundleID)))
+                }
                 let listed = try await merchant.merchant.allProducts().products.count
                 return StoreAndMerchant(store: store, merchant: merchant, listedProducts: listed, logger: logger)
             } catch {

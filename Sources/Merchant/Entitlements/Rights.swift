@@ -10,7 +10,7 @@ enum Right: Sendable, Hashable {
     init?(_ grant: ProductGrant) {
         switch grant {
         case .credits: return nil
-        case .entitlement(let entitlement): self = .entitlement(entitlement)
+        case .entitlement(let entitlement, _): self = .entitlement(entitlement)
         case .content(let item): self = .content(item)
         }
     }
@@ -33,13 +33,15 @@ enum Right: Sendable, Hashable {
 /// The rights' rows. Each is one right from one source: a redemption's key, or a subscription's.
 enum Rights {
     /// Gives a right, or makes it last longer. What was revoked comes back with a period that begins after that.
+    /// - Parameter lifetime: how long it lasts, in milliseconds; nil when the purchase says until when, or for good.
     static func give(
-        _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, _ connection: Connection
+        _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, lifetime: Int64?,
+        _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, lifetime)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (user_id, kind, name, source) DO UPDATE SET
                 product_id = CASE WHEN excluded.starts_at >= entitlements.starts_at
                     THEN excluded.product_id ELSE entitlements.product_id END,
@@ -54,8 +56,9 @@ enum Rights {
             """,
             [
                 user.rawValue, right.kind, right.name, source, purchase.productID.rawValue, purchase.purchasedAt,
-                purchase.expiresAt,
+                lifetime.map { TimedRight.end(purchase.purchasedAt, $0) } ?? purchase.expiresAt, lifetime,
             ])
+        if lifetime != nil { try TimedRight.settle(of: user, from: source, connection) }
     }
 
     /// Takes a source's rights from a user.
@@ -70,6 +73,7 @@ enum Rights {
                 AND (CAST($4 AS BIGINT) IS NULL OR starts_at <= $4)
             """,
             [user.rawValue, source, now, moment])
+        try TimedRight.settle(of: user, from: source, connection)
     }
 
     /// Gives back what was revoked.
@@ -77,6 +81,7 @@ enum Rights {
         try connection.execute(
             "UPDATE entitlements SET revoked_at = NULL WHERE user_id = $1 AND source = $2",
             [user.rawValue, source])
+        try TimedRight.settle(of: user, from: source, connection)
     }
 
     /// Ends what a plan gave that another took the place of.

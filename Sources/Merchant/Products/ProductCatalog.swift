@@ -66,6 +66,7 @@ extension MerchantProduct {
         }
         guard Set(grants).count == grants.count else { throw refuse("it gives the same thing twice.") }
         var currencies: Set<CurrencyID> = []
+        var names: Set<EntitlementID> = []
         for grant in grants {
             switch grant {
             case .credits(let currency, let amount, let lifetime):
@@ -73,15 +74,34 @@ extension MerchantProduct {
                 guard (1...MerchantLimits.amount).contains(amount) else {
                     throw refuse("credits are 1 to \(MerchantLimits.amount).")
                 }
-                guard (1...3_200_000_000).contains(lifetime ?? 1) else {
-                    throw refuse("a lifetime is 1 to 3200000000 seconds.")
-                }
+                try check(lifetime, refuse)
                 guard currencies.insert(currency).inserted else {
                     throw refuse("it gives credits of \(currency.rawValue.prefix(100)) twice.")
                 }
-            case .entitlement(let name): try Merchant.checkName(name.rawValue)
+            case .entitlement(let name, let lifetime):
+                try Merchant.checkName(name.rawValue)
+                guard names.insert(name).inserted else {
+                    throw refuse("it gives the entitlement \(name.rawValue.prefix(100)) twice.")
+                }
+                try check(lifetime, refuse)
+                guard lifetime == nil || kind == .consumable || kind == .nonRenewingSubscription else {
+                    throw refuse(
+                        "an entitlement has a lifetime only from a consumable or a non-renewing subscription; the store says when a "
+                            + "subscription that renews ends, and the others never do.")
+                }
             case .content(let name): try Merchant.checkName(name.rawValue)
             }
         }
     }
+
+    private func check(_ lifetime: Int64?, _ refuse: (String) -> MerchantError) throws {
+        guard (1...ProductGrant.longestLifetime).contains(lifetime ?? 1) else {
+            throw refuse("a lifetime is 1 to \(ProductGrant.longestLifetime) seconds.")
+        }
+    }
+}
+
+extension ProductGrant {
+    /// In seconds: a hundred years.
+    static let longestLifetime: Int64 = 3_200_000_000
 }

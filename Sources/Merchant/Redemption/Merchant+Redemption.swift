@@ -30,7 +30,7 @@ extension Merchant {
         guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: now),
             let evidence = try? verifier.verifyAtOnce(evidence), !evidence.purchases.isEmpty,
             evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
-            let items = try? Self.plans(evidence.purchases, catalog, at: now)
+            let items = try? plans(evidence.purchases, catalog, at: now)
         else { return false }
         commit(.redemption, redemption(of: items, for: user, at: now)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
@@ -73,10 +73,10 @@ extension Merchant {
             // Another process may have put it on sale a moment ago.
             catalog = try await reloadProducts(at: now)
         }
-        return try Self.plans(purchases, catalog, at: now)
+        return try plans(purchases, catalog, at: now)
     }
 
-    private static func plans(
+    private func plans(
         _ purchases: [VerifiedPurchase], _ catalog: ProductCatalog, at now: Int64
     ) throws -> [RedemptionItem] {
         // Oldest first, so that what a newer plan took the place of is over when it is given.
@@ -84,7 +84,9 @@ extension Merchant {
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }
-            return .plan(try RedemptionPlan(purchase, entry, at: now))
+            let plan = try RedemptionPlan(purchase, entry, at: now)
+            if plan.obstacle == .wrongKind { wrongKinds.tell(of: purchase, listed: plan.product.kind, at: now) }
+            return .plan(plan)
         }
     }
 }

@@ -116,9 +116,12 @@ struct Redeemer {
     private func giveRight(_ grant: ProductGrant, _ plan: RedemptionPlan, to owner: UserID) throws {
         guard let right = Right(grant) else { return }
         let isSubscription = plan.product.kind == .autoRenewableSubscription
+        var lifetime: Int64?
+        if case .entitlement(_, let seconds?) = grant { lifetime = seconds * 1_000 }
         try Rights.give(
             right, to: owner,
-            from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase, connection)
+            from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase,
+            lifetime: lifetime, connection)
     }
 
     // MARK: Subscriptions

@@ -28,6 +28,9 @@ struct RedemptionPlan: Sendable {
         }
         if purchase.revokedAt != nil {
             obstacle = .revoked
+        } else if purchase.contradicts(product.kind) {
+            // Known by the wrong identity, it could be redeemed again, or never again.
+            obstacle = .wrongKind
         } else if product.kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
             expiresAt <= now || purchase.isUpgraded == true
         {
@@ -54,11 +57,17 @@ struct RedemptionPlan: Sendable {
 }
 
 extension ProductGrant {
-    /// The same so many times; only credits are more for it.
+    /// The same so many times: credits are more for it, and an entitlement that ends lasts longer.
     func times(_ quantity: Int64) throws -> ProductGrant {
-        guard case .credits(let currency, let amount, let lifetime) = self else { return self }
-        let (total, overflow) = amount.multipliedReportingOverflow(by: quantity)
-        guard !overflow, total <= MerchantLimits.amount * 1_000 else { throw MerchantError(.malformedReceipt) }
-        return .credits(currency, amount: total, lifetime: lifetime)
+        switch self {
+        case .credits(let currency, let amount, let lifetime):
+            let (total, overflow) = amount.multipliedReportingOverflow(by: quantity)
+            guard !overflow, total <= MerchantLimits.amount * 1_000 else { throw MerchantError(.malformedReceipt) }
+            return .credits(currency, amount: total, lifetime: lifetime)
+        case .entitlement(let name, let lifetime?):
+            let (total, overflow) = lifetime.multipliedReportingOverflow(by: quantity)
+            return .entitlement(name, lifetime: overflow ? Self.longestLifetime : min(total, Self.longestLifetime))
+        case .entitlement, .content: return self
+        }
     }
 }

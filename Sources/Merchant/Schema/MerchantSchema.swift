@@ -138,6 +138,7 @@ public enum MerchantSchema {
 
     private static let entitlements = [
         // What a user may use: an entitlement or a content item, once for each purchase or subscription that gives it.
+        // Those with a lifetime (milliseconds) follow one upon the other (see TimedRights).
         """
         CREATE TABLE entitlements (
             user_id TEXT NOT NULL,
@@ -149,6 +150,7 @@ public enum MerchantSchema {
             expires_at BIGINT,
             grace_until BIGINT,
             revoked_at BIGINT,
+            lifetime BIGINT,
             PRIMARY KEY (user_id, kind, name, source)
         ) WITHOUT ROWID
         """

@@ -2,6 +2,7 @@ import Foundation
 import MerchantWire
 import StoreReceipts
 import StoreWire
+import Synchronization
 
 /// How purchases are proved.
 public enum VerificationWay: Sendable {
@@ -16,7 +17,7 @@ public enum VerificationWay: Sendable {
 /// is the answer. The only maker of ``VerifiedPurchase``.
 public final class PurchaseVerifier: Sendable {
     private let roots: KnownRoots
-    private let bundleIDs: Set<BundleID>
+    private let bundleIDs: Mutex<Set<BundleID>>
     private let environments: Set<StoreEnvironment>
     private let way: VerificationWay
 
@@ -30,10 +31,13 @@ public final class PurchaseVerifier: Sendable {
         way: VerificationWay = .local
     ) throws(ReceiptRejection) {
         roots = try KnownRoots(stores)
-        self.bundleIDs = bundleIDs
+        self.bundleIDs = Mutex(bundleIDs)
         self.environments = environments
         self.way = way
     }
+
+    /// Takes purchases of these apps from now on, too.
+    public func take(apps: Set<BundleID>) { bundleIDs.withLock { $0.formUnion(apps) } }
 
     /// Proves evidence.
     /// - Throws: ``MerchantError``: `too_large`, `malformed_receipt`, `not_genuine`, `wrong_app`, `wrong_environment`, or
@@ -96,8 +100,9 @@ public final class PurchaseVerifier: Sendable {
             VerifiedPurchase(
                 anchor: anchor, environment: environment, bundleID: bundleID,
                 productID: ProductID(purchase.productID),
+                // 0 may be no statement: Apple documents none of the numbers.
                 statedKind: purchase.productType.flatMap { number in
-                    ProductKind.allCases.first { $0.receiptNumber == number }
+                    ProductKind.allCases.first { $0.receiptNumber == number && number > 0 }
                 },
                 transactionID: purchase.transactionID,
                 originalTransactionID: purchase.originalTransactionID ?? purchase.transactionID,
@@ -180,7 +185,7 @@ public final class PurchaseVerifier: Sendable {
                 .storeUnavailable, "The store does not answer. Try again later.", retryAfter: error.retryAfter)
         }
         guard let anchor = anchors[answer.store] else { throw MerchantError(.notGenuine) }
-        let read = try RemoteReceipt(answer.json)
+        let read = try RemoteReceipt(answer.json, isRefused: answer.isRefused)
         let (environment, bundleID) = try accept(read.environment, read.bundleID)
         let purchases = read.purchases(anchor: anchor, environment: environment, bundleID: bundleID)
         return try Self.bounded(environment, bundleID, purchases)
@@ -200,7 +205,7 @@ public final class PurchaseVerifier: Sendable {
     private func accept(
         _ environment: StoreEnvironment?, _ bundleID: String
     ) throws -> (StoreEnvironment, BundleID) {
-        guard bundleIDs.contains(BundleID(bundleID)) else { throw MerchantError(.wrongApp) }
+        guard bundleIDs.withLock({ $0.contains(BundleID(bundleID)) }) else { throw MerchantError(.wrongApp) }
         guard let environment, environments.contains(environment) else { throw MerchantError(.wrongEnvironment) }
         return (environment, BundleID(bundleID))
     }

@@ -22,8 +22,9 @@ struct RemoteReceipt {
         }
     }
 
+    /// - Parameter isRefused: ``RemoteAnswer/isRefused``.
     /// - Throws: ``MerchantError`` for every status but 0 and 21006 (a valid iOS 6 receipt of a subscription that has expired).
-    init(_ json: [UInt8]) throws {
+    init(_ json: [UInt8], isRefused: Bool = false) throws {
         guard json.count <= 16 << 20, let body = try? JSONDecoder().decode(Body.self, from: Data(json)) else {
             throw MerchantError(.storeUnavailable)
         }
@@ -32,7 +33,8 @@ struct RemoteReceipt {
         case .malformedReceipt: throw MerchantError(.malformedReceipt)
         case .notAuthenticated, .accountNotFound: throw MerchantError(.notGenuine)
         case .sandboxReceipt, .productionReceipt: throw MerchantError(.wrongEnvironment)
-        default: throw MerchantError(.storeUnavailable)
+        // Among them a wrong shared secret: the receipt may be as good as any, and the operator is told of it.
+        default: throw MerchantError(isRefused ? .notGenuine : .storeUnavailable)
         }
         guard let receipt = body.receipt, let bundleID = receipt.bundleID ?? receipt.bid else {
             throw MerchantError(.storeUnavailable)

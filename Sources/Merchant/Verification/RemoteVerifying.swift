@@ -15,10 +15,13 @@ public struct RemoteAnswer: Sendable, Equatable {
     /// The roots' stand-in: which store it was, so that transactions of two stores are never taken for one another.
     /// `apple` for Apple's hosts, else the base URL of the store.
     public var store: String
+    /// Whether the store refuses the receipt for good, by a status that may mean something else in another answer.
+    public var isRefused: Bool
 
-    public init(json: [UInt8], store: String) {
+    public init(json: [UInt8], store: String, isRefused: Bool = false) {
         self.json = json
         self.store = store
+        self.isRefused = isRefused
     }
 }
 

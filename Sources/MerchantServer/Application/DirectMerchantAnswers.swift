@@ -16,6 +16,7 @@ struct DirectMerchantAnswers: DirectAnswering {
     let authentication: Authentication
     /// Counts what is answered here, as the router's middleware counts its own.
     let metrics: RequestMetricsMiddleware
+    let isBehindProxy: Bool
 
     func bodyLimit(of request: DirectRequest) -> Int? {
         switch (request.method, request.path) {
@@ -28,11 +29,16 @@ struct DirectMerchantAnswers: DirectAnswering {
         }
     }
 
-    func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+    func answer(
+        _ request: DirectRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
+    ) -> DirectOutcome {
         let start = ContinuousClock.now
-        guard let user = authentication.rememberedUser(authorization: request.authorization) else {
-            return .declined
-        }
+        let remembered = authentication.rememberedUser(
+            authorization: request.authorization,
+            at: RateLimitMiddleware.address(
+                forwardedFor: request.forwardedFor, address, isBehindProxy: isBehindProxy))
+        guard let remembered else { return .declined }
+        let user = remembered.user
         let pending: EventLoopFuture<(any CounterAnswer)?>?
         switch request.path {
         case MerchantRoute.balances.template: pending = balances(of: user, on: eventLoop)
@@ -43,13 +49,13 @@ struct DirectMerchantAnswers: DirectAnswering {
             pending = redeem(isSigned ? .signedTransaction(bytes) : .receipt(bytes), for: user, on: eventLoop)
         }
         guard let pending else {
-            authentication.sendTheLongWay(user)
+            authentication.sendTheLongWay(remembered)
             return .declined
         }
         return .later(
             pending.map { [authentication, metrics] answer in
                 guard let answer else {
-                    authentication.sendTheLongWay(user)
+                    authentication.sendTheLongWay(remembered)
                     return nil
                 }
                 metrics.count(

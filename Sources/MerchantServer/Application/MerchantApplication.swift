@@ -71,6 +71,15 @@ public struct MerchantApplication: Sendable {
                 environments: configuration.policy.environments, way: way(configuration, stores, metrics, logger)),
             policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
             makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
+        merchant.wrongKinds.listen { report in
+            logger.error(
+                "the store says another kind than the list of products: purchases of it are refused until the list is right",
+                metadata: [
+                    "bundle": .string(report.bundleID.rawValue), "product": .string(report.productID.rawValue),
+                    "listed": .string(report.listed.rawValue),
+                    "store": .string(report.stated?.rawValue ?? "no such kind, by its dates and ids"),
+                ])
+        }
         for file in files { try await merchant.takeIn(file) }
         let keySet: TokenKeySet =
             if let file = configuration.tokenKeys { try await .read(file) } else {

@@ -13,8 +13,8 @@ struct MerchantRouters {
     let metrics: PrometheusMetrics
     let requests: RequestMetricsMiddleware
     let uploads: UploadFolder
-    /// How long who uploads or downloads may stand still.
-    let patience: Duration
+    /// How slow who uploads or downloads may be.
+    let patience: StallWatch.Rule
     let isBehindProxy: Bool
     /// Whether nobody but this machine can ask for the metrics.
     let isLoopback: Bool
@@ -22,7 +22,8 @@ struct MerchantRouters {
 
     /// What is answered without the router.
     var direct: DirectMerchantAnswers {
-        DirectMerchantAnswers(merchant: merchant, authentication: authentication, metrics: requests)
+        DirectMerchantAnswers(
+            merchant: merchant, authentication: authentication, metrics: requests, isBehindProxy: isBehindProxy)
     }
 
     func router() -> Router<MerchantRequestContext> {

@@ -55,7 +55,7 @@ public struct MerchantServerConfiguration: Sendable {
     /// For how long a webhook that this process has taken is taken by no other.
     package var webhookLease = WebhookDelivery.lease
     /// How long an upload or a download may stand still.
-    package var stallPatience = StallWatch.patience
+    package var stallPatience = StallWatch.Rule.usual
     /// Is told of each step, for tests of crashes.
     package var onStep: (@Sendable (MerchantStep) -> Void)?
 

@@ -38,16 +38,35 @@ public struct Authentication: Sendable {
         return user
     }
 
-    /// The user of a token that was verified before and is within its rate; nil sends the request the long way. Does not wait.
-    public func rememberedUser(authorization: String?) -> UserID? {
+    /// A user whose token was verified before, and what the request was counted as.
+    public struct Remembered: Sendable {
+        public let user: UserID
+        /// Nil when nothing is counted.
+        fileprivate let address: NetworkAddress?
+    }
+
+    /// The user of a token that was verified before, when user and address are within their rates; nil sends the request the long way. Does not wait.
+    /// - Parameter address: asked for when it is to be counted.
+    public func rememberedUser(authorization: String?, at address: @autoclosure () -> NetworkAddress) -> Remembered? {
         guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return nil }
         let now = now()
         guard let user = tokens.rememberedUser(String(authorization.dropFirst(7)), at: now) else { return nil }
-        return limits?.allows(.user(user), at: now) ?? true ? user : nil
+        guard let limits else { return Remembered(user: user, address: nil) }
+        let address = address()
+        guard limits.allows(.address(address), at: now) else { return nil }
+        guard limits.allows(.user(user), at: now) else {
+            limits.giveBack(.address(address))
+            return nil
+        }
+        return Remembered(user: user, address: address)
     }
 
-    /// To be called when the request of a ``rememberedUser(authorization:)`` goes the long way after all, where it is counted again.
-    public func sendTheLongWay(_ user: UserID) { limits?.giveBack(.user(user)) }
+    /// To be called when the request of a ``rememberedUser(authorization:at:)`` goes the long way after all, where it is counted again.
+    public func sendTheLongWay(_ remembered: Remembered) {
+        guard let limits, let address = remembered.address else { return }
+        limits.giveBack(.address(address))
+        limits.giveBack(.user(remembered.user))
+    }
 
     /// The backend whose API key the request carries.
     /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 403 `forbidden` when the key lacks the scope, or 429.

@@ -10,8 +10,8 @@ struct ContentUploadController: Sendable {
     let authentication: Authentication
     /// Where a file is put together before it is kept.
     let uploads: UploadFolder
-    /// How long a client may send nothing.
-    let patience: Duration
+    /// How slowly a client may send.
+    let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
         router.add(.adminContent, list)
@@ -32,10 +32,10 @@ struct ContentUploadController: Sendable {
         let version = try await intake.keep(
             item, mediaType: String(mediaType.split(separator: ";").first ?? "application/octet-stream")
         ) { file in
-            try await StallWatch.during(context.channel, patience: patience) { watch in
+            try await StallWatch.during(context.channel, .incoming, patience) { watch in
                 for try await piece in request.body {
                     try await file.append(piece.readableBytesView)
-                    watch.progress()
+                    watch.progress(piece.readableBytes)
                 }
             }
         }

@@ -6,6 +6,19 @@ import HTTPSupport
 import Merchant
 
 extension MerchantBackup {
+    /// A moment in a restore, by name. Tests of crashes kill the process at these.
+    package enum RestoreStep: String, Sendable, CaseIterable {
+        /// The database lies whole beside the place.
+        case loaded = "restore-loaded"
+        /// Its books were proved; nothing of the place has changed but keys and content.
+        case proved = "restore-proved"
+        /// It is in its place; what was there may still lie beside it.
+        case swapped = "restore-swapped"
+    }
+
+    /// Is told of each step, for tests of crashes.
+    @TaskLocal package static var onStep: (@Sendable (RestoreStep) -> Void)?
+
     /// Puts a backup in the place's stead, all of it or nothing: the database comes last, when it and the content were found whole and the books balance.
     /// - Parameter replaces: whether what is there may be replaced.
     /// - Throws: ``MerchantServerError`` `badBackup`, `notEmpty`, `dataDirectoryInUse`, `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
@@ -63,15 +76,18 @@ extension MerchantBackup {
             throw MerchantServerError(.storage, "\(aside.databaseFile.path) cannot be made private.")
         }
         try await SQLiteCopy.check(aside.databaseFile.path)
+        Self.onStep?(.loaded)
         let content = try await prove(aside)
         return try await takingBackOnFailure(manifest, from: folder, staging, content) {
             try await putKeys(manifest, from: folder)
             // What the old one's log holds is folded into it, or is as broken as it is; beside the new one a log would be taken for its own.
             if FileManager.default.fileExists(atPath: file.path) { try? await place.fold(logger: logger) }
             for name in ["-wal", "-shm"] { unlink(file.path + name) }
+            Self.onStep?(.proved)
             guard rename(aside.databaseFile.path, file.path) == 0 else {
                 throw MerchantServerError(.storage, "\(file.path) cannot be put in its place.")
             }
+            Self.onStep?(.swapped)
             try Self.flush(place.folder)
         }
     }
@@ -81,22 +97,39 @@ extension MerchantBackup {
     private func restore(
         _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ tools: PostgreSQLTools, replaces: Bool
     ) async throws -> Report {
-        guard manifest.schema == place.schema else {
-            throw MerchantServerError(
-                .badBackup,
-                "The backup is of the schema \(manifest.schema ?? ""), and goes into no other: give --schema \(manifest.schema ?? "")."
-            )
+        guard let origin = manifest.schema, PostgreSQLTools.isName(origin) else {
+            throw MerchantServerError(.badBackup, "\(folder.path) does not say which schema it is of.")
         }
         try await tools.checkNobodyIsThere()
         let tables = try await tools.tables()
         if tables > 0, !replaces { throw Self.notEmpty("The schema \(place.schema) has tables. It") }
         return try await takingBackOnFailure(manifest, from: folder, staging, manifest.content) {
-            try await tools.restore(folder.appendingPathComponent(manifest.database.name)) {
-                let named = try await prove(place)
+            do {
+                // Of an earlier restore that was killed.
+                try await tools.removeLeftovers()
+                let new = try await tools.load(
+                    folder.appendingPathComponent(manifest.database.name), madeOf: origin)
+                Self.onStep?(.loaded)
+                let named = try await prove(
+                    try MerchantPlace(folder: place.folder, databaseURL: place.databaseURL, schema: new))
                 guard Set(named).isSubset(of: manifest.content) else {
                     throw MerchantServerError(.badBackup, "The database names content that the backup does not know.")
                 }
                 try await putKeys(manifest, from: folder)
+                try await tools.checkNobodyIsThere()
+                Self.onStep?(.proved)
+                try await tools.swap(in: new)
+            } catch {
+                try? await tools.removeLeftovers()
+                throw error
+            }
+            Self.onStep?(.swapped)
+            do {
+                try await tools.removeLeftovers()
+            } catch {
+                logger.error(
+                    "the schema whose place was taken cannot be removed; the next restore will try again",
+                    metadata: ["error": "\(error)"])
             }
         }
     }

@@ -9,8 +9,13 @@ struct PostgreSQLTools: Sendable {
     let address: String
     private let password: String?
 
+    /// - Parameter folders: where the programs are looked for.
     /// - Throws: ``MerchantServerError`` `noTools`, `invalidConfiguration`.
-    init(url: String, schema: String) throws {
+    init(url: String, schema: String, in folders: [String] = PostgreSQLTools.places) throws {
+        guard Self.isName(schema) else {
+            throw MerchantServerError(
+                .invalidConfiguration, "A schema is named with 1 to 63 small letters, digits and _.")
+        }
         guard var parts = URLComponents(string: url) else {
             throw MerchantServerError(.invalidConfiguration, "The address of the PostgreSQL is malformed.")
         }
@@ -23,11 +28,11 @@ struct PostgreSQLTools: Sendable {
         }
         self.address = address
         self.schema = schema
-        folder = try Self.find(in: Self.places)
+        folder = try Self.find(in: folders)
     }
 
     /// Debian keeps the programs of each version apart; those of the newest read every older server.
-    private static var places: [String] {
+    static var places: [String] {
         let debian = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
             .sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }
@@ -49,38 +54,74 @@ struct PostgreSQLTools: Sendable {
 
     /// Writes the schema, as it stands at one moment, into a file.
     func dump(into file: URL) async throws {
-        _ = try await run(
-            "pg_dump",
-            [
-                "--format=custom", "--schema=\(schema)", "--no-owner", "--no-privileges", "--file=\(file.path)",
-                "--dbname=\(address)",
-            ])
+        _ = try await run([
+            command(
+                "pg_dump",
+                [
+                    "--format=custom", "--schema=\(schema)", "--no-owner", "--no-privileges", "--file=\(file.path)",
+                    "--dbname=\(address)",
+                ])
+        ])
         guard chmod(file.path, 0o600) == 0 else {
             throw MerchantServerError(.storage, "\(file.path) cannot be made private.")
         }
     }
 
-    /// Restores such a file, in one transaction, and has it proved; an older schema of the name is put back when anything fails, and removed when all is
-    /// well.
-    func restore(_ file: URL, proving proof: () async throws -> Void) async throws {
+    /// Whether it can be put into a statement as the name of a schema. ``DatabaseLocation`` takes no other.
+    static func isName(_ name: String) -> Bool { name.wholeMatch(of: /[a-z_][a-z0-9_]{0,62}/) != nil }
+
+    /// Makes a schema of such a file, beside the one that is there. The file names the schema that it was made of: while the transaction lasts in which
+    /// it is read, one of that name stands aside, which nobody else sees.
+    /// - Parameter origin: the name of the schema that the file was made of.
+    /// - Returns: the new schema's name.
+    func load(_ file: URL, madeOf origin: String) async throws -> String {
+        let number = UInt32.random(in: 0..<(.max))
+        let new = "\(schema.prefix(40))_restored_\(number)"
+        let aside = "\(origin.prefix(40))_aside_\(number)"
+        let isThere = try await ask("SELECT count(*) FROM pg_namespace WHERE nspname = '\(origin)'") == "1"
+        var before = isThere ? ["ALTER SCHEMA \"\(origin)\" RENAME TO \"\(aside)\""] : []
+        // A dump never makes this one, which every new database has.
+        if origin == "public" { before.append("CREATE SCHEMA public") }
+        var after = ["ALTER SCHEMA \"\(origin)\" RENAME TO \"\(new)\"", mark(new)]
+        if isThere { after.append("ALTER SCHEMA \"\(aside)\" RENAME TO \"\(origin)\"") }
+        // Until it reads this key, psql runs no commands of its own (`\!`), which a malicious file may hold (CVE-2025-8714).
+        let key = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+        let script = command(
+            "pg_restore", ["--restrict-key=\(key)", "--no-owner", "--no-privileges", "--file=-", file.path])
+        let commands = { (statements: [String]) in statements.map { "--command=\($0)" } }
+        _ = try await run([
+            script,
+            command("psql", psql + ["--single-transaction"] + commands(before) + ["--file=-"] + commands(after)),
+        ])
+        return new
+    }
+
+    /// Puts a schema that ``load(_:madeOf:)`` has made in the place of the one that is there, at one moment.
+    func swap(in new: String) async throws {
         let old = "\(schema.prefix(40))_replaced_\(UInt32.random(in: 0..<(.max)))"
         let isThere = try await ask("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'") == "1"
-        if isThere { _ = try await ask("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(old)\"") }
-        do {
-            _ = try await run(
-                "pg_restore",
-                [
-                    "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--dbname=\(address)",
-                    file.path,
-                ])
-            try await proof()
-        } catch {
-            _ = try? await ask("DROP SCHEMA IF EXISTS \"\(schema)\" CASCADE")
-            if isThere { _ = try await ask("ALTER SCHEMA \"\(old)\" RENAME TO \"\(schema)\"") }
-            throw error
-        }
-        if isThere { _ = try await ask("DROP SCHEMA \"\(old)\" CASCADE") }
+        let aside = isThere ? ["ALTER SCHEMA \"\(schema)\" RENAME TO \"\(old)\"", mark(old)] : []
+        let statements =
+            aside + ["ALTER SCHEMA \"\(new)\" RENAME TO \"\(schema)\"", "COMMENT ON SCHEMA \"\(schema)\" IS NULL"]
+        _ = try await run([
+            command("psql", psql + ["--single-transaction"] + statements.map { "--command=\($0)" })
+        ])
     }
+
+    /// Removes what restores have left: schemas that were not put in this one's place, and those whose place was taken.
+    func removeLeftovers() async throws {
+        let names = try await ask(
+            "SELECT nspname FROM pg_namespace WHERE obj_description(oid, 'pg_namespace') = '\(leftover)' ORDER BY nspname"
+        )
+        for name in names.split(separator: "\n").map(String.init) where Self.isName(name) && name != schema {
+            _ = try await ask("DROP SCHEMA IF EXISTS \"\(name)\" CASCADE")
+        }
+    }
+
+    /// The comment by which a restore knows the schemas that it may remove.
+    private var leftover: String { "cornerstore: left by a restore of \(schema)" }
+
+    private func mark(_ name: String) -> String { "COMMENT ON SCHEMA \"\(name)\" IS '\(leftover)'" }
 
     /// How many tables the schema has.
     func tables() async throws -> Int {
@@ -103,27 +144,35 @@ struct PostgreSQLTools: Sendable {
         }
     }
 
-    /// The one value that a statement gives. The schema's name in it is checked when the database is opened: small letters, digits and `_`.
+    /// What a statement gives, a line for each row. Names of schemas in it are checked: small letters, digits and `_`.
     private func ask(_ sql: String) async throws -> String {
-        try await run(
-            "psql",
-            [
-                "--no-psqlrc", "--no-align", "--tuples-only", "--quiet", "--set=ON_ERROR_STOP=1",
-                "--dbname=\(address)", "--command=\(sql)",
-            ]
-        ).trimmingCharacters(in: .whitespacesAndNewlines)
+        try await run([command("psql", psql + ["--no-align", "--tuples-only", "--command=\(sql)"])])
+            .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    private func run(_ name: String, _ arguments: [String]) async throws -> String {
+    private var psql: [String] { ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname=\(address)"] }
+
+    private func command(_ name: String, _ arguments: [String]) -> ToolProcess.Command {
+        .init(program: folder.appendingPathComponent(name), arguments: arguments)
+    }
+
+    /// Runs programs, each with the output of the one before as its input.
+    private func run(_ commands: [ToolProcess.Command]) async throws -> String {
         var environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": "10"]
         environment["HOME"] = ProcessInfo.processInfo.environment["HOME"]
         if let password { environment["PGPASSWORD"] = password }
-        let result = try await ToolProcess.run(
-            folder.appendingPathComponent(name), arguments, environment: environment)
-        guard result.status == 0 else {
+        let result = try await ToolProcess.run(commands, environment: environment)
+        if let failed = result.failed {
+            guard !result.errors.contains("restrict-key") else {
+                throw MerchantServerError(
+                    .noTools,
+                    "The pg_restore in \(folder.path) is older than August 2025, and a malicious backup could run commands through it. Update "
+                        + "PostgreSQL's programs (13.22, 14.19, 15.14, 16.10, 17.6 or later)."
+                )
+            }
             let words = password.map { result.errors.replacing($0, with: "***") } ?? result.errors
             throw MerchantServerError(
-                .storage, "\(name) failed: \(words.trimmingCharacters(in: .whitespacesAndNewlines))")
+                .storage, "\(failed) failed: \(words.trimmingCharacters(in: .whitespacesAndNewlines))")
         }
         return result.output
     }

@@ -1,50 +1,81 @@
 import Foundation
 import Glibc
 
-/// Another program, run to its end.
+/// Other programs, run to their end.
 enum ToolProcess {
+    struct Command: Sendable {
+        var program: URL
+        var arguments: [String]
+    }
+
     struct Result: Sendable {
-        var status: Int32
+        /// The name of the first program that did not end well; nil when all is well.
+        var failed: String?
+        /// What the last one printed.
         var output: String
+        /// What all of them complained of.
         var errors: String
     }
 
     /// Of each stream so much is kept, in bytes.
     private static let kept = 16 << 10
 
-    /// Runs it. When the task is cancelled the program is told to stop.
-    /// - Throws: ``MerchantServerError`` `noTools` when it cannot be started.
-    static func run(_ program: URL, _ arguments: [String], environment: [String: String]) async throws -> Result {
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
+    /// Runs them side by side, each with the output of the one before as its input. When the task is cancelled they are told to stop.
+    /// - Throws: ``MerchantServerError`` `noTools` when one cannot be started.
+    static func run(_ commands: [Command], environment: [String: String]) async throws -> Result {
         let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        let (endings, end) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            end.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
-            end.finish()
+        var input: Pipe?
+        var running: [Running] = []
+        for (index, command) in commands.enumerated() {
+            let process = Process()
+            process.executableURL = command.program
+            process.arguments = command.arguments
+            process.environment = environment
+            if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
+            let next = index == commands.count - 1 ? output : Pipe()
+            process.standardOutput = next
+            // As a handle: of a pipe, the first to start would close this end for the others.
+            process.standardError = errors.fileHandleForWriting
+            let (endings, end) = AsyncStream.makeStream(of: Int32.self)
+            process.terminationHandler = { process in
+                end.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
+                end.finish()
+            }
+            do {
+                try process.run()
+            } catch {
+                for started in running { kill(started.identifier, SIGTERM) }
+                try? errors.fileHandleForWriting.close()
+                throw MerchantServerError(.noTools, "\(command.program.path) cannot be started.")
+            }
+            running.append(
+                Running(
+                    name: command.program.lastPathComponent, identifier: process.processIdentifier, endings: endings))
+            input = next
         }
-        do {
-            try process.run()
-        } catch {
-            throw MerchantServerError(.noTools, "\(program.path) cannot be started.")
-        }
-        let running = process.processIdentifier
+        try? errors.fileHandleForWriting.close()
+        let started = running
         return try await withTaskCancellationHandler {
             async let words = read(output.fileHandleForReading)
             async let complaints = read(errors.fileHandleForReading)
             let (printed, complained) = await (words, complaints)
-            var status: Int32 = -1
-            for await ending in endings { status = ending }
+            var failed: String?
+            for program in started {
+                var status: Int32 = -1
+                for await ending in program.endings { status = ending }
+                if status != 0 { failed = failed ?? program.name }
+            }
             try Task.checkCancellation()
-            return Result(status: status, output: printed, errors: complained)
+            return Result(failed: failed, output: printed, errors: complained)
         } onCancel: {
-            kill(running, SIGTERM)
+            for program in started { kill(program.identifier, SIGTERM) }
         }
+    }
+
+    private struct Running: Sendable {
+        var name: String
+        var identifier: Int32
+        var endings: AsyncStream<Int32>
     }
 
     /// All that comes, of which the beginning is kept.

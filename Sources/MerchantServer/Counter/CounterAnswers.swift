@@ -91,7 +91,9 @@ extension ProductGrant {
             json.member("credits", number: amount)
             json.member("currency", currency.rawValue)
             if let lifetime { json.member("lifetime", number: lifetime) }
-        case .entitlement(let entitlement): json.member("entitlement", entitlement.rawValue)
+        case .entitlement(let entitlement, let lifetime):
+            json.member("entitlement", entitlement.rawValue)
+            if let lifetime { json.member("lifetime", number: lifetime) }
         case .content(let item): json.member("content", item.rawValue)
         }
         json.endObject()

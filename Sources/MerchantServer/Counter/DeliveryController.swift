@@ -10,8 +10,8 @@ import NIOCore
 struct DeliveryController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
-    /// How long a client may take nothing.
-    let patience: Duration
+    /// How slowly a client may take what it asked for.
+    let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
         router.add(.content(""), describe)
@@ -81,10 +81,10 @@ struct DeliveryController: Sendable {
             body: ResponseBody(contentLength: Int(count)) { [onStep = merchant.onStep, patience] writer in
                 defer { onStep?(.deliveryEnded) }
                 if let bytes {
-                    try await StallWatch.during(channel, patience: patience) { watch in
+                    try await StallWatch.during(channel, .outgoing, patience) { watch in
                         for try await piece in bytes {
                             try await writer.write(piece)
-                            watch.progress()
+                            watch.progress(piece.readableBytes)
                             onStep?(.delivering)
                         }
                     }

@@ -16,15 +16,19 @@ struct RateLimitMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        let address = Self.address(request.headers, context.channel.remoteAddress, isBehindProxy: isBehindProxy)
+        let forwardedFor = HTTPField.Name("X-Forwarded-For").flatMap { request.headers[values: $0].last }
+        let address = Self.address(
+            forwardedFor: forwardedFor, context.channel.remoteAddress, isBehindProxy: isBehindProxy)
         try limits.take(.address(address), at: now())
         return try await next(request, context)
     }
 
     /// Whose request it is: the connection's address, or the one that the proxy added last.
-    static func address(_ headers: HTTPFields, _ connection: SocketAddress?, isBehindProxy: Bool) -> NetworkAddress {
-        guard isBehindProxy, let name = HTTPField.Name("X-Forwarded-For"),
-            let last = headers[values: name].last?.split(separator: ",").last,
+    /// - Parameter forwardedFor: the last `X-Forwarded-For` field's value.
+    static func address(
+        forwardedFor: String?, _ connection: SocketAddress?, isBehindProxy: Bool
+    ) -> NetworkAddress {
+        guard isBehindProxy, let last = forwardedFor?.split(separator: ",").last,
             let address = NetworkAddress(last.trimmingCharacters(in: .whitespaces))
         else { return NetworkAddress(connection) }
         return address

@@ -4,13 +4,38 @@ import StoreReceipts
 /// What one request to a store came to.
 enum StoreAnswer: Sendable, Equatable {
     /// A status that stands; the body has all.
-    case settled([UInt8], VerifyReceiptStatus)
+    case settled([UInt8], Verdict)
     /// 21007: the receipt is the sandbox's.
     case isOfSandbox([UInt8])
     /// Try again later: what was wrong, and what the store said of when, in seconds.
     case passing(String, retryAfter: Int?)
     /// No answer of a store, and trying again will not help.
     case malformed(String)
+
+    /// What a status that stands says, and whose fault it is if it is no yes.
+    enum Verdict: Sendable, Equatable {
+        /// The receipt is good, or of the other environment.
+        case answered
+        /// The receipt is refused, for good.
+        case rejected(VerifyReceiptStatus)
+        /// The merchant's: its shared secret, or what lies between it and the store.
+        case misconfigured(VerifyReceiptStatus)
+        /// Nobody can tell; a status that Apple has not documented, or one that does not say whether to try again.
+        case unexplained(VerifyReceiptStatus)
+
+        /// - Parameter isRetryable: the answer's flag; nil when it has none.
+        init(_ status: VerifyReceiptStatus, isRetryable: Bool?) {
+            self =
+                switch status {
+                case .ok, .subscriptionExpired, .sandboxReceipt, .productionReceipt: .answered
+                case .malformedReceipt, .notAuthenticated, .accountNotFound: .rejected(status)
+                case .secretMismatch, .unreadableRequest, .noLongerSent: .misconfigured(status)
+                // Apple: “An unresolvable issue; do not retry validation for this receipt.”
+                case _ where status.isRetryable && isRetryable == false: .rejected(status)
+                default: .unexplained(status)
+                }
+        }
+    }
 
     /// Judges a whole answer of HTTP.
     init(_ answer: OutgoingHTTP.Answer) {
@@ -27,15 +52,15 @@ enum StoreAnswer: Sendable, Equatable {
             self = .malformed("the answer is no JSON object with a status")
             return
         }
-        let status = VerifyReceiptStatus(rawValue: members.status)
+        let verdict = Verdict(VerifyReceiptStatus(rawValue: members.status), isRetryable: members.isRetryable)
         switch members.status {
         case VerifyReceiptStatus.sandboxReceipt.rawValue: self = .isOfSandbox(body)
         // Apple: 21005 is temporary, 21009 is to be tried again, and of 21100 to 21199 the flag tells.
         case 21_005, 21_009:
-            self = members.isRetryable == false ? .settled(body, status) : Self.later(members.status)
+            self = members.isRetryable == false ? .settled(body, verdict) : Self.later(members.status)
         case 21_100...21_199:
-            self = members.isRetryable == true ? Self.later(members.status) : .settled(body, status)
-        default: self = .settled(body, status)
+            self = members.isRetryable == true ? Self.later(members.status) : .settled(body, verdict)
+        default: self = .settled(body, verdict)
         }
     }
 

@@ -31,6 +31,7 @@ public struct StoreClient: RemoteVerifying {
     private let patience: Patience
     private let pacing: Pacing
     private let circuits: Circuits
+    private let complaints = StoreComplaints()
     private let metrics: StoreClientMetrics?
     private let logger: Logger
 
@@ -59,11 +60,12 @@ public struct StoreClient: RemoteVerifying {
         ).body
         let deadline = seconds + patience.total
         switch try await ask(.production, hosts.production, body, until: deadline) {
-        case .settled(let json, _): return RemoteAnswer(json: json, store: hosts.name)
+        case .settled(let answer): return answer
         case .isOfSandbox(let json):
             guard let sandbox = hosts.sandbox else { return RemoteAnswer(json: json, store: hosts.name) }
             switch try await ask(.sandbox, sandbox, body, until: deadline) {
-            case .settled(let json, _), .isOfSandbox(let json): return RemoteAnswer(json: json, store: hosts.name)
+            case .settled(let answer): return answer
+            case .isOfSandbox(let json): return RemoteAnswer(json: json, store: hosts.name)
             }
         }
     }
@@ -75,7 +77,7 @@ public struct StoreClient: RemoteVerifying {
     }
 
     private enum Stands {
-        case settled([UInt8], VerifyReceiptStatus)
+        case settled(RemoteAnswer)
         case isOfSandbox([UInt8])
     }
 
@@ -87,7 +89,11 @@ public struct StoreClient: RemoteVerifying {
         var attempt = 1
         while true {
             switch try await askOnce(host, url, body, until: deadline) {
-            case .settled(let json, let status): return .settled(json, status)
+            case .settled(let json, let verdict):
+                complaints.tell(verdict, of: host, hasSecret: secret != nil, at: pacing.now(), logger)
+                var answer = RemoteAnswer(json: json, store: hosts.name)
+                if case .rejected = verdict { answer.isRefused = true }
+                return .settled(answer)
             case .isOfSandbox(let json): return .isOfSandbox(json)
             case .malformed(let reason):
                 logger.warning(
@@ -142,7 +148,10 @@ public struct StoreClient: RemoteVerifying {
             answer = .passing((error as? HTTPClientError)?.shortDescription ?? "no connection", retryAfter: nil)
         }
         switch answer {
-        case .settled, .isOfSandbox:
+        case .settled(_, let verdict):
+            circuits.change(host) { $0.succeeded() }
+            metrics?.count(host, by: verdict)
+        case .isOfSandbox:
             circuits.change(host) { $0.succeeded() }
             metrics?.count(host, .answered)
         case .passing:

@@ -3,7 +3,13 @@ import Metrics
 /// Counts requests to the store: `merchant_store_requests_total`, by host and outcome.
 public struct StoreClientMetrics: Sendable {
     enum Outcome: String, Sendable, CaseIterable {
+        /// The receipt is good, or of the other environment.
         case answered
+        /// The receipt is refused.
+        case rejected
+        /// The store does not take the merchant's shared secret, or its request.
+        case misconfigured
+        /// No answer, or none that says anything.
         case failed
         /// Not made, since the circuit was open.
         case refused
@@ -22,6 +28,15 @@ public struct StoreClientMetrics: Sendable {
             }
         }
         self.counters = counters
+    }
+
+    func count(_ host: StoreClient.Host, by verdict: StoreAnswer.Verdict) {
+        switch verdict {
+        case .answered: count(host, .answered)
+        case .rejected: count(host, .rejected)
+        case .misconfigured: count(host, .misconfigured)
+        case .unexplained: count(host, .failed)
+        }
     }
 
     func count(_ host: StoreClient.Host, _ outcome: Outcome) { counters[host]?[outcome]?.increment() }

@@ -17,7 +17,9 @@ struct DirectStoreAnswers: DirectAnswering {
         }
     }
 
-    func answer(_ request: DirectRequest, body: ByteBuffer, on eventLoop: any EventLoop) -> DirectOutcome {
+    func answer(
+        _ request: DirectRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
+    ) -> DirectOutcome {
         request.path == StoreRoute.purchases.template
             ? purchase(request, body, eventLoop) : verifyReceipt(body, eventLoop)
     }

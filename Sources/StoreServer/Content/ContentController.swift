@@ -68,13 +68,13 @@ struct ContentController: Sendable {
         _ bytes: BlobBytes, count: Int64, cutAfter: Int64?, _ channel: any Channel
     ) -> ResponseBody {
         ResponseBody(contentLength: Int(count)) { writer in
-            try await StallWatch.during(channel) { watch in
+            try await StallWatch.during(channel, .outgoing, .usual) { watch in
                 var left = cutAfter ?? count
                 for try await var piece in bytes {
                     if left < piece.readableBytes, let head = piece.readSlice(length: Int(left)) { piece = head }
                     left -= Int64(piece.readableBytes)
                     try await writer.write(piece)
-                    watch.progress()
+                    watch.progress(piece.readableBytes)
                     if cutAfter != nil, left == 0 { throw OrderedCut() }
                 }
             }

@@ -35,6 +35,7 @@ struct CounterAnswerTests {
             let grants: [ProductGrant] = [
                 .credits(CurrencyID(name), amount: 10, lifetime: nil),
                 .credits(CurrencyID(name), amount: 1, lifetime: 86_400), .entitlement(EntitlementID(name)),
+                .entitlement(EntitlementID(name), lifetime: 60),
                 .content(ContentItemID(name)),
             ]
             let redeemed = StoreEnvironment.allCases.flatMap { environment in

@@ -109,13 +109,13 @@ struct RunningMerchant {
     }
 
     /// A signed transaction of the store's.
-    func signed(_ product: String, _ id: String) throws -> [UInt8] {
+    func signed(_ product: String, _ id: String, _ more: [String: Any] = [:]) throws -> [UInt8] {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let fields: [String: Any] = [
             "transactionId": id, "originalTransactionId": id, "bundleId": "com.example.books", "productId": product,
             "purchaseDate": now, "quantity": 1, "environment": "Sandbox", "signedDate": now,
         ]
-        let payload = try JSONSerialization.data(withJSONObject: fields)
+        let payload = try JSONSerialization.data(withJSONObject: fields.merging(more) { $1 })
         return Array(try authority.jwsIdentity(for: .sandbox).sign(Array(payload)).utf8)
     }
 
@@ -145,6 +145,60 @@ struct MerchantApplicationTests {
             let gone = MerchantRoute.deleteProduct("com.example.books", "coins99")
             #expect(try await merchant.send(gone, as: merchant.backendKey).status == 204)
             #expect(try await merchant.send(gone, as: merchant.backendKey).code == "not_found")
+        }
+    }
+
+    @Test func `an entitlement's lifetime is set by the backend, and its end is told to the app`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            func put(_ kind: String) async throws -> RunningMerchant.Reply {
+                try await merchant.send(
+                    .putProduct("com.example.books", "summer"), as: merchant.backendKey,
+                    Array(#"{"kind": "\#(kind)", "grants": [{"entitlement": "club", "lifetime": 60}]}"#.utf8))
+            }
+            #expect(try await put("nonConsumable").code == "invalid_request")
+            #expect(try await put("nonRenewingSubscription").status == 200)
+            let token = try await merchant.token("ann")
+            let bought = Int64(Date().timeIntervalSince1970) * 1_000
+            let signed = try merchant.signed(
+                "summer", "2000000000000001", ["purchaseDate": bought, "type": "Non-Renewing Subscription"])
+            let reply = try await merchant.send(.redemptions, as: token, signed, type: "application/jose")
+            #expect(reply.text.contains(#""lifetime":60"#))
+            let list = try await merchant.send(.entitlements, as: token).decoded(EntitlementList.self)
+            #expect(list.entitlements.map(\.expiresAt) == [bought + 60_000])
+            #expect(list.isEntitled(to: "club"))
+        }
+    }
+
+    @Test func `a product of another kind than the store's is refused, and the operator is told`() async throws {
+        let lines = LogLines()
+        try await RunningMerchant.with(logger: lines.logger) { merchant async throws in
+            let token = try await merchant.token("ann")
+            let signed = try merchant.signed("coins", "2000000000000001", ["type": "Non-Consumable"])
+            for _ in 0..<2 {
+                let reply = try await merchant.send(.redemptions, as: token, signed, type: "application/jose")
+                #expect(reply.status == 422 && reply.code == "wrong_kind")
+            }
+            let told = lines.all.filter { $0.level == .error }.map(\.text)
+            #expect(told.count == 1)
+            for word in ["coins", "nonConsumable", "consumable", "com.example.books"] {
+                #expect(told.first?.contains(word) == true)
+            }
+        }
+    }
+
+    @Test func `an address is held back, whoever its users are`() async throws {
+        try await RunningMerchant.with {
+            $0.rates = .init(
+                address: .init(burst: 12, perSecond: 0.001), user: .init(burst: 100, perSecond: 1),
+                key: .init(burst: 100, perSecond: 1))
+        } _: { merchant async throws in
+            let tokens = try await [merchant.token("ann"), merchant.token("bob"), merchant.token("cleo")]
+            var counts: [Int: Int] = [:]
+            // From the second time on each of them is known.
+            for number in 0..<20 {
+                counts[try await merchant.send(.balances, as: tokens[number % 3]).status, default: 0] += 1
+            }
+            #expect(counts == [200: 12, 429: 8])
         }
     }
 

@@ -66,14 +66,44 @@ struct AuthenticationTests {
     @Test func theRememberedWayAnswersOnlyWhatWasVerified() async throws {
         let authentication = try await authentication()
         let token = try TokenSamples.token()
-        #expect(authentication.rememberedUser(authorization: "Bearer \(token)") == nil)
+        func remembered(_ authorization: String?) -> UserID? {
+            authentication.rememberedUser(authorization: authorization, at: NetworkAddress(nil))?.user
+        }
+        #expect(remembered("Bearer \(token)") == nil)
         _ = try authentication.tokens.user(token, at: clock.now)
-        #expect(authentication.rememberedUser(authorization: "Bearer \(token)") == "ann")
+        #expect(remembered("Bearer \(token)") == "ann")
         for wrong in [nil, "", "Bearer", "Basic \(token)", "Bearer \(token)x"] {
-            #expect(authentication.rememberedUser(authorization: wrong) == nil)
+            #expect(remembered(wrong) == nil)
         }
         clock.advance(by: 601)
-        #expect(authentication.rememberedUser(authorization: "Bearer \(token)") == nil)
+        #expect(remembered("Bearer \(token)") == nil)
+    }
+
+    @Test func theRememberedWayCountsUserAndAddress() async throws {
+        let limits = RateLimits(
+            .init(
+                address: .init(burst: 3, perSecond: 1), user: .init(burst: 2, perSecond: 1),
+                key: .init(burst: 1, perSecond: 1)))
+        let authentication = try await authentication(limits: limits)
+        let tokens = try ["ann", "bob", "cleo"].map { try TokenSamples.token(claims: ["sub": $0]) }
+        for token in tokens { _ = try authentication.tokens.user(token, at: clock.now) }
+        let (here, there) = (try #require(NetworkAddress("192.0.2.1")), try #require(NetworkAddress("192.0.2.2")))
+        func ask(_ user: Int, at address: NetworkAddress) -> Authentication.Remembered? {
+            authentication.rememberedUser(authorization: "Bearer \(tokens[user])", at: address)
+        }
+        #expect(ask(0, at: here)?.user == "ann")
+        #expect(ask(0, at: here)?.user == "ann")
+        // The user has had enough, which costs the address nothing; then the address has.
+        #expect(ask(0, at: here) == nil)
+        #expect(ask(1, at: here)?.user == "bob")
+        #expect(ask(1, at: here) == nil)
+        #expect(ask(2, at: here) == nil)
+        let counted = try #require(ask(2, at: there))
+        // What goes the long way is counted there.
+        authentication.sendTheLongWay(counted)
+        for _ in 0..<2 { #expect(ask(2, at: there) != nil) }
+        #expect(ask(1, at: there) != nil)
+        #expect(ask(1, at: there) == nil)
     }
 
     @Test func usersKeysAndAddressesAreHeldBackEachByThemselves() async throws {

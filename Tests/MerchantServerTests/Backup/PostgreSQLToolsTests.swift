@@ -19,6 +19,35 @@ import Testing
         }
     }
 
+    @Test func programsThatAreTooOldAreRefused() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let scripts = [
+                "pg_dump": "exit 1", "psql": "cat; echo 0",
+                "pg_restore": "echo \"pg_restore: unrecognized option '$1'\" >&2; exit 1",
+            ]
+            for (name, script) in scripts {
+                let made = FileManager.default.createFile(
+                    atPath: directory.path(name), contents: Data("#!/bin/sh\n\(script)\n".utf8),
+                    attributes: [.posixPermissions: 0o755])
+                #expect(made)
+            }
+            let tools = try PostgreSQLTools(
+                url: "postgres://localhost/books", schema: "books", in: [directory.url.path])
+            let error = await #expect(throws: MerchantServerError.self) {
+                try await tools.load(directory.url.appendingPathComponent("dump"), madeOf: "books")
+            }
+            #expect(error?.code == .noTools && error?.detail.contains("15.14") == true, "\(error?.detail ?? "")")
+        }
+    }
+
+    @Test(arguments: ["books; DROP SCHEMA x", "Books", "", "1books", "b\"c", String(repeating: "b", count: 64)])
+    func whatIsNoNameOfASchemaIsPutIntoNoStatement(_ name: String) {
+        #expect(!PostgreSQLTools.isName(name))
+        #expect(throws: MerchantServerError.self) {
+            try PostgreSQLTools(url: "postgres://localhost/books", schema: name)
+        }
+    }
+
     @Test(arguments: [
         "postgres://ann:se%40cret@host:5432/books", "postgres://ann@host:5432/books?password=se%40cret",
         "postgres://ann@host:5432/books?password=se%40cret&sslmode=require",

@@ -67,7 +67,8 @@ struct OpenAPITests {
     /// What is sent over the wire, by the schema that describes it.
     static let samples: [(String, any Encodable & Sendable)] = {
         let grants: [ProductGrant] = [
-            .credits("gems", amount: 5, lifetime: 60), .entitlement("pro"), .content("issue-1"),
+            .credits("gems", amount: 5, lifetime: 60), .entitlement("pro"), .entitlement("club", lifetime: 60),
+            .content("issue-1"),
         ]
         let product = MerchantProduct(
             bundleID: "com.example.app", productID: "gems", kind: .consumable, grants: grants, shelf: "top")

@@ -1,7 +1,9 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import Merchant
+import MerchantWire
 import NIOPosix
 import StoreReceipts
 import TestSupport
@@ -15,11 +17,14 @@ struct StoreClientTests {
     private let receipt = Array("a receipt".utf8)
     private let clock = ManualPacing()
 
-    private func client(_ production: URL, _ sandbox: URL?, metrics: PrometheusMetrics? = nil) throws -> StoreClient {
+    private func client(
+        _ production: URL, _ sandbox: URL?, secret: String? = "secret", metrics: PrometheusMetrics? = nil,
+        logger: Logger = .silent
+    ) throws -> StoreClient {
         StoreClient(
             try StoreHosts.cornerstore(production: production.absoluteString, sandbox: sandbox?.absoluteString),
-            sharedSecret: "secret", pacing: clock.pacing(), metrics: metrics.map { StoreClientMetrics($0) },
-            logger: .silent)
+            sharedSecret: secret, pacing: clock.pacing(), metrics: metrics.map { StoreClientMetrics($0) },
+            logger: logger)
     }
 
     @Test func productionIsAskedAndTheSandboxOnlyOn21007() async throws {
@@ -130,6 +135,66 @@ struct StoreClientTests {
             #expect(production.0.count == 10)
             #expect(sandbox.0.count == 0)
             #expect(clock.slept == [])
+        }
+    }
+
+    /// A status, what the app is told of the receipt, how it is counted, and what the operator is told.
+    static let statuses: [(String, MerchantErrorCode, String, Logger.Level?)] = [
+        ("21000", .storeUnavailable, "misconfigured", .error), ("21001", .storeUnavailable, "misconfigured", .error),
+        ("21002", .malformedReceipt, "rejected", .info), ("21003", .notGenuine, "rejected", .info),
+        ("21004", .storeUnavailable, "misconfigured", .error),
+        ("21005,\"is_retryable\":false", .notGenuine, "rejected", .info),
+        ("21007", .wrongEnvironment, "answered", nil), ("21008", .wrongEnvironment, "answered", nil),
+        ("21009,\"is_retryable\":false", .notGenuine, "rejected", .info), ("21010", .notGenuine, "rejected", .info),
+        ("21100,\"is_retryable\":false", .notGenuine, "rejected", .info),
+        ("21150", .storeUnavailable, "failed", .warning), ("21200", .storeUnavailable, "failed", .warning),
+        ("99", .storeUnavailable, "failed", .warning),
+    ]
+
+    /// What passes for an iOS 6 receipt until somebody looks into it.
+    private static let transaction = Array(#"{ "signature" = "YQ=="; "purchase-info" = "YQ=="; }"#.utf8)
+
+    @Test(arguments: statuses)
+    func aStatusThatStandsIsToldCountedAndLogged(
+        _ status: String, _ code: MerchantErrorCode, _ outcome: String, _ level: Logger.Level?
+    ) async throws {
+        try await ScriptedHost.with(production: [Answer(body: "{\"status\":\(status)}")]) {
+            [self] production, sandbox in
+            let (lines, metrics) = (LogLines(), PrometheusMetrics())
+            let client = try client(
+                production.1, nil, secret: "secret-of-the-app", metrics: metrics, logger: lines.logger)
+            let verifier = try PurchaseVerifier(
+                stores: [], bundleIDs: ["com.example.app"], environments: [.production],
+                way: .remote(client, anchors: [String(production.1.absoluteString.dropLast()): "there"]))
+            let error = await #expect(throws: MerchantError.self) {
+                try await verifier.verify(.receipt(Self.transaction))
+            }
+            #expect(error?.code == code)
+            #expect(production.0.count == 1)
+            let line = #"merchant_store_requests_total{host="production",outcome="\#(outcome)"} 1"#
+            #expect(metrics.text.contains(line), "\(metrics.text)")
+            #expect(lines.all.map(\.level) == [level].compactMap { $0 })
+            let text = lines.all.map(\.text).joined()
+            #expect(level == nil || text.contains(status.prefix { $0 != "," }))
+            #expect(!text.contains("secret-of-the-app") && !text.contains("YQ=="))
+        }
+    }
+
+    @Test func aWrongSecretIsToldOnceAMinute() async throws {
+        try await ScriptedHost.with(production: [.status(21_004)]) { [receipt, self] production, sandbox in
+            for (secret, words) in [("secret-of-the-app", "is wrong"), (nil, "wants a shared secret")] {
+                let lines = LogLines()
+                let client = try client(production.1, sandbox.1, secret: secret, logger: lines.logger)
+                for _ in 0..<5 { _ = try await client.verify(receipt: receipt) }
+                #expect(lines.all.count == 1)
+                clock.advance(by: 60)
+                for _ in 0..<5 { _ = try await client.verify(receipt: receipt) }
+                #expect(lines.all.count == 2)
+                for line in lines.all {
+                    #expect(line.level == .error && line.text.contains(words) && line.text.contains("21004"))
+                    #expect(!line.text.contains("secret-of-the-app"))
+                }
+            }
         }
     }
 

@@ -1,0 +1,67 @@
+import MerchantWire
+import StoreWire
+import Synchronization
+
+/// Tells the operator of products whose kind on the merchant's list is not what the store says: none of their purchases is redeemed until
+/// the list is right.
+public final class WrongKinds: Sendable {
+    /// One such product.
+    public struct Report: Sendable, Equatable {
+        public var bundleID: BundleID
+        public var productID: ProductID
+        /// What the merchant's list says.
+        public var listed: ProductKind
+        /// What the store says; nil when it follows from the purchase's dates or ids alone.
+        public var stated: ProductKind?
+    }
+
+    /// Of one product so many milliseconds apart.
+    private static let pause: Int64 = 60_000
+    /// Products that are remembered.
+    private static let capacity = 1_000
+
+    private struct State {
+        var listener: (@Sendable (Report) -> Void)?
+        var lastTold: [ProductID: Int64] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Has reports told, one a minute of each product. The listener must not wait.
+    public func listen(_ listener: @escaping @Sendable (Report) -> Void) {
+        state.withLock { $0.listener = listener }
+    }
+
+    func tell(of purchase: VerifiedPurchase, listed: ProductKind, at now: Int64) {
+        let listener = state.withLock { state -> (@Sendable (Report) -> Void)? in
+            if let last = state.lastTold[purchase.productID], now >= last, now < last + Self.pause { return nil }
+            if state.lastTold.count >= Self.capacity { state.lastTold.removeAll() }
+            state.lastTold[purchase.productID] = now
+            return state.listener
+        }
+        listener?(
+            Report(
+                bundleID: purchase.bundleID, productID: purchase.productID, listed: listed, stated: purchase.statedKind)
+        )
+    }
+}
+
+extension VerifiedPurchase {
+    /// Whether what the store says cannot be true of a product of such a kind, so that the purchase would be known by the wrong identity.
+    ///
+    /// A signed transaction states the kind, and an app receipt does so in attribute 1707. Where nothing is stated, only an auto-renewable
+    /// subscription has a date on which it expires, and has one always; and a purchase that was restored or renewed, which has another
+    /// original id than its own, is no consumable. Kinds that are known by the original id are not told from one another.
+    func contradicts(_ kind: ProductKind) -> Bool {
+        switch kind {
+        case .consumable:
+            return statedKind ?? kind != kind || expiresAt != nil || originalTransactionID != transactionID
+        case .nonConsumable:
+            return statedKind == .consumable || statedKind == .autoRenewableSubscription || expiresAt != nil
+        case .nonRenewingSubscription, .freeSubscription:
+            return statedKind == .consumable || statedKind == .autoRenewableSubscription
+        case .autoRenewableSubscription:
+            return statedKind ?? kind != kind || expiresAt == nil
+        }
+    }
+}

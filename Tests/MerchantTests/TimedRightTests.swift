@@ -1,0 +1,184 @@
+import Database
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// Entitlements with a lifetime, which end by themselves.
+@Suite struct TimedRightTests {
+    private static let second: Int64 = 1_000
+    private static let products = """
+        app: com.example.books
+        products:
+          - {id: coins, kind: consumable, grants: [{credits: 100, currency: gems}]}
+          - {id: summer, kind: nonRenewingSubscription, grants: [{entitlement: club, lifetime: 100}, {credits: 5, currency: gems}]}
+          - {id: year, kind: nonRenewingSubscription, grants: [{entitlement: club, lifetime: 400}]}
+          - {id: day, kind: consumable, grants: [{entitlement: boost, lifetime: 10}]}
+          - {id: plain, kind: nonRenewingSubscription, grants: [{entitlement: plain}]}
+          - {id: monthly, kind: autoRenewableSubscription, grants: [{entitlement: club}]}
+        """
+
+    private func withShop(
+        _ backend: Backend, _ conflict: ConflictPolicy = .refuse, _ body: (TestMerchant) async throws -> Void
+    ) async throws {
+        let policy = MerchantPolicy(conflict: conflict, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            try await shop.database.write { try $0.execute("DELETE FROM products") }
+            try await shop.merchant.takeIn(try ProductsFile(yaml: Array(Self.products.utf8), file: "p.yaml"))
+            try await body(shop)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    /// When a user's entitlements of a name end, in seconds from the beginning of the test; a revoked one has none.
+    private func ends(_ shop: TestMerchant, _ user: UserID, _ name: EntitlementID = "club") async throws -> [Int64?] {
+        try await shop.merchant.entitlements(of: user).entitlements.filter { $0.entitlement == name }
+            .sorted { ($0.expiresAt ?? .max) < ($1.expiresAt ?? .max) }
+            .map { right in
+                right.state == .revoked
+                    ? nil : right.expiresAt.map { ($0 - TestClock.start) / Self.second }
+            }
+    }
+
+    private func isMember(_ shop: TestMerchant, _ user: UserID, at second: Int64) async throws -> Bool {
+        shop.clock.milliseconds = TestClock.start + second * Self.second
+        return try await shop.merchant.entitlements(of: user).isEntitled(to: "club")
+    }
+
+    @Test(arguments: Backend.available) func itEndsALifetimeAfterThePurchase(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            let bought = shop.purchase("summer", 1)
+            // Redeemed late: it is the purchase that counts.
+            shop.clock.milliseconds += 40 * Self.second
+            let answer = try await shop.redeem(bought, shop.purchase("plain", 2), for: "ann")
+            #expect(answer.redeemed.first?.grants.first == .entitlement("club", lifetime: 100))
+            #expect(try await ends(shop, "ann") == [100])
+            #expect(try await isMember(shop, "ann", at: 99))
+            #expect(try await !isMember(shop, "ann", at: 100))
+            #expect(try await shop.rights("ann") == ["club": .expired, "plain": .active])
+            // The same again gives nothing more, and a purchase whose time is over gives what is left: its credits.
+            #expect(
+                try await shop.redeem(bought, for: "ann")
+                    == RedemptionAnswer(redeemed: [answer.redeemed[0]], refused: []))
+            let late = shop.purchase("summer", 3, purchasedAt: TestClock.start - 200 * Self.second)
+            _ = try await shop.redeem(late, for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .expired])
+            #expect(try await shop.gems("bob") == 5)
+        }
+    }
+
+    @Test(arguments: Backend.available) func boughtAgainItGoesOnFromTheEnd(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("summer", 1), for: "ann")
+            shop.clock.milliseconds += 60 * Self.second
+            // Another product with the same entitlement goes on from there as well; another user's has nothing to do with it.
+            _ = try await shop.redeem(shop.purchase("year", 2), for: "ann")
+            _ = try await shop.redeem(shop.purchase("year", 3), for: "bob")
+            #expect(try await ends(shop, "ann") == [100, 500])
+            #expect(try await ends(shop, "bob") == [460])
+            #expect(try await isMember(shop, "ann", at: 499))
+            #expect(try await !isMember(shop, "ann", at: 500))
+            // After a gap it begins anew.
+            shop.clock.milliseconds += 100 * Self.second
+            _ = try await shop.redeem(shop.purchase("summer", 4), for: "ann")
+            #expect(try await ends(shop, "ann") == [100, 500, 700])
+            // A subscription that renews, and what does not end, have nothing to do with it either.
+            _ = try await shop.redeem(shop.purchase("monthly", 5, expiresIn: 1_000_000), for: "ann")
+            #expect(try await ends(shop, "ann") == [100, 500, 700, 1_600])
+        }
+    }
+
+    @Test(arguments: Backend.available) func unitsAddUp(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("day", 1, quantity: 3), for: "ann")
+            #expect(try await ends(shop, "ann", "boost") == [30])
+            _ = try await shop.redeem(shop.purchase("day", 2, quantity: 1_000_000), for: "bob")
+            #expect(try await ends(shop, "bob", "boost") == [10_000_000])
+        }
+    }
+
+    /// All orders in which three purchases may be redeemed.
+    static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+
+    @Test(arguments: Backend.available, orders)
+    func theOrderOfRedemptionsDoesNotMatter(_ backend: Backend, _ order: [Int]) async throws {
+        try await withShop(backend) { shop async throws in
+            let bought = [0, 50, 120].enumerated().map { index, second in
+                shop.purchase("summer", index + 1, purchasedAt: TestClock.start + Int64(second) * Self.second)
+            }
+            shop.clock.milliseconds += 130 * Self.second
+            for index in order { _ = try await shop.redeem(bought[index], for: "ann") }
+            #expect(try await ends(shop, "ann") == [100, 200, 300])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundTakesBackItsShareAlone(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            let bought = (1...3).map { shop.purchase("summer", $0) }
+            for purchase in bought { _ = try await shop.redeem(purchase, for: "ann") }
+            #expect(try await ends(shop, "ann") == [100, 200, 300])
+            // Of the one that runs, what is left is taken out.
+            shop.clock.milliseconds += 30 * Self.second
+            try await shop.notify("REFUND", shop.purchase("summer", 1, revoked: true))
+            #expect(try await ends(shop, "ann").compactMap { $0 } == [130, 230])
+            #expect(try await isMember(shop, "ann", at: 229))
+            #expect(try await !isMember(shop, "ann", at: 230))
+            shop.clock.milliseconds = TestClock.start + 40 * Self.second
+            // One that has not begun is gone whole, and the refund of one that has run out takes nothing from the others.
+            try await shop.notify("REFUND", shop.purchase("summer", 3, revoked: true))
+            #expect(try await ends(shop, "ann").compactMap { $0 } == [130])
+            // Reversed, both are as they were.
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", bought[0])
+            try await shop.notify("REFUND_REVERSED", bought[2])
+            #expect(try await ends(shop, "ann") == [100, 200, 300])
+            shop.clock.milliseconds = TestClock.start + 150 * Self.second
+            try await shop.notify("REFUND", shop.purchase("summer", 1, revoked: true))
+            #expect(try await ends(shop, "ann").compactMap { $0 } == [200, 300])
+        }
+    }
+
+    @Test(arguments: Backend.available) func itGoesOverWithThePurchase(_ backend: Backend) async throws {
+        try await withShop(backend, .transfer) { shop async throws in
+            let bought = (1...2).map { shop.purchase("summer", $0) }
+            for purchase in bought { _ = try await shop.redeem(purchase, for: "ann") }
+            shop.clock.milliseconds += 30 * Self.second
+            _ = try await shop.redeem(bought[0], for: "bob")
+            #expect(try await ends(shop, "ann").compactMap { $0 } == [130])
+            #expect(try await ends(shop, "bob") == [100])
+            _ = try await shop.redeem(bought[0], for: "ann")
+            #expect(try await ends(shop, "ann") == [100, 200])
+            #expect(try await ends(shop, "bob") == [nil])
+        }
+    }
+
+    @Test func nothingEndsAfterTheLastMoment() {
+        let last = TimedRight.end(.max - 1, 1)
+        #expect(TimedRight.end(last, 3_200_000_000_000) == last && TimedRight.end(0, 5) == 5)
+        #expect(last < 1 << 53)
+    }
+
+    /// A kind, what it gives, and whether that makes sense.
+    static let grants: [(String, String, Bool)] = [
+        ("nonRenewingSubscription", "{entitlement: e, lifetime: 60}", true),
+        ("consumable", "{entitlement: e, lifetime: 3200000000}", true),
+        ("nonConsumable", "{entitlement: e, lifetime: 60}", false),
+        ("autoRenewableSubscription", "{entitlement: e, lifetime: 60}", false),
+        ("freeSubscription", "{entitlement: e, lifetime: 60}", false),
+        ("nonRenewingSubscription", "{entitlement: e, lifetime: 0}", false),
+        ("nonRenewingSubscription", "{entitlement: e, lifetime: -1}", false),
+        ("nonRenewingSubscription", "{entitlement: e, lifetime: 3200000001}", false),
+        ("nonRenewingSubscription", "{entitlement: e, lifetime: long}", false),
+        ("nonRenewingSubscription", "{content: c, lifetime: 60}", false),
+        ("nonRenewingSubscription", "{entitlement: e, lifetime: 60}, {entitlement: e}", false),
+        ("autoRenewableSubscription", "{credits: 1, currency: c, lifetime: 60}, {entitlement: e}", true),
+    ]
+
+    @Test(arguments: grants) func aLifetimeIsOfWhatEnds(_ kind: String, _ grants: String, _ isGood: Bool) {
+        let text = "app: a\nproducts:\n  - {id: x, kind: \(kind), grants: [\(grants)]}\n"
+        let file = try? ProductsFile(yaml: Array(text.utf8), file: "p.yaml")
+        #expect((file != nil) == isGood)
+    }
+}

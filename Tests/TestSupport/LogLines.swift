@@ -1,0 +1,37 @@
+import Logging
+import Synchronization
+
+/// What was logged, from `info` up, for tests that look.
+public final class LogLines: Sendable {
+    public struct Line: Sendable {
+        public var level: Logger.Level
+        /// The message and its metadata.
+        public var text: String
+    }
+
+    private let lines = Mutex<[Line]>([])
+
+    public init() {}
+
+    public var all: [Line] { lines.withLock { $0 } }
+
+    public var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+
+    private func add(_ line: Line) { lines.withLock { $0.append(line) } }
+
+    private struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let all = metadata.merging(event.metadata ?? [:]) { $1 }
+            lines.add(Line(level: event.level, text: "\(event.message) \(all)"))
+        }
+    }
+}
