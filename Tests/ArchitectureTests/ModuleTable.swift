@@ -28,13 +28,18 @@ struct ModuleTable {
         "StoreReceipts": Row(["StoreWire"], outside: ["Crypto", "CryptoExtras", "JWTKit", "SwiftASN1", "X509"]),
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
+        "CSQLite": Row([]),
         "CZlib": Row([]),
         "ContentPackages": Row(["CLinux", "CZlib"], outside: ["Crypto"]),
         "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
-        "Database": Row(["CPostgreSQL"], outside: ["Crypto", "GRDBSQLite", "Logging"]),
+        "Database": Row(["CPostgreSQL", "CSQLite"], outside: ["Crypto", "GRDBSQLite", "Logging"]),
         "HTTPSupport": Row(
-            [], outside: ["HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTPTypes"]),
+            [],
+            outside: [
+                "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
+                "NIOHTTPTypesHTTP1",
+            ]),
 
         // The app's column.
         "StoreKit": Row(

@@ -9,15 +9,21 @@ public final class LogLines: Sendable {
         public var text: String
     }
 
+    /// The lines as they come, for one who waits for them.
+    public let arrivals: AsyncStream<Line>
+    private let arrived: AsyncStream<Line>.Continuation
     private let lines = Mutex<[Line]>([])
 
-    public init() {}
+    public init() { (arrivals, arrived) = AsyncStream.makeStream() }
 
     public var all: [Line] { lines.withLock { $0 } }
 
     public var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
 
-    private func add(_ line: Line) { lines.withLock { $0.append(line) } }
+    private func add(_ line: Line) {
+        lines.withLock { $0.append(line) }
+        arrived.yield(line)
+    }
 
     private struct Handler: LogHandler {
         let lines: LogLines

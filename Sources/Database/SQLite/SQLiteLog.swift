@@ -44,7 +44,7 @@ struct SQLiteLog {
     }
 
     private mutating func advance(_ pages: Int, _ nowMoved: Int) {
-        let few = settings.checkpointPages / 2
+        let few = min(settings.checkpointPages / 2, settings.standstillPages)
         if pages - nowMoved < few {
             restart(Self.patience.short)
             next = pages + few

@@ -13,6 +13,8 @@ struct SQLiteSettings: Sendable {
     /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
     /// once, so a longer log is less work; 96 MiB.
     var checkpointPages = 24_576
+    /// The most that the writer moves itself between two batches, while everybody waits: 16 MiB.
+    var standstillPages = 4_096
     /// Pages in the log above which the writer waits until they are in the file: 160 MiB.
     var longestLog = 40_960
     /// The writer's page cache in KiB.

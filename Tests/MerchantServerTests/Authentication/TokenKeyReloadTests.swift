@@ -13,15 +13,15 @@ struct TokenKeyReloadTests {
     private final class Scene {
         let file: URL
         let tokens: UserTokens
-        let log: RecordedLog
+        let log: LogLines
         var reload: TokenKeyReload
 
         init(_ file: URL, now: @escaping @Sendable () -> Date) async throws {
             self.file = file
             let keySet = try await TokenKeySet.read(file)
             tokens = try UserTokens(keySet)
-            log = RecordedLog()
-            reload = TokenKeyReload(file, keySet, tokens, now: now, logger: Logger(label: "test", factory: log.handler))
+            log = LogLines()
+            reload = TokenKeyReload(file, keySet, tokens, now: now, logger: log.logger)
         }
 
         func user(_ token: String) -> Result<UserID, TokenRejection> {
@@ -76,8 +76,8 @@ struct TokenKeyReloadTests {
             try Self.write([("b", 3)], to: scene.file)
             await scene.reload.look()
             #expect(scene.user(new) == .failure(.badSignature))
-            #expect(scene.log.lines.map(\.level) == [.notice, .notice, .notice])
-            #expect(scene.log.lines.first?.text.contains("b, a") == true)
+            #expect(scene.log.all.map(\.level) == [.notice, .notice, .notice])
+            #expect(scene.log.all.first?.text.contains("b, a") == true)
         }
     }
 
@@ -104,16 +104,16 @@ struct TokenKeyReloadTests {
                 try spoil(scene.file)
                 // It could be under way to something better.
                 await scene.reload.look()
-                #expect(scene.log.lines.isEmpty, "\(name)")
+                #expect(scene.log.all.isEmpty, "\(name)")
                 for _ in 0..<3 { await scene.reload.look() }
-                #expect(scene.log.lines.map(\.level) == [.error], "\(name)")
+                #expect(scene.log.all.map(\.level) == [.error], "\(name)")
                 #expect(scene.user(token) == .success("ann"), "\(name)")
                 try Self.write([("b", 2)], to: scene.file)
                 await scene.reload.look()
-                #expect(scene.log.lines.map(\.level) == [.error, .notice], "\(name)")
+                #expect(scene.log.all.map(\.level) == [.error, .notice], "\(name)")
                 #expect(scene.user(token) == .failure(.unknownKey), "\(name)")
                 let secrets = [UInt8(1), 2].map { Data(repeating: $0, count: 32).base64EncodedString() }
-                #expect(!scene.log.lines.contains { line in secrets.contains { line.text.contains($0) } })
+                #expect(!scene.log.all.contains { line in secrets.contains { line.text.contains($0) } })
             }
         }
     }
@@ -131,10 +131,10 @@ struct TokenKeyReloadTests {
             // The same bytes in a new file change nothing, a comment is a change, and the mode alone is one.
             try Self.write(try String(contentsOf: scene.file, encoding: .utf8), to: scene.file)
             await scene.reload.look()
-            #expect(scene.tokens.rememberedUser(token, at: TokenSamples.now) == "ann" && scene.log.lines.isEmpty)
+            #expect(scene.tokens.rememberedUser(token, at: TokenSamples.now) == "ann" && scene.log.all.isEmpty)
             try Self.write(try String(contentsOf: scene.file, encoding: .utf8) + "# new\n", to: scene.file)
             await scene.reload.look()
-            #expect(scene.tokens.rememberedUser(token, at: TokenSamples.now) == nil && scene.log.lines.count == 1)
+            #expect(scene.tokens.rememberedUser(token, at: TokenSamples.now) == nil && scene.log.all.count == 1)
         }
     }
 
@@ -151,54 +151,18 @@ struct TokenKeyReloadTests {
 
     /// Both ways to a user: the router's, and the one for tokens that are remembered.
     @Test func aRunningServerFollows() async throws {
-        let log = RecordedLog()
-        try await RunningMerchant.with(logger: Logger(label: "test", factory: log.handler)) { merchant async throws in
+        let log = LogLines()
+        try await RunningMerchant.with(logger: log.logger) { merchant async throws in
             let token = try await merchant.token("ann")
             for _ in 0..<2 { #expect(try await merchant.send(.balances, as: token).status == 200) }
             let file = merchant.application.configuration.dataDirectory.appendingPathComponent(TokenKeySet.fileName)
             let text = try String(contentsOf: file, encoding: .utf8)
             let changed = try #require(text.firstMatch(of: /key-[A-Za-z0-9_-]+/)).output
             try Self.write(text.replacing(changed, with: "another"), to: file)
-            for await line in log.stream where line.text.contains("taken in again") { break }
+            for await line in log.arrivals where line.text.contains("taken in again") { break }
             let gone = try await merchant.send(.balances, as: token)
             #expect(gone.status == 401 && gone.code == "not_signed_in")
             #expect(try await merchant.send(.balances, as: try await merchant.token("ann")).status == 200)
-        }
-    }
-}
-
-/// Keeps what is logged from notice on, and tells of it.
-private final class RecordedLog: Sendable {
-    struct Line: Sendable {
-        var level: Logger.Level
-        /// The message and its metadata.
-        var text: String
-    }
-
-    let stream: AsyncStream<Line>
-    private let told: AsyncStream<Line>.Continuation
-    private let kept = Mutex<[Line]>([])
-
-    init() { (stream, told) = AsyncStream.makeStream() }
-
-    var lines: [Line] { kept.withLock { $0 } }
-
-    var handler: @Sendable (String) -> any LogHandler { { _ in Handler(log: self) } }
-
-    private struct Handler: LogHandler {
-        let log: RecordedLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.notice
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let line = Line(level: event.level, text: "\(event.message) \(event.metadata ?? [:])")
-            log.kept.withLock { $0.append(line) }
-            log.told.yield(line)
         }
     }
 }
