@@ -36,7 +36,8 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     private var kept: [HTTPServerRequestPart] = []
     private var keptError: (any Error)?
     private var keptRead = false
-    private var keptQuiesce: ChannelShouldQuiesceEvent?
+    /// The end of what the client sends, and the server's wish to stop: who hears of one closes the connection.
+    private var keptEvents: [Any] = []
     private var date = HTTPDate()
 
     init(_ answering: any DirectAnswering) { self.answering = answering }
@@ -142,10 +143,9 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
             keptError = nil
             context.fireErrorCaught(error)
         }
-        if let event = keptQuiesce {
-            keptQuiesce = nil
-            context.fireUserInboundEventTriggered(event)
-        }
+        let events = keptEvents
+        keptEvents = []
+        for event in events { context.fireUserInboundEventTriggered(event) }
         if keptRead {
             keptRead = false
             context.read()
@@ -194,8 +194,8 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     /// A request that is being answered here is answered before the connection closes.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .answering = state, let event = event as? ChannelShouldQuiesceEvent {
-            keptQuiesce = event
+        if case .answering = state, event is ChannelShouldQuiesceEvent || event as? ChannelEvent == .inputClosed {
+            keptEvents.append(event)
         } else {
             context.fireUserInboundEventTriggered(event)
         }
@@ -204,6 +204,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     func channelInactive(context: ChannelHandlerContext) {
         state = .idle
         kept = []
+        keptEvents = []
         context.fireChannelInactive()
     }
 }

@@ -49,6 +49,12 @@ public struct HTTPProblem: HTTPResponseError {
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         // RFC 9110, section 11.6.1: a 401 says by which scheme to come back.
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+        if request.method == .head {
+            // RFC 9110, section 9.3.2: the fields alone.
+            return Response(
+                status: status, headers: headers,
+                body: ResponseBody(contentLength: body.count) { try await $0.finish(nil) })
+        }
         guard status == .requestTimeout else {
             return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         }

@@ -52,11 +52,12 @@ public final class StallWatch: Sendable {
     }
 
     /// How many bytes have passed. What was given to a connection may lie in the kernel, which takes in megabytes at once and then nothing for minutes:
-    /// of that the other end's acknowledgements tell.
+    /// of that the other end's acknowledgements tell, where the kernel knows them.
     private func moved(_ channel: any Channel) async -> Int {
         let counted = bytes.withLock { $0 }
         guard direction == .outgoing, let options = channel as? any SocketOptionProvider,
-            let told: TCPInformation = try? await options.unsafeGetSocketOption(level: .tcp, name: Self.tcpInfo).get()
+            let told: TCPInformation = try? await options.unsafeGetSocketOption(level: .tcp, name: Self.tcpInfo).get(),
+            told[Self.bytesAcknowledged] > 0
         else { return counted }
         return Int(clamping: told[Self.bytesAcknowledged])
     }

@@ -231,6 +231,55 @@ struct MerchantBackupTests {
         }
     }
 
+    @Test(.enabled(if: Backend.available.contains(.postgresql)))
+    func `a schema is not replaced with what others have there, or need of it`() async throws {
+        try await withPlaces(.postgresql) { setup, _ in
+            let merchant = try MerchantProcess(setup)
+            try await merchant.start()
+            #expect(await merchant.stop())
+            let folder = setup.folder.appendingPathComponent("backup").path
+            #expect(try await setup.command(["backup", folder]).status == 0)
+            let database = try await Database.open(
+                .postgresql(url: setup.databaseURL ?? "", schema: "onlooker", connections: 1), migrations: [],
+                logger: .silent)
+            for (name, create, drop) in [
+                ("precious", "CREATE TABLE books.precious (x BIGINT)", "DROP TABLE books.precious"),
+                ("seen", "CREATE VIEW books.seen AS SELECT 1 AS x", "DROP VIEW books.seen"),
+                (
+                    "mine", "CREATE FUNCTION books.mine() RETURNS BIGINT LANGUAGE sql AS 'SELECT 1'",
+                    "DROP FUNCTION books.mine()"
+                ),
+                ("mood", "CREATE TYPE books.mood AS ENUM ('good')", "DROP TYPE books.mood"),
+                (
+                    "onlooker.report", "CREATE VIEW onlooker.report AS SELECT balance FROM books.balances",
+                    "DROP VIEW onlooker.report"
+                ),
+                (
+                    "onlooker.follower",
+                    "CREATE TABLE onlooker.follower (digest BYTEA REFERENCES books.api_keys (digest))",
+                    "DROP TABLE onlooker.follower"
+                ),
+            ] {
+                try await database.write { _ = try $0.execute(create) }
+                #expect(try await setup.command(["restore", folder, "--replace"]).status == 1, "\(name)")
+                let errors = try String(contentsOf: setup.log, encoding: .utf8)
+                #expect(errors.contains("would be lost: \(name)."), "\(name)")
+                // It is there still.
+                try await database.write { _ = try $0.execute(drop) }
+            }
+            // A schema without tables may have something, too.
+            var other = setup
+            (other.data, other.schema) = (setup.folder.appendingPathComponent("elsewhere"), "shelves")
+            try await database.write { _ = try $0.execute("CREATE SCHEMA shelves") }
+            try await database.write { _ = try $0.execute("CREATE TYPE shelves.mood AS ENUM ('good')") }
+            #expect(try await other.command(["restore", folder]).status == 1)
+            try await database.write { _ = try $0.execute("DROP TYPE shelves.mood") }
+            await database.close()
+            #expect(try await other.command(["restore", folder]).status == 0)
+            #expect(try await setup.command(["restore", folder, "--replace"]).status == 0)
+        }
+    }
+
     @Test(.enabled(if: S3Server.isTested))
     func `content in a bucket is delivered, backed up and restored into another`() async throws {
         try await TemporaryDirectory.with { directory async throws in

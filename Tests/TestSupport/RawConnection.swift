@@ -52,6 +52,9 @@ public final class RawConnection {
         return true
     }
 
+    /// Sends the end, and goes on listening.
+    public func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Whether something can be read within so many milliseconds.
     public func isReadable(within milliseconds: Int32) -> Bool {
         var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -9,7 +9,7 @@ struct MerchantCommand: AsyncParsableCommand {
         commandName: "merchant",
         abstract: "The app's own server: verify purchases, grant each exactly once, deliver content.",
         discussion: """
-            All but “serve” work beside a server that runs, on the same database. Where it is (data, database, schema, blobs) may be said once \
+            All but “serve” and “restore” work beside a server that runs, on the same database. Where it is (data, database, schema, blobs) may be said once \
             for all of them, in the environment (CORNERSTORE_MERCHANT_DATA) or in the file of --config.
 
               cornerstore merchant serve --products Books.yaml --store-data .cornerstore --allow-sandbox

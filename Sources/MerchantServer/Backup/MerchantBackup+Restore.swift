@@ -101,8 +101,7 @@ extension MerchantBackup {
             throw MerchantServerError(.badBackup, "\(folder.path) does not say which schema it is of.")
         }
         try await tools.checkNobodyIsThere()
-        let tables = try await tools.tables()
-        if tables > 0, !replaces { throw Self.notEmpty("The schema \(place.schema) has tables. It") }
+        if !replaces, !(try await tools.isEmpty()) { throw Self.notEmpty("The schema \(place.schema)") }
         return try await takingBackOnFailure(manifest, from: folder, staging, manifest.content) {
             do {
                 // Of an earlier restore that was killed.
@@ -114,6 +113,13 @@ extension MerchantBackup {
                     try MerchantPlace(folder: place.folder, databaseURL: place.databaseURL, schema: new))
                 guard Set(named).isSubset(of: manifest.content) else {
                     throw MerchantServerError(.badBackup, "The database names content that the backup does not know.")
+                }
+                let strangers = try await tools.strangers(beside: new)
+                guard strangers.isEmpty else {
+                    throw MerchantServerError(
+                        .notEmpty,
+                        "The schema \(place.schema) has, or is used by, what is not the merchant's and would be lost: "
+                            + "\(strangers.joined(separator: ", ")). Move that away, or restore into another --schema.")
                 }
                 try await putKeys(manifest, from: folder)
                 try await tools.checkNobodyIsThere()
@@ -149,12 +155,13 @@ extension MerchantBackup {
         }
     }
 
-    /// Puts the content in its place, then runs `body`; when that fails, what was put there goes again.
+    /// Puts the content in its place, then runs `body`; when that fails, what was put there goes again if nobody else can have come upon it.
     private func takingBackOnFailure(
         _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ content: [BackupManifest.Content],
         _ body: () async throws -> Void
     ) async throws -> Report {
         var added: [BlobDigest] = []
+        var isAlone = true
         do {
             if manifest.hasContent {
                 let source = try DirectoryBlobStore(folder: folder.appendingPathComponent(MerchantPlace.contentFolder))
@@ -169,9 +176,11 @@ extension MerchantBackup {
                         .badBackup, "The content file \(file.sha256) is neither in the backup nor in its place.")
                 }
             }
+            // On PostgreSQL others may count on it from now on: another restore, or this one's own swap that took place unheard.
+            isAlone = place.databaseURL == nil
             try await body()
         } catch {
-            for digest in added { try? await blobs.remove(digest) }
+            if isAlone { for digest in added { try? await blobs.remove(digest) } }
             throw error
         }
         return Report(

@@ -123,9 +123,45 @@ struct PostgreSQLTools: Sendable {
 
     private func mark(_ name: String) -> String { "COMMENT ON SCHEMA \"\(name)\" IS '\(leftover)'" }
 
-    /// How many tables the schema has.
-    func tables() async throws -> Int {
-        Int(try await ask("SELECT count(*) FROM information_schema.tables WHERE table_schema = '\(schema)'")) ?? 0
+    /// Relations, functions, types and extensions of a schema, whosever they are; a constraint's or table's own are not named beside it.
+    private static func things(of schema: String) -> String {
+        let oid = "(SELECT oid FROM pg_namespace WHERE nspname = '\(schema)')"
+        return """
+            SELECT relname AS name, 'relation' AS kind FROM pg_class
+                WHERE relnamespace = \(oid) AND relkind IN ('r', 'v', 'm', 'S', 'f', 'p')
+            UNION SELECT proname, 'function' FROM pg_proc WHERE pronamespace = \(oid)
+            UNION SELECT typname, 'type' FROM pg_type
+                WHERE typnamespace = \(oid) AND typrelid = 0 AND typcategory <> 'A'
+            UNION SELECT extname, 'extension' FROM pg_extension WHERE extnamespace = \(oid)
+            """
+    }
+
+    /// Whether there is anything in the schema.
+    func isEmpty() async throws -> Bool {
+        try await ask("SELECT count(*) FROM (\(Self.things(of: schema))) AS things") == "0"
+    }
+
+    /// What would be lost with the schema that is none of a merchant's: what the restored one has not, and what depends on it from outside.
+    /// - Parameter new: the restored schema's name.
+    /// - Returns: names, some of them if there are many.
+    func strangers(beside new: String) async throws -> [String] {
+        let more = "(\(Self.things(of: schema))) EXCEPT (\(Self.things(of: new)))"
+        func namespace(_ column: String) -> String { "(SELECT nspname FROM pg_namespace WHERE oid = \(column))" }
+        let (inside, outside) = ("= '\(schema)'", "<> '\(schema)'")
+        return try await ask(
+            """
+            SELECT name FROM (\(more)) AS strange
+            UNION SELECT views.oid::regclass::text FROM pg_depend AS uses
+                JOIN pg_rewrite AS rules ON uses.classid = 'pg_rewrite'::regclass AND uses.objid = rules.oid
+                JOIN pg_class AS views ON rules.ev_class = views.oid
+                JOIN pg_class AS used ON uses.refclassid = 'pg_class'::regclass AND uses.refobjid = used.oid
+                WHERE \(namespace("used.relnamespace")) \(inside) AND \(namespace("views.relnamespace")) \(outside)
+            UNION SELECT own.oid::regclass::text FROM pg_constraint AS keys
+                JOIN pg_class AS used ON keys.confrelid = used.oid JOIN pg_class AS own ON keys.conrelid = own.oid
+                WHERE \(namespace("used.relnamespace")) \(inside) AND \(namespace("own.relnamespace")) \(outside)
+            ORDER BY 1 LIMIT 10
+            """
+        ).split(separator: "\n").map(String.init)
     }
 
     /// Makes sure that no server and no command works on the schema.

@@ -297,6 +297,34 @@ struct MerchantApplicationTests {
         }
     }
 
+    @Test func `who sends no more after a request is answered, and a HEAD without a body`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            let token = try await merchant.token("ann")
+            // From now on the token is remembered, and balances are answered before the router.
+            for _ in 0..<2 { #expect(try await merchant.send(.balances, as: token).status == 200) }
+            let port = try #require(URL(string: merchant.address)?.port.flatMap { UInt16(exactly: $0) })
+            let field = "Host: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+            let answers = try await RawConnection.run {
+                let connection = try RawConnection(port: port)
+                connection.write(String(repeating: "GET /v1/balances HTTP/1.1\r\n\(field)", count: 2))
+                connection.endSending()
+                return connection.read(until: "nothing")
+            }
+            #expect(answers.components(separatedBy: "HTTP/1.1 200 OK").count == 3, "\(answers)")
+            #expect(answers.components(separatedBy: #"{"balances":[]}"#).count == 3, "\(answers)")
+            for path in ["/v1/balances", "/health", "/v1/content/none/file", "/nowhere"] {
+                let refusal = try await RawConnection.run {
+                    let connection = try RawConnection(port: port)
+                    connection.write("HEAD \(path) HTTP/1.1\r\n\(field)")
+                    connection.endSending()
+                    return connection.read(until: "nothing")
+                }
+                #expect(refusal.hasPrefix("HTTP/1.1 4") && refusal.hasSuffix("\r\n\r\n"), "\(refusal)")
+                #expect(refusal.lowercased().contains("content-length: "), "\(refusal)")
+            }
+        }
+    }
+
     @Test func `it says how it is`() async throws {
         try await RunningMerchant.with { merchant async throws in
             #expect(try await merchant.send(.health).status == 200)
