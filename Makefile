@@ -33,8 +33,8 @@ build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
 test: packages lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
-	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
-	scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
+	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
+	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits

@@ -76,6 +76,12 @@ final class ChildProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
+    /// Waits until it has ended by itself.
+    func exitStatus() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
     /// Resident memory now and at its highest, in bytes.
     func memory() throws -> (resident: Int, highest: Int) {
         let status = try String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)

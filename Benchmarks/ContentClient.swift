@@ -20,19 +20,22 @@ enum ContentClient {
         var sha256: String
     }
 
-    /// The address, how many downloads at once, and how many bytes each.
+    /// The address, how many downloads at once, how many bytes each, and the `Authorization` field or nothing.
     static func run(_ arguments: [String]) async throws {
-        guard arguments.count == 3, let count = Int(arguments[1]), let bytes = Int64(arguments[2]) else {
-            throw BenchmarkError("the downloading process takes an address and two numbers")
+        guard arguments.count == 4, let count = Int(arguments[1]), let bytes = Int64(arguments[2]) else {
+            throw BenchmarkError("the downloading process takes an address, two numbers and a field")
         }
-        let url = arguments[0]
+        var request = HTTPClientRequest(url: arguments[0])
+        request.headers.add(name: "Range", value: "bytes=0-\(bytes - 1)")
+        if !arguments[3].isEmpty { request.headers.add(name: "Authorization", value: arguments[3]) }
+        let asked = request
         let idle = try Memory.resident().now
         // Its pool would open eight at most, and the other downloads would wait for theirs to end.
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = count
         let found = try await HTTPClient.withHTTPClient(configuration: configuration) { client in
             try await withThrowingTaskGroup(of: (Double, String).self) { group in
-                for _ in 0..<count { group.addTask { try await download(url, bytes, client) } }
+                for _ in 0..<count { group.addTask { try await download(asked, bytes, client) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
         }
@@ -45,10 +48,10 @@ enum ContentClient {
         print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
     }
 
-    private static func download(_ url: String, _ bytes: Int64, _ client: HTTPClient) async throws -> (Double, String) {
+    private static func download(
+        _ request: HTTPClientRequest, _ bytes: Int64, _ client: HTTPClient
+    ) async throws -> (Double, String) {
         let start = ContinuousClock.now
-        var request = HTTPClientRequest(url: url)
-        request.headers.add(name: "Range", value: "bytes=0-\(bytes - 1)")
         let response = try await client.execute(request, timeout: .hours(1))
         guard response.status == .partialContent else { throw BenchmarkError("HTTP \(response.status.code)") }
         var hash = SHA256()
@@ -63,11 +66,11 @@ enum ContentClient {
     }
 
     /// Starts the process on the load's cores and gives what it found.
-    static func found(_ url: String, count: Int, bytes: Int64) throws -> Found {
+    static func found(_ url: String, _ authorization: String?, count: Int, bytes: Int64) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(
-            try ChildProcess.ownExecutable(), [subcommand, url, String(count), String(bytes)], output: output,
-            on: .forLoad)
+            try ChildProcess.ownExecutable(), [subcommand, url, String(count), String(bytes), authorization ?? ""],
+            output: output, on: .forLoad)
         defer { child.stop() }
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         do { return try JSONDecoder().decode(Found.self, from: text) } catch {

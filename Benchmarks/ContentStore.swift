@@ -9,10 +9,15 @@ struct ContentStore {
     let store: StoreProcess
     let data: URL
     let grant: ContentGrant
-    /// Where the package is kept, for another server to serve it.
-    let package: URL
 
-    var url: String { (store.addresses["sandbox"] ?? "") + grant.url }
+    /// What the customer may download.
+    var offer: DownloadOffer {
+        let name = grant.sha256
+        let kept = data.appending(path: "content/packages/\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)")
+        return DownloadOffer(
+            server: store.child, url: (store.addresses["sandbox"] ?? "") + grant.url, length: grant.length,
+            sha256: grant.sha256, file: kept)
+    }
 
     private static let bundleID: BundleID = "com.example.bench"
     private static let product: ProductID = "com.example.bench.book"
@@ -44,10 +49,7 @@ struct ContentStore {
         upload.waitUntilExit()
         guard upload.terminationStatus == 0 else { throw BenchmarkError("cornerstore content upload failed") }
         try FileManager.default.removeItem(at: package)
-        let grant = try await buy(store, data)
-        let name = grant.sha256
-        let kept = data.appending(path: "content/packages/\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)")
-        return try await body(ContentStore(store: store, data: data, grant: grant, package: kept))
+        return try await body(ContentStore(store: store, data: data, grant: try await buy(store, data)))
     }
 
     /// A package of one file that cannot be compressed.
@@ -60,20 +62,7 @@ struct ContentStore {
             options: 0)
         try info.write(to: source.appending(path: "ContentInfo.plist"))
         let file = contents.appending(path: "book.bin")
-        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-        let handle = try FileHandle(forWritingTo: file)
-        var state: UInt64 = 42
-        var piece = [UInt64](repeating: 0, count: 1 << 17)
-        for _ in 0..<max(1, bytes >> 20) {
-            for index in piece.indices {
-                state ^= state << 13
-                state ^= state >> 7
-                state ^= state << 17
-                piece[index] = state
-            }
-            try handle.write(contentsOf: piece.withUnsafeBytes { Data($0) })
-        }
-        try handle.close()
+        try Noise.write(bytes, to: file)
         let package = folder.appending(path: "book.pkg")
         try ContentPackageBuilder().build(folder: source, into: package)
         try FileManager.default.removeItem(at: source)

@@ -70,7 +70,9 @@ struct MerchantUnderLoad: Sendable {
         app: \(SampleReceipts.bundleID)
         products:
           - {id: \(SampleReceipts.bundleID).credit, kind: consumable, grants: [{credits: 10, currency: \(Books.currency)}]}
+          - {id: \(SampleReceipts.bundleID).book, kind: nonConsumable, grants: [{content: \(book)}]}
         """
+    private static let book = ContentItemID("book")
 
     /// Stops the merchant and removes its folder.
     func stop() {
@@ -78,14 +80,38 @@ struct MerchantUnderLoad: Sendable {
         try? FileManager.default.removeItem(at: data)
     }
 
+    /// Has a book of about so many bytes delivered to one of the users, who bought it.
+    func bookOffer(bytes: Int) async throws -> DownloadOffer {
+        let source = data.appending(path: "book.bin")
+        try Noise.write(bytes, to: source)
+        let put = try ChildProcess(
+            try StoreProcess.executable(),
+            ["merchant", "content", "put", Self.book.rawValue, source.path, "--data", data.path])
+        guard put.exitStatus() == 0 else { throw BenchmarkError("cornerstore merchant content put failed") }
+        try FileManager.default.removeItem(at: source)
+
+        let evidence = try authority.jwsIdentity(for: .sandbox).sign(
+            SampleReceipts.signedBook(transactionID: 2_000_000_000_000_001))
+        _ = try await OneRequest.answer(
+            port: merchant.port,
+            request: Self.post(MerchantRoute.redemptions.path, "application/jose", tokens[0], Array(evidence.utf8)))
+        let about = try JSONDecoder().decode(
+            ContentVersion.self,
+            from: Data(
+                try await OneRequest.answer(
+                    port: merchant.port, request: Self.get(MerchantRoute.content(Self.book).path, tokens[0]))))
+        let name = about.digest
+        return DownloadOffer(
+            server: merchant.child,
+            url: "http://127.0.0.1:\(merchant.port)\(MerchantRoute.contentFile(Self.book).path)",
+            authorization: tokens[0], length: about.size, sha256: name,
+            file: data.appending(path: "content/\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"))
+    }
+
     // MARK: Requests
 
     func balances() -> ServerUnderLoad {
-        let requests = tokens.map { token in
-            ByteBuffer(
-                string:
-                    "GET \(MerchantRoute.balances.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(token)\r\n\r\n")
-        }
+        let requests = tokens.map { Self.get(MerchantRoute.balances.path, $0) }
         return server("balances") { client, sequence in requests[(client * 31 + sequence) % requests.count] }
     }
 
@@ -160,6 +186,10 @@ struct MerchantUnderLoad: Sendable {
     }
 
     private final class Counter: Sendable { let value = Atomic(0) }
+
+    private static func get(_ path: String, _ authorization: String) -> ByteBuffer {
+        ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(authorization)\r\n\r\n")
+    }
 
     private static func post(_ path: String, _ type: String, _ authorization: String, _ body: [UInt8]) -> ByteBuffer {
         LoadGenerator.post(

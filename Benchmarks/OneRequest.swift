@@ -7,8 +7,13 @@ enum OneRequest {
     /// The bytes of a request's body.
     static func bodyBytes(of request: ByteBuffer) -> Int { parts(request).body.count }
 
-    /// The bytes of the answer's body.
+    /// How many bytes the answer's body has.
     static func answerBytes(port: Int, request: ByteBuffer) async throws -> Int {
+        try await answer(port: port, request: request).count
+    }
+
+    /// The answer's body.
+    static func answer(port: Int, request: ByteBuffer) async throws -> [UInt8] {
         let (method, path, headers, body) = parts(request)
         var asked = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         asked.method = .init(rawValue: method)
@@ -21,7 +26,7 @@ enum OneRequest {
         guard answer.status == .ok else {
             throw BenchmarkError("\(path) answered \(answer.status.code): \(String(buffer: bytes).prefix(200))")
         }
-        return bytes.readableBytes
+        return Array(bytes.readableBytesView)
     }
 
     private static func parts(_ request: ByteBuffer)

@@ -49,6 +49,19 @@ enum Rate {
             ? sorted[middle] : (sorted[middle - 1] + (sorted.count > 1 ? sorted[middle] : last)) / 2
     }
 
+    /// The median of the ratios of what was measured at nearly the same time: what slows a machine down for a while slows both.
+    static func ratio(_ values: [Double], _ others: [Double]) -> Double {
+        median(zip(values, others).map { $0 / $1 })
+    }
+
+    /// How far apart the middle half of the values lies.
+    static func quartileRange(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        guard let last = sorted.last else { return .nan }
+        return (sorted.count < 4 ? last : sorted[sorted.count * 3 / 4])
+            - sorted[sorted.count < 4 ? 0 : sorted.count / 4]
+    }
+
     /// How many operations take about `seconds`. What this runs warms caches, too.
     private static func calibrated(seconds: Double, work: () throws -> Void) rethrows -> Int {
         var count = 1

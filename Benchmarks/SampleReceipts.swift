@@ -27,14 +27,23 @@ enum SampleReceipts {
 
     /// The payload of a signed transaction, a purchase of credits in the sandbox.
     static func signedCredit(transactionID: Int64) -> [UInt8] {
+        signed("\(bundleID).credit", "Consumable", transactionID)
+    }
+
+    /// The same of a book.
+    static func signedBook(transactionID: Int64) -> [UInt8] {
+        signed("\(bundleID).book", "Non-Consumable", transactionID)
+    }
+
+    private static func signed(_ productID: String, _ type: String, _ transactionID: Int64) -> [UInt8] {
         let milliseconds = Int64(date.timeIntervalSince1970 * 1_000)
         return Array(
             """
             {"bundleId":"\(bundleID)","currency":"USD","environment":"Sandbox","inAppOwnershipType":"PURCHASED",\
             "originalPurchaseDate":\(milliseconds),"originalTransactionId":"\(transactionID)","price":990,\
-            "productId":"\(bundleID).credit","purchaseDate":\(milliseconds),"quantity":1,"signedDate":\(milliseconds),\
+            "productId":"\(productID)","purchaseDate":\(milliseconds),"quantity":1,"signedDate":\(milliseconds),\
             "storefront":"USA","storefrontId":"143441","transactionId":"\(transactionID)",\
-            "transactionReason":"PURCHASE","type":"Consumable"}
+            "transactionReason":"PURCHASE","type":"\(type)"}
             """.utf8)
     }
 

@@ -16,7 +16,7 @@ extension Section {
                 rounds: setting.rounds
             )
             for measurement in found { print(measurement.row) }
-            print("  ratio of the two, which ought to be 1: \(Figure.format(found[1].rate / found[0].rate))")
+            print("  ratio of the two, which ought to be 1: \(Figure.format(found[1].over(found[0])))")
         }
         return []
     }

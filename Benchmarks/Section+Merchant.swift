@@ -8,14 +8,14 @@ extension Section {
     static let merchantBalance = Section(name: "merchant-balance") { setting in
         try await withMerchant { merchant in
             let found = try await compare(setting, merchant.balances())
-            return [.merchantBalanceOverBare(found.1.rate / found.0.rate)]
+            return [.merchantBalanceOverBare(found.1.over(found.0))]
         }
     }
 
     static let merchantSpend = Section(name: "merchant-spend") { setting in
         try await withMerchant { merchant in
             let found = try await compare(setting, merchant.spends())
-            return [.merchantSpendOverBare(found.1.rate / found.0.rate)]
+            return [.merchantSpendOverBare(found.1.over(found.0))]
         }
     }
 
@@ -23,7 +23,7 @@ extension Section {
         try await withMerchant { merchant in
             let setting = setting.withFewerRounds
             let found = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 11_000)))
-            return [.merchantReceiptOverBare(found.1.rate / found.0.rate)]
+            return [.merchantReceiptOverBare(found.1.over(found.0))]
         }
     }
 
@@ -31,12 +31,14 @@ extension Section {
     static let merchantSigned = Section(name: "merchant-jws") { setting in
         try await withMerchant { merchant in
             let p256 = try P256Baseline()
-            let verify = try Rate.perSecond(seconds: setting.seconds / 3, rounds: setting.rounds, work: p256.verify)
-            print(String(format: "  raw P-256, one core: verify %.0f /s", verify))
             let setting = setting.withFewerRounds
-            let signed = try await alone(setting, try merchant.signedTransactions(evidence(setting, aSecond: 12_000)))
+            let found = try await setting.load.compared(
+                try merchant.signedTransactions(evidence(setting, aSecond: 12_000)),
+                with: { try Rate.perSecond(seconds: 0.5, rounds: 1, work: p256.verify) }, rounds: setting.rounds)
+            print(found.server.row)
+            print(String(format: "  raw P-256, one core: verify %.0f /s", Rate.median(found.other)))
             let cores = Double((Processors.forServers ?? .all).numbers.count)
-            return [.merchantSignedOverVerify(signed.rate / (verify * cores))]
+            return [.merchantSignedOverVerify(Rate.ratio(found.server.rates, found.other) / cores)]
         }
     }
 
@@ -57,19 +59,29 @@ extension Section {
         let merchant = try await MerchantUnderLoad.start(few, database: url)
         defer { merchant.stop() }
         let receipts = try merchant.receipts(evidence(setting, aSecond: 4_000))
-        var rates: (pgbench: [Double], merchant: [Double]) = ([], [])
-        for _ in 0..<setting.rounds {
-            rates.pgbench.append(try PgBench.rate(url, clients: 8, seconds: setting.seconds))
-            rates.merchant.append(try await setting.load.compared([receipts], rounds: 1).first?.rate ?? .nan)
-        }
-        print(
-            String(
-                format: "  pgbench %.0f /s, redeem a receipt %.0f /s", Rate.median(rates.pgbench),
-                Rate.median(rates.merchant)))
-        return [.merchantPostgreSQLOverPgBench(Rate.median(rates.merchant) / Rate.median(rates.pgbench))]
+        let found = try await setting.load.compared(
+            receipts, with: { try PgBench.rate(url, clients: 8, seconds: 1) }, rounds: setting.rounds)
+        print(found.server.row)
+        print(String(format: "  pgbench %.0f /s", Rate.median(found.other)))
+        return [.merchantPostgreSQLOverPgBench(Rate.ratio(found.server.rates, found.other))]
     }
 
-    /// The same with a thousand times the users, ten entries each.
+    /// What the merchant delivers against a redeemed purchase, measured as the store's hosted content is.
+    static let merchantContent = Section(name: "merchant-content") { setting in
+        try await withMerchant { merchant in
+            let offer = try await merchant.bookOffer(bytes: setting.contentMebibytes << 20)
+            let folder = FileManager.default.temporaryDirectory.appending(
+                path: "cornerstore-nginx-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let found = try await offer.measured(setting, in: folder)
+            return [
+                .merchantDownloadOverNginx(found.overNginx), .merchantDownloadServerMebibytes(found.serverMebibytes),
+                .merchantDownloadSlowestOverMedian(found.slowestOverMedian),
+            ]
+        }
+    }
+
+    /// Balances and spends with a thousand times the users, ten entries each.
     static let merchantMillion = Section(name: "merchant-million") { setting in
         let small = try await MerchantUnderLoad.start(few)
         defer { small.stop() }
@@ -78,14 +90,14 @@ extension Section {
         let balances = try await pair(setting, small.balances(), large.balances())
         let spends = try await pair(setting, small.spends(), large.spends())
         return [
-            .merchantBalanceMillionOverThousand(balances.1.rate / balances.0.rate),
-            .merchantSpendMillionOverThousand(spends.1.rate / spends.0.rate),
+            .merchantBalanceMillionOverThousand(balances.1.over(balances.0)),
+            .merchantSpendMillionOverThousand(spends.1.over(spends.0)),
         ]
     }
 
-    /// More than a run can use up: every round, its warm-up, and the one request that asks for sizes.
+    /// More than a run can use up, and the one request that asks for sizes.
     private static func evidence(_ setting: Setting, aSecond rate: Double) -> Int {
-        Int((setting.seconds + setting.warmUp) * rate) * setting.rounds + setting.clients * setting.rounds + 1
+        Int(setting.load.secondsOfLoad(rounds: setting.rounds) * rate) + setting.clients + 1
     }
 }
 
@@ -109,6 +121,18 @@ extension Figure {
     /// Rate of redeeming app receipts on PostgreSQL over pgbench's with as many statements.
     static func merchantPostgreSQLOverPgBench(_ value: Double) -> Figure {
         Figure(name: "merchant-receipt-over-pgbench", value: value, goal: .atLeast(0.3))
+    }
+    /// Rate of one download of content from the merchant over nginx's, of the same file to the same client.
+    static func merchantDownloadOverNginx(_ value: Double) -> Figure {
+        Figure(name: "merchant-download-over-nginx", value: value, goal: .atLeast(0.7))
+    }
+    /// What the merchant had resident above idle at most while it served downloads.
+    static func merchantDownloadServerMebibytes(_ value: Double) -> Figure {
+        Figure(name: "merchant-download-server-mib", value: value, goal: .atMost(96))
+    }
+    /// The slowest of 64 downloads at once over their median.
+    static func merchantDownloadSlowestOverMedian(_ value: Double) -> Figure {
+        Figure(name: "merchant-64-slowest-over-median", value: value, goal: .atMost(1.5))
     }
     /// Rate of balance reads with 1,000,000 users and 10,000,000 entries over that with 1,000 and 10,000.
     static func merchantBalanceMillionOverThousand(_ value: Double) -> Figure {

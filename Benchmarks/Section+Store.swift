@@ -9,11 +9,15 @@ extension Section {
         let store = try await StoreUnderLoad.start(small)
         defer { store.stop() }
         let (bare, verifying) = try await compare(setting, try store.verifyReceipt())
-        let subscription = try await alone(setting, try store.verifySubscription())
+        let rsa = try RSABaseline()
+        let subscription = try await setting.load.compared(
+            try store.verifySubscription(), with: { try Rate.perSecond(seconds: 0.5, rounds: 1, work: rsa.sign) },
+            rounds: setting.rounds)
+        print(subscription.server.row)
         let cores = Double((Processors.forServers ?? .all).numbers.count)
         return [
-            .verifyReceiptOverBare(verifying.rate / bare.rate),
-            .verifyReceiptSubscriptionOverSign(subscription.rate / (setting.rsa.sign * cores)),
+            .verifyReceiptOverBare(verifying.over(bare)),
+            .verifyReceiptSubscriptionOverSign(Rate.ratio(subscription.server.rates, subscription.other) / cores),
         ]
     }
 
@@ -22,7 +26,7 @@ extension Section {
         let store = try await StoreUnderLoad.start(small)
         defer { store.stop() }
         let (bare, buying) = try await compare(setting, try store.purchases())
-        return [.purchasesOverBare(buying.rate / bare.rate)]
+        return [.purchasesOverBare(buying.over(bare))]
     }
 
     /// Both with a thousand times the ledger, and the memory that all of it takes.
@@ -36,8 +40,8 @@ extension Section {
         let buying = try await pair(setting, try few.purchases(), try many.purchases())
         let highest = [verifying.1, subscription, buying.0, buying.1].map(\.highestMemory).max() ?? 0
         return [
-            .verifyReceiptMillionOverThousand(verifying.1.rate / verifying.0.rate),
-            .purchasesMillionOverThousand(buying.1.rate / buying.0.rate),
+            .verifyReceiptMillionOverThousand(verifying.1.over(verifying.0)),
+            .purchasesMillionOverThousand(buying.1.over(buying.0)),
             .residentMebibytes(Double(highest) / 1_048_576),
         ]
     }

@@ -10,20 +10,24 @@ struct ServerUnderLoad: Sendable {
     var accepts: @Sendable (ByteBufferView) -> Bool = { _ in true }
 }
 
-/// What several rounds of load told of one server.
+/// What several turns of load told of one server.
 struct ServerMeasurement: Sendable {
     var name: String
+    /// Of each turn.
     var rates: [Double]
     var last: LoadResult
-    /// Cores that the server kept busy, the mean of all rounds.
+    /// Cores that the server kept busy, the mean of all turns.
     var serverCores: Double
     /// The most that it had resident, in bytes.
     var highestMemory: Int
 
     var rate: Double { Rate.median(rates) }
 
+    /// This server's rate over another's, which was measured in turn with it.
+    func over(_ other: ServerMeasurement) -> Double { Rate.ratio(rates, other.rates) }
+
     var row: String {
-        let spread = (rates.max() ?? 0) - (rates.min() ?? 0)
+        let spread = Rate.quartileRange(rates)
         return String(
             format: "  %@ %9.0f /s (±%.0f %%)  p50 %.2f ms  p99 %.2f ms  server %.2f cores, generator %.2f  %d MiB",
             name.padding(toLength: 36, withPad: " ", startingAt: 0), rate, spread / 2 / rate * 100,
@@ -34,23 +38,25 @@ struct ServerMeasurement: Sendable {
 }
 
 extension LoadGenerator {
-    /// Puts the same load on each server in turn, round after round, each round in the other order: a machine that
-    /// slows down slows all. Any failed request is an error, for a rate of failures is none.
-    func compared(_ servers: [ServerUnderLoad], rounds: Int) async throws -> [ServerMeasurement] {
+    /// Puts the same load on each server in turn, in short turns and each time in the other order: a machine that slows down slows all. Any failed
+    /// request is an error, for a rate of failures is none.
+    /// - Parameter beforeTurn: is done before each.
+    func compared(
+        _ servers: [ServerUnderLoad], rounds: Int, beforeTurn: () throws -> Void = {}
+    ) async throws -> [ServerMeasurement] {
+        for server in servers { _ = try await checked(server, warmUp: 0, seconds: warmUp) }
+        let turns = turns(rounds)
         var rates = servers.map { _ in [Double]() }
         var cores = servers.map { _ in [Double]() }
         var last: [LoadResult?] = servers.map { _ in nil }
-        for round in 0..<rounds {
-            for index in round % 2 == 0 ? Array(servers.indices) : servers.indices.reversed() {
+        for turn in 0..<turns.count {
+            try beforeTurn()
+            for index in turn % 2 == 0 ? Array(servers.indices) : servers.indices.reversed() {
                 let server = servers[index]
                 let before = try server.child.processorTime()
                 let start = ContinuousClock.now
-                let result = try await with(accepts: server.accepts).run(port: server.port, requests: server.requests)
+                let result = try await checked(server, warmUp: Self.turnWarmUp, seconds: turns.seconds)
                 let passed = (ContinuousClock.now - start).seconds
-                guard result.failed == 0, result.succeeded > 0 else {
-                    let counts = "\(result.failed) requests failed, \(result.succeeded) succeeded"
-                    throw BenchmarkError("\(server.name): \(counts); \(result.firstFailure ?? "")")
-                }
                 rates[index].append(result.perSecond)
                 cores[index].append((try server.child.processorTime() - before) / passed)
                 last[index] = result
@@ -66,9 +72,40 @@ extension LoadGenerator {
         }
     }
 
-    private func with(accepts: @escaping @Sendable (ByteBufferView) -> Bool) -> LoadGenerator {
-        var copy = self
-        copy.accepts = accepts
-        return copy
+    /// Puts the load on a server in turn with other work, of which `other` does a second's and gives the rate.
+    /// - Returns: of each turn both rates.
+    func compared(
+        _ server: ServerUnderLoad, with other: () throws -> Double, rounds: Int
+    ) async throws -> (server: ServerMeasurement, other: [Double]) {
+        var others: [Double] = []
+        let found = try await compared([server], rounds: rounds) { others.append(try other()) }
+        guard let measurement = found.first else { throw BenchmarkError("\(server.name) was not measured") }
+        return (measurement, others)
+    }
+
+    /// Seconds of a turn that are not counted: connections are made.
+    private static let turnWarmUp = 0.1
+
+    /// Many turns of at most a second, together as long as the rounds.
+    private func turns(_ rounds: Int) -> (count: Int, seconds: Double) {
+        let all = seconds * Double(rounds)
+        let count = max(rounds, Int(all.rounded(.up)))
+        return (count, all / Double(count))
+    }
+
+    /// Seconds of load that ``compared(_:rounds:)`` puts on each server.
+    func secondsOfLoad(rounds: Int) -> Double {
+        let turns = turns(rounds)
+        return warmUp + Double(turns.count) * (Self.turnWarmUp + turns.seconds)
+    }
+
+    private func checked(_ server: ServerUnderLoad, warmUp: Double, seconds: Double) async throws -> LoadResult {
+        let load = LoadGenerator(clients: clients, warmUp: warmUp, seconds: seconds, accepts: server.accepts)
+        let result = try await load.run(port: server.port, requests: server.requests)
+        guard result.failed == 0, result.succeeded > 0 else {
+            let counts = "\(result.failed) requests failed, \(result.succeeded) succeeded"
+            throw BenchmarkError("\(server.name): \(counts); \(result.firstFailure ?? "")")
+        }
+        return result
     }
 }

@@ -63,7 +63,7 @@ struct Section: Sendable {
     /// In the order they run. Every figure in ``Figure`` belongs to one of them.
     static let all: [Section] = [
         .bare, .receipts, .verifyReceipt, .purchases, .million, .startUp, .app, .restore, .queueStart, .packages,
-        .content, .merchantBalance, .merchantSpend, .merchantReceipt, .merchantSigned, .merchantPostgreSQL,
-        .merchantMillion,
+        .content, .merchantBalance, .merchantSpend, .merchantReceipt, .merchantSigned, .merchantContent,
+        .merchantPostgreSQL, .merchantMillion,
     ]
 }

@@ -106,6 +106,16 @@ public final class Database: Sendable {
         try await submit(body, .read, engine.reads)
     }
 
+    /// As ``read(_:)``, for callers that have no task to suspend.
+    ///
+    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    public func read<T: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        engine.reads.add(Self.job(body, .read, completion))
+    }
+
     /// One trivial round trip, for readiness checks.
     ///
     /// - Throws: ``DatabaseError`` when the database cannot be used.

@@ -110,17 +110,36 @@ public struct Accounts: Sendable {
         let digest = Self.digest(token)
         if let account = signedIn.value(for: digest) { return account }
         let changes = signedIn.changes
-        let row = try await database.read { connection in
-            try connection.queryOne(
-                """
-                SELECT \(Self.columns) FROM accounts
-                WHERE account_id = (SELECT account_id FROM device_tokens WHERE token_digest = $1)
-                """, [digest])
+        return try signedIn(try await database.read { try Self.account(digest, $0) }, digest, changes)
+    }
+
+    /// Looks the account of a token up, so that it is known afterwards.
+    /// - Parameter completion: called on a thread of the database; with nil when ``account(token:)`` would throw.
+    func learnAccount(token: some StringProtocol, completion: @escaping @Sendable (Account?) -> Void) {
+        guard (1...128).contains(token.utf8.count) else { return completion(nil) }
+        let digest = Self.digest(token)
+        let changes = signedIn.changes
+        database.read {
+            try Self.account(digest, $0)
+        } completion: { result in
+            completion(try? signedIn(try result.get(), digest, changes))
         }
-        guard let row else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
-        let account = try Self.account(row)
+    }
+
+    private static func account(_ tokenDigest: [UInt8], _ connection: Connection) throws -> Account? {
+        try connection.queryOne(
+            """
+            SELECT \(columns) FROM accounts
+            WHERE account_id = (SELECT account_id FROM device_tokens WHERE token_digest = $1)
+            """, [tokenDigest]
+        ).map(account)
+    }
+
+    /// The account that was found for a token, which is remembered if it may be used.
+    private func signedIn(_ found: Account?, _ tokenDigest: [UInt8], _ changes: Int) throws -> Account {
+        guard let account = found else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
         guard !account.isLocked else { throw Self.locked }
-        signedIn.insert(account, for: digest, unlessChangedSince: changes)
+        signedIn.insert(account, for: tokenDigest, unlessChangedSince: changes)
         return account
     }
 

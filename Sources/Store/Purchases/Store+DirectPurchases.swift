@@ -30,6 +30,16 @@ extension Store {
             purchase: Self.purchase(transaction, request, reference: reference))
     }
 
+    /// Whether ``preparePurchase(_:token:)`` would know who buys.
+    public func knowsAccount(token: some StringProtocol) -> Bool { accounts.knownAccount(token: token) != nil }
+
+    /// Looks up who buys.
+    /// - Parameter completion: called on a thread of the database; with false when nobody may buy with this token, and ``account(token:)`` will
+    ///   tell why.
+    public func learnAccount(token: some StringProtocol, completion: @escaping @Sendable (Bool) -> Void) {
+        accounts.learnAccount(token: token) { completion($0 != nil) }
+    }
+
     /// Records a prepared purchase.
     /// - Parameter completion: called on a thread of the database, once the purchase is durable; with nil when it could not be recorded, and
     ///   ``purchase(_:by:)`` under the same key will tell why.

@@ -40,16 +40,32 @@ struct DirectStoreAnswers: DirectAnswering {
 
     private func purchase(_ request: DirectRequest, _ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
         guard let authorization = request.authorization, authorization.hasPrefix("Bearer "),
-            let purchase = PurchaseRequest(usualJSON: body.readableBytesUInt8Span),
-            let prepared = store.preparePurchase(purchase, token: authorization.dropFirst(7))
+            let purchase = PurchaseRequest(usualJSON: body.readableBytesUInt8Span)
         else { return .declined }
+        let token = authorization.dropFirst(7)
+        if let prepared = store.preparePurchase(purchase, token: token) {
+            return .later(record(prepared, eventLoop))
+        }
+        guard !store.knowsAccount(token: token) else { return .declined }
+        // Each account's first purchase after a start.
+        let learned = eventLoop.makePromise(of: Bool.self)
+        store.learnAccount(token: token) { learned.succeed($0) }
+        return .later(
+            learned.futureResult.flatMap { isKnown in
+                guard isKnown, let prepared = store.preparePurchase(purchase, token: token) else {
+                    return eventLoop.makeSucceededFuture(nil)
+                }
+                return record(prepared, eventLoop)
+            })
+    }
+
+    private func record(
+        _ prepared: Store.PreparedPurchase, _ eventLoop: any EventLoop
+    ) -> EventLoopFuture<DirectAnswer?> {
         let promise = eventLoop.makePromise(of: PurchaseResponse?.self)
         store.record(prepared) { promise.succeed($0) }
-        return .later(
-            promise.futureResult.map { response in
-                response?.usualJSON.map {
-                    DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: $0))
-                }
-            })
+        return promise.futureResult.map { response in
+            response?.usualJSON.map { DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: $0)) }
+        }
     }
 }
