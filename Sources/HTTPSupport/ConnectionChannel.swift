@@ -26,11 +26,12 @@ struct ConnectionChannel: ServerChildChannel {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
         http.setup(channel: channel, logger: logger).flatMapThrowing { [answering] asyncChannel in
             let connection = Connection(asyncChannel)
+            let pipeline = channel.pipeline.syncOperations
+            let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
             if let answering {
-                let pipeline = channel.pipeline.syncOperations
-                let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
                 try pipeline.addHandler(DirectRequestHandler(answering), position: .before(codec))
             }
+            try pipeline.addHandler(LastRequestHandler(), position: .before(codec))
             return connection
         }
     }

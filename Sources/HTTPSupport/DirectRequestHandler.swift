@@ -2,9 +2,10 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// Stands right behind HTTP's decoder and encoder, before Hummingbird's own handlers and tasks, and answers what a ``DirectAnswering`` can. Everything else passes through untouched and in order:
-/// requests that it declines, bodies that do not arrive in one go (the router bounds their time), and every request while another is being answered
-/// behind it.
+/// Stands right behind HTTP's decoder and encoder, before Hummingbird's own handlers and tasks, and answers what a ``DirectAnswering`` can.
+///
+/// Everything else passes through untouched and in order: requests that it declines, bodies that do not arrive in one go (the router bounds their
+/// time), and every request while another is being answered behind it.
 final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

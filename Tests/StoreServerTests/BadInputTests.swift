@@ -122,6 +122,29 @@ import Testing
         }
     }
 
+    /// RFC 9112, section 9.3: such clients wait for the connection's end.
+    @Test(
+        arguments: [
+            "GET /nowhere HTTP/1.0\r\n\r\n", "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: Close\r\n\r\n",
+            "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: TE, close\r\n\r\n",
+            "POST /verifyReceipt HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}",
+            "POST /verifyReceipt HTTP/1.0\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+        ])
+    func theLastRequestOfAConnectionIsAnsweredAndTheConnectionClosed(request: String) async throws {
+        try await withServer { server in
+            let port = server.port(server.addresses.sandbox)
+            let (answer, isClosed) = try await RawConnection.run {
+                let connection = try RawConnection(port: port)
+                connection.write(request)
+                let answer = connection.read(until: "HTTP/1.1 200 OK\r\nis never sent twice")
+                return (answer, connection.isAtEnd)
+            }
+            #expect(answer.hasPrefix(request.hasPrefix("GET") ? "HTTP/1.1 404" : "HTTP/1.1 200"))
+            #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
+            #expect(isClosed)
+        }
+    }
+
     @Test func hostileHeadersCloseOneConnectionOnly() async throws {
         let long = String(repeating: "a", count: 100_000)
         let requests = [

@@ -73,6 +73,12 @@ public final class RawConnection {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Whether all was read and the other end has closed.
+    public var isAtEnd: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK)) == 0
+    }
+
     /// Reads to the end, and gives how many bytes came.
     public func readToEnd() -> Int { read(.max) }
 
