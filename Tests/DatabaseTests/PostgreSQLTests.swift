@@ -94,11 +94,7 @@ private func value(_ connection: Connection) throws -> Int {
     }
 
     @Test func waitingForAConnectionIsBounded() async throws {
-        try await Backend.postgresql.withLocation(connections: 1) { location async throws in
-            let limits = Database.Limits(waiting: 100, wait: .milliseconds(50), sweep: .milliseconds(20))
-            let database = try await Database.open(
-                location, migrations: [table], limits: limits, sqlite: SQLiteSettings(), logger: .silent
-            )
+        try await Backend.postgresql.withDatabase(connections: 1) { database, _ async throws in
             let (began, done) = (Gate(), Gate())
             async let holding: Void = database.read { _ in
                 began.open()
@@ -110,11 +106,13 @@ private func value(_ connection: Connection) throws -> Int {
                     continuation.resume()
                 }.start()
             }
-            await expect(.busy) { try await database.check() }
+            async let waiting: DatabaseError? = expect(.busy) { try await database.check() }
+            while database.engine.reads.count == 0 { await Task.yield() }
+            database.engine.reads.expire(at: .now + Database.Limits().wait + .seconds(1))
+            _ = await waiting
             done.open()
             try await holding
             try await database.check()
-            await database.close()
         }
     }
 

@@ -35,7 +35,7 @@ private let table = Migration(
         let began = Gate()
         async let blocker: Void = database.write { _ in
             began.open()
-            let end = ContinuousClock.now + .seconds(30)
+            let end = ContinuousClock.now + .seconds(120)
             while database.engine.writes.count < writes.count, ContinuousClock.now < end { sched_yield() }
         }
         try await database.read { _ in began.wait() }

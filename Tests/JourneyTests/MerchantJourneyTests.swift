@@ -145,7 +145,7 @@ struct JourneyMerchant {
     }
 }
 
-@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(3)))
+@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(5)))
 struct MerchantJourneyTests {
     @Test(arguments: Backend.available, [false, true])
     func `what is bought is redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {

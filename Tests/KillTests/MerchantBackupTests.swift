@@ -7,7 +7,7 @@ import MerchantWire
 import TestSupport
 import Testing
 
-@Suite("Backup and restore of a running merchant", .serialized, .timeLimit(.minutes(3)))
+@Suite("Backup and restore of a running merchant", .serialized, .timeLimit(.minutes(5)))
 struct MerchantBackupTests {
     /// What was confirmed so far.
     private actor Confirmed {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MerchantClient
 
-@Suite("Content from a merchant", .timeLimit(.minutes(1)))
+@Suite("Content from a merchant", .timeLimit(.minutes(5)))
 struct MerchantContentTests {
     /// A client whose user has bought the first issue.
     private static func withReader(
@@ -150,7 +150,7 @@ struct MerchantContentTests {
     }
 }
 
-@Suite("Products and the user's account", .timeLimit(.minutes(1)))
+@Suite("Products and the user's account", .timeLimit(.minutes(5)))
 struct MerchantAccountTests {
     @Test func `the list is transferred when it has changed, and there offline`() async throws {
         try await withMerchant { merchant, device, log in

@@ -125,7 +125,7 @@ struct RunningMerchant {
     }
 }
 
-@Suite("The merchant's server", .timeLimit(.minutes(2)))
+@Suite("The merchant's server", .timeLimit(.minutes(5)))
 struct MerchantApplicationTests {
     @Test func `products are served with a tag that changes with them`() async throws {
         try await RunningMerchant.with { merchant async throws in
