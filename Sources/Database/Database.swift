@@ -12,6 +12,9 @@ public final class Database: Sendable {
         var waiting = 10_000
         /// How long one may wait before it is refused as busy.
         var wait = Duration.seconds(10)
+        /// How long one is tried again on PostgreSQL while others contradict it. Many who change one row each get their turn in time: one after the
+        /// other takes milliseconds each.
+        var contention = Duration.seconds(10)
         /// How often the waiting are looked over.
         var sweep = Duration.seconds(1)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -169,6 +170,33 @@ private func value(_ connection: Connection) throws -> Int {
             }
             let left = try await database.read { try $0.query("SELECT balance FROM account").map { try $0.int(0) } }
             #expect(left.reduce(0, +) == 0)
+        }
+    }
+
+    /// Where many change one row, a transaction meets dozens of others before its turn comes.
+    @Test(arguments: [(40, true), (Int.max, false)]) func whatOthersContradictIsTriedForSomeTime(
+        _ contradictions: Int, _ succeeds: Bool
+    ) async throws {
+        var limits = Database.Limits()
+        if !succeeds { limits.contention = .milliseconds(100) }
+        try await Backend.postgresql.withLocation(connections: 1) { location async throws in
+            let database = try await Database.open(
+                location, migrations: [table], limits: limits, sqlite: SQLiteSettings(), logger: .silent)
+            let runs = Mutex(0)
+            let writing = await Result.of {
+                try await database.write { connection in
+                    try increment(connection)
+                    let number = runs.withLock { runs in
+                        runs += 1
+                        return runs
+                    }
+                    guard number > contradictions else { throw DatabaseError(.serialization, "somebody was faster") }
+                }
+            }
+            if succeeds { try writing.get() } else { await expect(.serialization) { try writing.get() } }
+            #expect(runs.withLock { $0 } > (succeeds ? contradictions : 1))
+            #expect(try await database.read(value) == (succeeds ? 1 : 0))
+            await database.close()
         }
     }
 

@@ -20,7 +20,7 @@ final class PostgreSQLEngine: Engine {
         for number in 1...connections {
             let queue = reads
             threads.start("postgresql.\(number)") {
-                let worker = PostgreSQLWorker(address, texts, logger)
+                let worker = PostgreSQLWorker(address, texts, patience: limits.contention, logger)
                 while let job = queue.next() {
                     worker.perform(job)
                 }

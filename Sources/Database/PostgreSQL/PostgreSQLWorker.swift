@@ -3,17 +3,17 @@ import Logging
 
 /// What one thread of the pool does: keeps a connection and runs transactions on it.
 final class PostgreSQLWorker {
-    /// How often a transaction is tried when others keep contradicting it.
-    private static let attempts = 24
-
     private let address: PostgreSQLAddress
     private let texts: SQLTextCache
+    private let patience: Duration
     private let logger: Logger
     private var session: PostgreSQLSession?
 
-    init(_ address: PostgreSQLAddress, _ texts: SQLTextCache, _ logger: Logger) {
+    /// - Parameter patience: how long a transaction is tried when others keep contradicting it.
+    init(_ address: PostgreSQLAddress, _ texts: SQLTextCache, patience: Duration, _ logger: Logger) {
         self.address = address
         self.texts = texts
+        self.patience = patience
         self.logger = logger
     }
 
@@ -28,18 +28,17 @@ final class PostgreSQLWorker {
     }
 
     private func retrying(_ job: Job) throws -> Job.Completion {
-        for attempt in 1..<Self.attempts {
+        let end = ContinuousClock.now + patience
+        var attempt = 1
+        while true {
             do {
                 return try once(job)
             } catch let retry as Retry {
+                guard ContinuousClock.now < end else { throw retry.reason }
                 logger.debug("transaction repeated", metadata: ["attempt": "\(attempt)", "reason": "\(retry.reason)"])
                 Thread.sleep(forTimeInterval: Self.pause(after: attempt))
+                attempt += 1
             }
-        }
-        do {
-            return try once(job)
-        } catch let retry as Retry {
-            throw retry.reason
         }
     }
 
