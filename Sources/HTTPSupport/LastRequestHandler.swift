@@ -11,23 +11,29 @@ final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private var closes = false
+    /// Requests that have begun, and answers that have ended.
+    private var (asked, answered) = (0, 0)
+    /// Which request is the last: those before it may still be waiting for their answers.
+    private var last: Int?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(var head) = unwrapInboundIn(data), !head.isKeepAlive else {
-            return context.fireChannelRead(data)
-        }
-        closes = true
+        guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        asked += 1
+        guard !head.isKeepAlive else { return context.fireChannelRead(data) }
+        if last == nil { last = asked }
         head.headers.replaceOrAdd(name: "Connection", value: "close")
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard closes, case .head(var head) = unwrapOutboundIn(data), head.status.code >= 200 else {
-            return context.write(data, promise: promise)
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where answered + 1 == last && head.status.code >= 200:
+            head.headers.replaceOrAdd(name: "Connection", value: "close")
+            return context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end: answered += 1
+        case .head, .body: break
         }
-        head.headers.replaceOrAdd(name: "Connection", value: "close")
-        context.write(wrapOutboundOut(.head(head)), promise: promise)
+        context.write(data, promise: promise)
     }
 }
 

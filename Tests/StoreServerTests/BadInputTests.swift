@@ -145,6 +145,23 @@ import Testing
         }
     }
 
+    @Test func onlyTheLastOfSeveralRequestsEndsTheConnection() async throws {
+        try await withServer { server in
+            let port = server.port(server.addresses.sandbox)
+            let answers = try await RawConnection.run {
+                let connection = try RawConnection(port: port)
+                let request = "GET /verifyReceipt HTTP/1.1\r\nHost: localhost\r\n"
+                // All in one go, so that the last is read before the first is answered.
+                connection.write(request + "\r\n" + request + "\r\n" + request + "Connection: Close\r\n\r\n")
+                return connection.read(until: "HTTP/1.1 200 OK\r\nis never sent twice")
+            }
+            let closes = answers.lowercased().components(separatedBy: "http/1.1 200").dropFirst().map {
+                $0.contains("\r\nconnection: close\r\n")
+            }
+            #expect(closes == [false, false, true], "\(answers)")
+        }
+    }
+
     @Test func hostileHeadersCloseOneConnectionOnly() async throws {
         let long = String(repeating: "a", count: 100_000)
         let requests = [
