@@ -30,10 +30,6 @@ struct Books: Sendable {
 
     private static func insert(_ number: Int, _ connection: Connection) throws {
         let user = user(number)
-        let spent = Int64(entries - 1)
-        try connection.execute(
-            "INSERT INTO balances (user_id, currency, balance, entries) VALUES ($1, $2, $3, $4)",
-            [user, currency, granted - spent, entries])
         for entry in 1...entries {
             let isGrant = entry == 1
             let amount = isGrant ? granted : -1

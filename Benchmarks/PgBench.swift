@@ -2,24 +2,21 @@ import Foundation
 
 /// PostgreSQL's own load generator, with a transaction of as many statements as a redemption has: what the server itself can do.
 enum PgBench {
-    /// Three rows written, one of them read again, and committed.
+    /// A row written, a user's newest one read, the next one written, and committed.
     private static let script = """
         \\set key random(1, 9000000000000000)
         \\set user random(1, 1000)
         BEGIN;
         INSERT INTO bench_redemptions (id, user_id, note) VALUES (:key, :user, repeat('x', 200)) ON CONFLICT (id) DO NOTHING;
-        INSERT INTO bench_balances (user_id, balance, entries) VALUES (:user, 10, 1)
-            ON CONFLICT (user_id) DO UPDATE SET balance = bench_balances.balance + 10, entries = bench_balances.entries + 1
-            RETURNING balance, entries;
-        INSERT INTO bench_entries (user_id, entry, amount, note) VALUES (:user, :key, 10, repeat('x', 60));
+        SELECT balance, entry FROM bench_entries WHERE user_id = :user ORDER BY entry DESC LIMIT 1;
+        INSERT INTO bench_entries (user_id, entry, amount, balance, note) VALUES (:user, :key, 10, 10, repeat('x', 60));
         COMMIT;
         """
     private static let tables = """
-        DROP TABLE IF EXISTS bench_redemptions, bench_balances, bench_entries;
+        DROP TABLE IF EXISTS bench_redemptions, bench_entries;
         CREATE TABLE bench_redemptions (id BIGINT PRIMARY KEY, user_id BIGINT NOT NULL, note TEXT NOT NULL);
-        CREATE TABLE bench_balances (user_id BIGINT PRIMARY KEY, balance BIGINT NOT NULL, entries BIGINT NOT NULL);
-        CREATE TABLE bench_entries (user_id BIGINT, entry BIGINT, amount BIGINT NOT NULL, note TEXT NOT NULL,
-            PRIMARY KEY (user_id, entry));
+        CREATE TABLE bench_entries (user_id BIGINT, entry BIGINT, amount BIGINT NOT NULL, balance BIGINT NOT NULL,
+            note TEXT NOT NULL, PRIMARY KEY (user_id, entry));
         """
 
     /// Transactions a second.
@@ -36,7 +33,7 @@ enum PgBench {
                 "-n", "-M", "prepared", "-c", String(clients), "-j", "1", "-T", String(max(1, Int(seconds.rounded()))),
                 "-f", file.path, url,
             ])
-        _ = try run("psql", ["-q", "-c", "DROP TABLE bench_redemptions, bench_balances, bench_entries", url])
+        _ = try run("psql", ["-q", "-c", "DROP TABLE bench_redemptions, bench_entries", url])
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("tps = ") }),
             let rate = Double(line.dropFirst("tps = ".count).prefix { $0.isNumber || $0 == "." })
         else { throw BenchmarkError("pgbench did not say its rate") }

@@ -251,7 +251,7 @@ struct MerchantBackupTests {
                 ),
                 ("mood", "CREATE TYPE books.mood AS ENUM ('good')", "DROP TYPE books.mood"),
                 (
-                    "onlooker.report", "CREATE VIEW onlooker.report AS SELECT balance FROM books.balances",
+                    "onlooker.report", "CREATE VIEW onlooker.report AS SELECT balance FROM books.ledger_entries",
                     "DROP VIEW onlooker.report"
                 ),
                 (

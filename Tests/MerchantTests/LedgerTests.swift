@@ -147,6 +147,46 @@ import Testing
         }
     }
 
+    /// What somebody does to the books behind the merchant's back, how it is undone, and how the findings end.
+    private static let changes: [(change: String, back: String, findings: [String])] = [
+        (
+            "UPDATE ledger_entries SET balance = 101 WHERE user_id = 'ann'",
+            "UPDATE ledger_entries SET balance = 100 WHERE user_id = 'ann'",
+            [
+                "ann/gems: the entries sum up to 100, and the balance is 101",
+                "ann/gems: 1 entries do not go on from the one before",
+            ]
+        ),
+        (
+            "UPDATE ledger_entries SET entry = 3 WHERE user_id = 'ann'",
+            "UPDATE ledger_entries SET entry = 1 WHERE user_id = 'ann'",
+            ["ann/gems: there are 1 entries, and the last one is numbered 3"]
+        ),
+        (
+            "UPDATE ledger_entries SET reference = reference || 'x' WHERE user_id = 'cid' AND kind = 'refund'",
+            "UPDATE ledger_entries SET reference = substr(reference, 1, length(reference) - 1) "
+                + "WHERE user_id = 'cid' AND kind = 'refund'",
+            [": a refund took 100 gems, and 0 left the books"]
+        ),
+        (
+            "UPDATE ledger_entries SET reference = reference || 'x' WHERE user_id = 'ann'",
+            "UPDATE ledger_entries SET reference = substr(reference, 1, length(reference) - 1) WHERE user_id = 'ann'",
+            [
+                "ann/gems: 1 grants have no redeemed purchase behind them", ": gives 100 gems, and 0 were granted",
+            ]
+        ),
+        (
+            "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) "
+                + "VALUES ('ann', 'gems', 1, 'x', 101)", "DELETE FROM credit_lots",
+            ["ann/gems: 101 credits are to end, and the balance is 100"]
+        ),
+        (
+            "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) "
+                + "VALUES ('eve', 'gems', 1, 'x', 5)", "DELETE FROM credit_lots",
+            ["eve/gems: credits are to end, and there are no entries"]
+        ),
+    ]
+
     @Test(arguments: Backend.available) func theCheckFindsWhatDoesNotFit(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
@@ -154,10 +194,19 @@ import Testing
             let report = try await shop.merchant.checkBooks()
             #expect(report.balances && report.accounts == 2 && report.entries == 2)
             #expect(report.outstanding == [Balance(currency: "gems", amount: 200)])
-            try await shop.database.write { try $0.execute("UPDATE balances SET balance = 101 WHERE user_id = 'ann'") }
-            #expect(try await shop.findings() == ["ann/gems: the entries sum up to 100, and the balance is 101"])
+            try await shop.notify("REFUND", shop.purchase("coins", 3))
+            _ = try await shop.redeem(shop.purchase("coins", 4), for: "cid")
+            try await shop.notify("REFUND", shop.purchase("coins", 4))
+            #expect(try await shop.findings() == [])
+            for (change, back, expected) in Self.changes {
+                try await shop.database.write { _ = try $0.execute(change) }
+                let findings = try await shop.findings()
+                #expect(findings.count == expected.count, "\(change): \(findings)")
+                for (finding, end) in zip(findings, expected) { #expect(finding.hasSuffix(end), "\(change)") }
+                try await shop.database.write { _ = try $0.execute(back) }
+                #expect(try await shop.findings() == [], "\(back)")
+            }
             try await shop.database.write { connection in
-                try connection.execute("UPDATE balances SET balance = 100 WHERE user_id = 'ann'")
                 try connection.execute("DELETE FROM redemptions WHERE user_id = 'bob'")
             }
             #expect(try await shop.findings() == ["bob/gems: 1 grants have no redeemed purchase behind them"])

@@ -3,14 +3,26 @@ import MerchantWire
 import StoreWire
 
 /// The books: one account for each user and currency, against the store, the shop, what has expired, and the merchant. An entry moves
-/// credits between a user's account and one of those; its two postings stand in one row and sum to zero. The balance is kept
-/// beside the entries and changed with each, so that reading it never needs them.
+/// credits between a user's account and one of those; its two postings stand in one row and sum to zero. Each entry says how the
+/// account stands after it, so that the newest is all that the next one needs.
 enum Ledger {
     /// How an account stands right after an entry.
     struct Posting: Sendable, Equatable {
         var balance: Int64
-        /// The entry's number.
+        /// The entry's number; 0 for an account that has none yet.
         var entry: Int64
+
+        static let none = Posting(balance: 0, entry: 0)
+
+        /// What the next entry makes of it.
+        /// - Parameter amount: of either sign.
+        func adding(_ amount: Int64) throws -> Posting {
+            let (balance, overflows) = balance.addingReportingOverflow(amount)
+            guard !overflows else {
+                throw MerchantError(.invalidRequest, "The balance would be more than can be counted.")
+            }
+            return Posting(balance: balance, entry: entry + 1)
+        }
     }
 
     /// Gives credits, which may end at a moment.
@@ -19,20 +31,12 @@ enum Ledger {
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, reference: String,
         note: String? = nil, expiresAt: Int64? = nil, at now: Int64, _ connection: Connection
     ) throws -> Posting {
-        let row = try connection.queryOne(
-            """
-            INSERT INTO balances (user_id, currency, balance, entries, next_expiry) VALUES ($1, $2, $3, 1, $4)
-            ON CONFLICT (user_id, currency) DO UPDATE SET
-                balance = balances.balance + excluded.balance, entries = balances.entries + 1,
-                next_expiry = CASE WHEN balances.next_expiry IS NULL OR excluded.next_expiry < balances.next_expiry
-                    THEN excluded.next_expiry ELSE balances.next_expiry END
-            RETURNING balance, entries
-            """, [user.rawValue, currency.rawValue, amount, expiresAt])
-        guard let row else { throw MerchantError(.internalError, "The balance was not written.") }
-        let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+        let posting = try (standing(of: user, currency, connection)?.posting ?? .none).adding(amount)
         try write(user, currency, amount, kind, posting, reference, note, now, connection)
         if let expiresAt, amount > 0 {
-            try Lots.add(user, currency, amount, expiresAt: expiresAt, reference: reference, connection)
+            try Lots.add(
+                user, currency, amount, expiresAt: expiresAt, reference: reference, balance: posting.balance,
+                connection)
         }
         return posting
     }
@@ -50,35 +54,23 @@ enum Ledger {
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, key: String,
         note: String?, at now: Int64, _ connection: Connection
     ) throws -> Debit {
-        let row = try connection.queryOne(
-            """
-            UPDATE balances SET balance = balance - $3, entries = entries + 1
-            WHERE user_id = $1 AND currency = $2 AND balance >= $3 AND (next_expiry IS NULL OR next_expiry > $4)
-            RETURNING balance, entries, next_expiry
-            """, [user.rawValue, currency.rawValue, amount, now])
-        guard let row else {
+        guard let standing = try standing(of: user, currency, connection), standing.posting.balance >= amount,
+            !standing.isDue(at: now)
+        else {
             if let (currency, entry) = try entry(ofKey: key, user, connection) { return .repeated(currency, entry) }
             // What has come to its end is taken out first, and then it is looked at again.
             guard try expire(user, currency, at: now, connection) else { return .insufficient }
             return try debit(user, currency, amount, kind, key: key, note: note, at: now, connection)
         }
-        let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+        let posting = try standing.posting.adding(-amount)
         // A key is nearly always new: that it is not is found by writing it, which has to look anyway.
         guard try writeUnlessRepeated(user, currency, -amount, kind, posting, key, note, now, connection) else {
-            try connection.execute(
-                """
-                UPDATE balances SET balance = balance + $3, entries = entries - 1
-                WHERE user_id = $1 AND currency = $2
-                """, [user.rawValue, currency.rawValue, amount])
             guard let (currency, entry) = try entry(ofKey: key, user, connection) else {
                 throw MerchantError(.internalError, "The entry was not written.")
             }
             return .repeated(currency, entry)
         }
-        if try row.optionalInt64(2) != nil {
-            try Lots.consume(user, currency, amount, connection)
-            try Lots.updateNextExpiry(user, currency, connection)
-        }
+        if standing.nextExpiry != nil { try Lots.consume(user, currency, amount, connection) }
         return .posted(posting)
     }
 
@@ -95,26 +87,19 @@ enum Ledger {
             WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
             """, [user.rawValue, currency.rawValue, reference])
         let due = max(amount - (try expired?.int64(0) ?? 0), 0)
-        let balance = try balance(of: user, currency, connection) ?? 0
+        guard let standing = try standing(of: user, currency, connection) else { return (0, due) }
         let taken =
             switch policy {
-            case .toZero: min(due, max(balance, 0))
+            case .toZero: min(due, max(standing.posting.balance, 0))
             case .belowZero: due
             case .flag: Int64(0)
             }
         guard taken > 0 else { return (0, due) }
-        let row = try connection.queryOne(
-            """
-            UPDATE balances SET balance = balance - $3, entries = entries + 1
-            WHERE user_id = $1 AND currency = $2 RETURNING balance, entries, next_expiry
-            """, [user.rawValue, currency.rawValue, taken])
-        guard let row else { return (0, due) }
-        let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+        let posting = try standing.posting.adding(-taken)
         try write(user, currency, -taken, .refund, posting, reference, nil, now, connection)
-        if try row.optionalInt64(2) != nil {
+        if standing.nextExpiry != nil {
             try Lots.takeBack(user, currency, taken, reference: reference, connection)
             try Lots.trim(user, currency, to: max(posting.balance, 0), connection)
-            try Lots.updateNextExpiry(user, currency, connection)
         }
         return (taken, due)
     }
@@ -126,42 +111,71 @@ enum Ledger {
     ) throws -> Bool {
         let ended = try Lots.takeEnded(user, currency, at: now, connection)
         guard !ended.isEmpty else { return false }
+        var posting = try standing(of: user, currency, connection)?.posting ?? .none
         for lot in ended where lot.remaining > 0 {
-            let row = try connection.queryOne(
-                """
-                UPDATE balances SET balance = balance - $3, entries = entries + 1
-                WHERE user_id = $1 AND currency = $2 RETURNING balance, entries
-                """, [user.rawValue, currency.rawValue, lot.remaining])
-            guard let row else { continue }
-            let posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+            posting = try posting.adding(-lot.remaining)
             try write(
                 user, currency, -lot.remaining, .expiry, posting, lot.reference, nil, now, connection)
         }
-        try Lots.updateNextExpiry(user, currency, connection)
         return true
     }
 
     // MARK: Reading
 
-    static func balance(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Int64? {
-        try connection.queryOne(
-            "SELECT balance FROM balances WHERE user_id = $1 AND currency = $2", [user.rawValue, currency.rawValue]
-        )?.int64(0)
+    /// How an account stands.
+    struct Standing {
+        var posting: Posting
+        /// When the next of its credits end.
+        var nextExpiry: Int64?
+
+        /// Whether some of them are still to be taken out.
+        func isDue(at now: Int64) -> Bool { nextExpiry.map { $0 <= now } ?? false }
+
+        fileprivate init(_ row: Row) throws {
+            posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
+            nextExpiry = try row.optionalInt64(2)
+        }
     }
+
+    private static let nextExpiry =
+        "(SELECT min(expires_at) FROM credit_lots WHERE user_id = $1 AND credit_lots.currency = ledger_entries.currency)"
+    private static let standingText = """
+        SELECT balance, entry, \(nextExpiry) FROM ledger_entries
+        WHERE user_id = $1 AND currency = $2 ORDER BY entry DESC LIMIT 1
+        """
+
+    /// How a user's account stands; nil for one without entries.
+    static func standing(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Standing? {
+        try connection.queryOne(standingText, [user.rawValue, currency.rawValue]).map { try Standing($0) }
+    }
+
+    private static let lastText = """
+        SELECT balance, entry, \(nextExpiry), currency FROM ledger_entries
+        WHERE user_id = $1 ORDER BY currency DESC, entry DESC LIMIT 1
+        """
+    private static let lastBeforeText = """
+        SELECT balance, entry, \(nextExpiry), currency FROM ledger_entries
+        WHERE user_id = $1 AND currency < $2 ORDER BY currency DESC, entry DESC LIMIT 1
+        """
 
     /// All balances of a user, and whether some of it has come to its end and is still to be taken out.
     static func balances(of user: UserID, at now: Int64, _ connection: Connection) throws
         -> (balances: [Balance], isDue: Bool)
     {
         var isDue = false
-        let balances = try connection.query(
-            "SELECT currency, balance, next_expiry FROM balances WHERE user_id = $1 ORDER BY currency LIMIT 1000",
-            [user.rawValue]
-        ).map { row in
-            if let next = try row.optionalInt64(2), next <= now { isDue = true }
-            return Balance(currency: CurrencyID(try row.string(0)), amount: try row.int64(1))
+        var balances: [Balance] = []
+        // From account to account, however many entries each of them has.
+        var row = try connection.queryOne(lastText, [user.rawValue])
+        while let found = row {
+            let standing = try Standing(found)
+            if standing.isDue(at: now) { isDue = true }
+            let currency = try found.string(3)
+            balances.append(Balance(currency: CurrencyID(currency), amount: standing.posting.balance))
+            row =
+                balances.count < 1_000
+                ? try connection.queryOne(lastBeforeText, [user.rawValue, currency]) : nil
         }
-        return (balances, isDue)
+        return (balances.reversed(), isDue)
     }
 
     /// What was spent, or changed by hand, under a key; nil for a new key.
@@ -199,7 +213,8 @@ enum Ledger {
         }
     }
 
-    /// Writes an entry; false when a caller's key was used before.
+    /// Writes an entry; false when a caller's key was used before. That somebody else wrote one with its number meanwhile is a
+    /// conflict of transactions, of which the database begins one anew.
     private static func writeUnlessRepeated(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
         _ reference: String, _ note: String?, _ now: Int64, _ connection: Connection
@@ -209,7 +224,7 @@ enum Ledger {
             INSERT INTO ledger_entries (user_id, currency, entry, kind, amount, counter_account, counter_amount,
                 balance, reference, note, created_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-            ON CONFLICT (user_id, reference) WHERE kind IN ('spend', 'adjustment') DO NOTHING
+            ON CONFLICT DO NOTHING
             """,
             [
                 user.rawValue, currency.rawValue, posting.entry, kind.rawValue, amount, kind.counterAccount, -amount,

@@ -10,8 +10,9 @@ enum Lots {
         var remaining: Int64
     }
 
+    /// - Parameter balance: with them.
     static func add(
-        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, expiresAt: Int64, reference: String,
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, expiresAt: Int64, reference: String, balance: Int64,
         _ connection: Connection
     ) throws {
         try connection.execute(
@@ -21,10 +22,7 @@ enum Lots {
                 remaining = credit_lots.remaining + excluded.remaining
             """, [user.rawValue, currency.rawValue, expiresAt, reference, amount])
         // Credits that fill a balance below zero are used up by that.
-        if let balance = try Ledger.balance(of: user, currency, connection), balance < amount {
-            try trim(user, currency, to: max(balance, 0), connection)
-            try updateNextExpiry(user, currency, connection)
-        }
+        if balance < amount { try trim(user, currency, to: max(balance, 0), connection) }
     }
 
     /// Uses so much of them, or all there are.
@@ -69,16 +67,6 @@ enum Lots {
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
     ) throws -> Int64 {
         try all(user, currency, connection).reduce(0) { $0 + ($1.expiresAt <= now ? $1.remaining : 0) }
-    }
-
-    /// Writes down when the next of them ends.
-    static func updateNextExpiry(_ user: UserID, _ currency: CurrencyID, _ connection: Connection) throws {
-        try connection.execute(
-            """
-            UPDATE balances SET next_expiry = (SELECT min(expires_at) FROM credit_lots
-                WHERE user_id = $1 AND currency = $2)
-            WHERE user_id = $1 AND currency = $2
-            """, [user.rawValue, currency.rawValue])
     }
 
     private static func all(

@@ -4,8 +4,8 @@ import StoreWire
 
 extension Merchant {
     /// Proves the books, account by account: the entries are numbered without a gap, each balance is the one before it plus the
-    /// entry's amount, the kept balance is the last one, the credits that end are no more than it, and what was redeemed was granted
-    /// and nothing else. Each page of accounts is proved as it stood at one moment, so that it can be done while the merchant works.
+    /// entry's amount, the credits that end are no more than the last, what was redeemed was granted and nothing else, and what
+    /// refunds took was taken. Each page of accounts is proved as it stood at one moment, so that it can be done while the merchant works.
     ///
     /// - Parameter pageSize: accounts proved at once.
     public func checkBooks(pageSize: Int = 500) async throws -> BooksReport {
@@ -42,16 +42,9 @@ extension Merchant {
         var last: String? = ""
         while let after = last, findings.count < 100 {
             let page = try await database.read { connection in
-                let rows = try connection.query(
-                    """
-                    SELECT redemption_key, user_id, grants FROM redemptions
-                    WHERE redemption_key > $1 ORDER BY redemption_key LIMIT $2
-                    """, [after, pageSize])
-                let findings = try rows.compactMap { row in
-                    try BooksPage.proveRedemption(
-                        try row.string(0), UserID(try row.string(1)), try row.string(2), connection)
-                }
-                return (findings: findings, last: try rows.last?.string(0), count: rows.count)
+                let rows = try RedemptionRow.page(after: after, limit: pageSize, connection)
+                let findings = try rows.compactMap { try BooksPage.prove($0, connection) }
+                return (findings: findings, last: rows.last?.key, count: rows.count)
             }
             findings += page.findings
             last = page.count == pageSize ? page.last : nil
@@ -78,32 +71,32 @@ struct BooksPage: Sendable {
         var page = BooksPage(accounts: [], findings: [])
         let rows = try connection.query(
             """
-            SELECT user_id, currency, balance, entries, next_expiry FROM balances
+            SELECT DISTINCT user_id, currency FROM ledger_entries
             WHERE (user_id, currency) > ($1, $2) ORDER BY user_id, currency LIMIT $3
             """, [last?.user ?? "", last?.currency ?? "", limit])
         for row in rows {
+            let (user, currency) = (UserID(try row.string(0)), CurrencyID(try row.string(1)))
+            guard let standing = try Ledger.standing(of: user, currency, connection) else { continue }
             let account = Account(
-                user: UserID(try row.string(0)), currency: CurrencyID(try row.string(1)),
-                balance: try row.int64(2), entries: try row.int64(3))
+                user: user, currency: currency, balance: standing.posting.balance, entries: standing.posting.entry)
             page.accounts.append(account)
-            try page.prove(account, nextExpiry: try row.optionalInt64(4), connection)
+            try page.prove(account, connection)
         }
         return page
     }
 
-    private mutating func prove(_ account: Account, nextExpiry: Int64?, _ connection: Connection) throws {
+    private mutating func prove(_ account: Account, _ connection: Connection) throws {
         let name = "\(account.user)/\(account.currency)"
         let key = [account.user.rawValue, account.currency.rawValue]
         let sums = try connection.queryOne(
             """
-            SELECT count(*), CAST(coalesce(sum(amount), 0) AS BIGINT), CAST(coalesce(sum(counter_amount), 0) AS BIGINT),
-                max(entry)
+            SELECT count(*), CAST(coalesce(sum(amount), 0) AS BIGINT), CAST(coalesce(sum(counter_amount), 0) AS BIGINT)
             FROM ledger_entries WHERE user_id = $1 AND currency = $2
             """, key)
         guard let sums else { return }
         let (count, sum, counter) = (try sums.int64(0), try sums.int64(1), try sums.int64(2))
-        if try count != account.entries || sums.optionalInt64(3) != account.entries {
-            findings.append("\(name): there are \(count) entries, and the account counts \(account.entries)")
+        if count != account.entries {
+            findings.append("\(name): there are \(count) entries, and the last one is numbered \(account.entries)")
         }
         if sum != account.balance {
             findings.append("\(name): the entries sum up to \(sum), and the balance is \(account.balance)")
@@ -121,15 +114,10 @@ struct BooksPage: Sendable {
         }
         let lots = try connection.queryOne(
             """
-            SELECT CAST(coalesce(sum(remaining), 0) AS BIGINT), min(expires_at) FROM credit_lots
-            WHERE user_id = $1 AND currency = $2
+            SELECT CAST(coalesce(sum(remaining), 0) AS BIGINT) FROM credit_lots WHERE user_id = $1 AND currency = $2
             """, key)
-        if let lots {
-            let remaining = try lots.int64(0)
-            if remaining > max(account.balance, 0) {
-                findings.append("\(name): \(remaining) credits are to end, and the balance is \(account.balance)")
-            }
-            if try lots.optionalInt64(1) != nextExpiry { findings.append("\(name): the next expiry is not the lots'") }
+        if let remaining = try lots?.int64(0), remaining > max(account.balance, 0) {
+            findings.append("\(name): \(remaining) credits are to end, and the balance is \(account.balance)")
         }
         try proveGrants(account, name, connection)
     }
@@ -147,35 +135,41 @@ struct BooksPage: Sendable {
         }
     }
 
-    /// What is wrong about a redemption's credits; nil when they are all there.
-    static func proveRedemption(
-        _ key: String, _ user: UserID, _ grants: String, _ connection: Connection
-    ) throws -> String? {
-        guard !user.rawValue.isEmpty else { return nil }
-        var owed: [CurrencyID: Int64] = [:]
-        for case .credits(let currency, let amount, _) in try ProductCatalog.grants(grants) {
-            owed[currency, default: 0] += amount
+    /// What is wrong about a redemption's credits; nil when they were all granted, and what a refund took is all in the books.
+    static func prove(_ redemption: RedemptionRow, _ connection: Connection) throws -> String? {
+        guard !redemption.creditedUser.rawValue.isEmpty else { return nil }
+        var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
+        for case .credits(let currency, let amount, _) in redemption.credits {
+            owed[currency, default: (0, 0)].granted += amount
         }
-        for (currency, amount) in owed {
+        for balance in redemption.takenBack { owed[balance.currency, default: (0, 0)].taken += balance.amount }
+        for (currency, due) in owed {
             let row = try connection.queryOne(
                 """
-                SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM ledger_entries
-                WHERE user_id = $1 AND currency = $2 AND kind = 'grant' AND reference = $3
-                """, [user.rawValue, currency.rawValue, key])
-            let granted = try row?.int64(0) ?? 0
-            if granted != amount { return "\(key): gives \(amount) \(currency), and \(granted) were granted" }
+                SELECT CAST(coalesce(sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END), 0) AS BIGINT),
+                    CAST(coalesce(sum(CASE kind WHEN 'grant' THEN 0 ELSE -amount END), 0) AS BIGINT)
+                FROM ledger_entries WHERE user_id = $1 AND currency = $2 AND reference = $3
+                    AND kind IN ('grant', 'refund', 'refundReversal')
+                """, [redemption.creditedUser.rawValue, currency.rawValue, redemption.key])
+            let (granted, taken) = (try row?.int64(0) ?? 0, try row?.int64(1) ?? 0)
+            if granted != due.granted {
+                return "\(redemption.key): gives \(due.granted) \(currency), and \(granted) were granted"
+            }
+            if taken != due.taken {
+                return "\(redemption.key): a refund took \(due.taken) \(currency), and \(taken) left the books"
+            }
         }
         return nil
     }
 
-    /// Entries of accounts that do not exist.
+    /// Credits that are to end, of accounts that do not exist.
     static func strays(_ connection: Connection) throws -> [String] {
         try connection.query(
             """
-            SELECT DISTINCT user_id, currency FROM ledger_entries WHERE entry = 1 AND NOT EXISTS (
-                SELECT 1 FROM balances WHERE balances.user_id = ledger_entries.user_id
-                    AND balances.currency = ledger_entries.currency) LIMIT 100
+            SELECT DISTINCT user_id, currency FROM credit_lots WHERE NOT EXISTS (
+                SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = credit_lots.user_id
+                    AND ledger_entries.currency = credit_lots.currency) LIMIT 100
             """
-        ).map { "\(try $0.string(0))/\(try $0.string(1)): there are entries and no account" }
+        ).map { "\(try $0.string(0))/\(try $0.string(1)): credits are to end, and there are no entries" }
     }
 }

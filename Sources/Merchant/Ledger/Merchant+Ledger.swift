@@ -70,14 +70,15 @@ extension Merchant {
     }
 
     /// Takes out the credits of all users whose time is over, some at a time.
-    /// - Returns: how many accounts were looked at; as many as `limit` means that there may be more.
+    /// - Parameter limit: of grants whose credits have ended.
+    /// - Returns: how many of those there were; as many as `limit` means that there may be more.
     public func expireCredits(limit: Int = 500) async throws -> Int {
         let now = self.now()
         let writer = EventWriter(policy, id: makeID(), now: now)
         return try await commit(.posting) { connection in
             let due = try connection.query(
                 """
-                SELECT user_id, currency FROM balances WHERE next_expiry <= $1 ORDER BY next_expiry LIMIT $2
+                SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
                 """, [now, limit])
             for row in due {
                 let (user, currency) = (UserID(try row.string(0)), CurrencyID(try row.string(1)))

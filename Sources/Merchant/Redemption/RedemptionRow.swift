@@ -32,18 +32,29 @@ struct RedemptionRow {
     private static let findText = "SELECT \(columns) FROM redemptions WHERE redemption_key = $1"
 
     static func find(_ key: String, _ connection: Connection) throws -> RedemptionRow? {
-        try connection.queryOne(findText, [key]).map { row in
-            let grants = try ProductCatalog.grants(try row.string(2))
-            return RedemptionRow(
-                key: try row.string(0), userID: UserID(try row.string(1)), grants: grants,
-                expiresAt: try row.optionalInt64(3),
-                redeemedAt: try row.int64(4), state: State(rawValue: try row.string(5)) ?? .revoked,
-                stateSignedAt: try row.int64(6),
-                takenBack: try row.optionalString(7).map {
-                    try JSONDecoder().decode([Balance].self, from: Data($0.utf8))
-                } ?? [], creditedUser: UserID(try row.optionalString(8) ?? row.string(1)),
-                credits: try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits))
-        }
+        try connection.queryOne(findText, [key]).map { try RedemptionRow($0) }
+    }
+
+    /// Some of them, in the order of their keys.
+    /// - Parameter key: the last one of those before; empty for the first.
+    static func page(after key: String, limit: Int, _ connection: Connection) throws -> [RedemptionRow] {
+        try connection.query(
+            "SELECT \(columns) FROM redemptions WHERE redemption_key > $1 ORDER BY redemption_key LIMIT $2", [key, limit]
+        ).map { try RedemptionRow($0) }
+    }
+
+    private init(_ row: Row) throws {
+        key = try row.string(0)
+        userID = UserID(try row.string(1))
+        grants = try ProductCatalog.grants(try row.string(2))
+        expiresAt = try row.optionalInt64(3)
+        redeemedAt = try row.int64(4)
+        state = State(rawValue: try row.string(5)) ?? .revoked
+        stateSignedAt = try row.int64(6)
+        takenBack =
+            try row.optionalString(7).map { try JSONDecoder().decode([Balance].self, from: Data($0.utf8)) } ?? []
+        creditedUser = UserID(try row.optionalString(8) ?? row.string(1))
+        credits = try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits)
     }
 
     /// Writes a redemption down unless its key is taken; says whether it was written.

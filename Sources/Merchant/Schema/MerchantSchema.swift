@@ -79,19 +79,8 @@ public enum MerchantSchema {
     ]
 
     private static let ledger = [
-        // What the entries sum up to; changed with each of them.
-        """
-        CREATE TABLE balances (
-            user_id TEXT NOT NULL,
-            currency TEXT NOT NULL,
-            balance BIGINT NOT NULL,
-            entries BIGINT NOT NULL CHECK (entries > 0),
-            next_expiry BIGINT,
-            PRIMARY KEY (user_id, currency)
-        ) WITHOUT ROWID
-        """,
-        "CREATE INDEX balances_expiring ON balances (next_expiry) WHERE next_expiry IS NOT NULL",
-        // One row is one entry with its two postings: the user's account and the account that stands against it.
+        // One row is one entry with its two postings: the user's account and the account that stands against it. The newest says
+        // the balance: a table of balances would be one more place to be written for each entry.
         """
         CREATE TABLE ledger_entries (
             user_id TEXT NOT NULL,
@@ -124,6 +113,7 @@ public enum MerchantSchema {
             PRIMARY KEY (user_id, currency, expires_at, reference)
         ) WITHOUT ROWID
         """,
+        "CREATE INDEX credit_lots_ending ON credit_lots (expires_at)",
         """
         CREATE TABLE user_flags (
             user_id TEXT NOT NULL,
