@@ -45,7 +45,7 @@ import Testing
 
             let check = await run("check")
             #expect(check.status == 0)
-            #expect(check.output == "0 accounts, 0 entries; users have nothing.\nThe books balance.\n")
+            #expect(check.output == "0 accounts, 0 entries; users have no credits.\nThe books balance.\n")
             let bad = await run("products load \(directory.path("none.yaml"))")
             #expect(bad.status == 1)
         }

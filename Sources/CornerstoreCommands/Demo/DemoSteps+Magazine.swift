@@ -4,7 +4,8 @@ import MerchantWire
 import NIOCore
 import StoreWire
 
-/// The steps with Server Books: a merchant's shelf, a purchase that it delivers, a new issue, a kill before it has confirmed, and its books.
+/// The steps with Server Books: a merchant's shelf, a purchase that it delivers, a new issue, a kill before it has confirmed; then credits of
+/// another app, and the merchant's books.
 extension DemoSteps {
     private static let issueApp: BundleID = "com.example.serverbooks"
     private static let reader = "reader"
@@ -100,6 +101,45 @@ extension DemoSteps {
             "\(after)")
     }
 
+    func sellCredits() async throws {
+        teller.begin("The merchant keeps credits, and each is spent once")
+        teller.explain("Another app's credits are put on its list:")
+        let product: ProductID = "com.example.monkeys.credits10"
+        let listed = #"{"kind": "consumable", "grants": [{"credits": 10, "currency": "bananas"}]}"#
+        let route = MerchantRoute.putProduct("com.example.monkeys", product)
+        let merchant = addresses.merchant ?? ""
+        teller.show(
+            "curl -X PUT -H \"Authorization: Bearer $KEY\" -H \"Content-Type: application/json\" \\\n"
+                + "  -d '\(listed)' \(merchant)\(route.path)")
+        let key = try await backendKey()
+        _ = try await ask(route, Array(listed.utf8), type: "application/json", bearer: key)
+        teller.explain("They are bought, here from the shell, and the receipt is redeemed:")
+        let receipt = places.path("credits.receipt").path
+        teller.show("cornerstore buy \(product) --receipt-out credits.receipt")
+        let bought = try await cornerstore(["buy", product.rawValue, "--receipt-out", receipt])
+        teller.show(bought.output)
+        try teller.check("they are bought", bought.status == 0, "\(bought.status): \(bought.all)")
+        teller.show(
+            "curl -H \"Authorization: Bearer $(cat reader-token)\" -H \"Content-Type: application/octet-stream\" \\\n"
+                + "  --data-binary @credits.receipt \(merchant)\(MerchantRoute.redemptions.path)")
+        let bytes = try BoundedInput.read(receipt, limit: 1 << 20, what: "receipt")
+        _ = try await ask(.redemptions, bytes, type: "application/octet-stream")
+        let balance = try decode(BalanceList.self, try await ask(.balances))
+        try teller.check("the reader has 10 bananas", balance.amount(of: "bananas") == 10, "\(balance)")
+        teller.explain("Three are spent. The app has lost the answer, and asks again with the same key:")
+        let spend = #"{"key": "cake", "currency": "bananas", "amount": 3}"#
+        teller.show(
+            "curl -H \"Authorization: Bearer $(cat reader-token)\" -H \"Content-Type: application/json\" \\\n"
+                + "  -d '\(spend)' \(merchant)\(MerchantRoute.spends.path)")
+        let first = try await ask(.spends, Array(spend.utf8), type: "application/json")
+        teller.show(String(decoding: first, as: UTF8.self))
+        let second = try await ask(.spends, Array(spend.utf8), type: "application/json")
+        teller.show(String(decoding: second, as: UTF8.self))
+        let left = try decode(BalanceList.self, try await ask(.balances))
+        try teller.check(
+            "they were spent once, and 7 are left", left.amount(of: "bananas") == 7 && first == second, "\(left)")
+    }
+
     func askTwice() async throws {
         teller.begin("The merchant is asked twice, and its books balance")
         teller.explain("Somebody sends the app's receipt again, two times, by hand:")
@@ -122,7 +162,9 @@ extension DemoSteps {
         let check = try await cornerstore(["merchant", "check"])
         teller.show(check.all)
         try teller.check(
-            "the books balance", check.status == 0 && check.output.contains("The books balance."), check.all)
+            "the books balance, with the 7 bananas in them",
+            check.status == 0 && check.output == "1 account, 2 entries; users have 7 bananas.\nThe books balance.\n",
+            check.all)
     }
 
     // MARK: What several steps do

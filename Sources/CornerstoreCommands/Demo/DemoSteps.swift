@@ -55,6 +55,7 @@ struct DemoSteps: Sendable {
         try await buyIssue()
         try await sellNewIssue()
         try await crashBeforeConfirmation()
+        try await sellCredits()
         try await askTwice()
     }
 

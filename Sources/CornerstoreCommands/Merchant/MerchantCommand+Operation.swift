@@ -135,10 +135,15 @@ extension MerchantCommand {
             try Console.current.report(report, json: output.json) { _ in
                 let held = report.outstanding.map { "\($0.amount) \($0.currency)" }.joined(separator: ", ")
                 return
-                    "\(report.accounts) accounts, \(report.entries) entries; users have \(held.isEmpty ? "nothing" : held).\n"
+                    "\(Self.count(report.accounts, "account", "accounts")), \(Self.count(report.entries, "entry", "entries")); "
+                    + "users have \(held.isEmpty ? "no credits" : held).\n"
                     + (report.balances ? "The books balance." : report.findings.joined(separator: "\n"))
             }
             if !report.balances { throw ExitCode(1) }
+        }
+
+        private static func count(_ number: some BinaryInteger, _ one: String, _ several: String) -> String {
+            "\(number) \(number == 1 ? one : several)"
         }
     }
 }

@@ -11,14 +11,14 @@ struct SQLiteSettings: Sendable {
     /// How long a batch goes on taking in transactions that arrive meanwhile.
     var longestBatch = Duration.milliseconds(10)
     /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
-    /// once, so a longer log is less work; 96 MiB.
-    var checkpointPages = 24_576
+    /// once, so a longer log is less work, the more so in a large file whose pages lie apart; 192 MiB.
+    var checkpointPages = 49_152
     /// The most that the writer moves itself between two batches, while everybody waits: 16 MiB.
     var standstillPages = 4_096
-    /// Pages in the log above which the writer waits until they are in the file: 160 MiB.
-    var longestLog = 40_960
+    /// Pages in the log above which the writer waits until they are in the file: 288 MiB.
+    var longestLog = 73_728
     /// The writer's page cache in KiB.
     var writerCache = 32_768
     /// Each reader's page cache in KiB.
-    var readerCache = 4_096
+    var readerCache = 12_288
 }
