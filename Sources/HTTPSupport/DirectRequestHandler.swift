@@ -103,8 +103,9 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: Answering
 
     private func answer(_ request: Held, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+        // The channel has kept the address; its context would ask the kernel each time.
         let outcome = answering.answer(
-            request.request, body: body, from: context.remoteAddress, on: context.eventLoop)
+            request.request, body: body, from: context.channel.remoteAddress, on: context.eventLoop)
         switch outcome {
         case .answer(let answer):
             state = .idle

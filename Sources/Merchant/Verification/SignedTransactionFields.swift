@@ -25,7 +25,7 @@ struct SignedTransactionFields {
     /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no transaction.
     init(_ payload: VerifiedPayload) throws {
         do {
-            let fields = try FlatJSONObject(payload.content.payload)
+            let fields = payload.content.fields
             guard let transactionId = try fields.string("transactionId"),
                 let originalTransactionId = try fields.string("originalTransactionId"),
                 let bundleId = try fields.string("bundleId"), let productId = try fields.string("productId"),

@@ -6,6 +6,8 @@ import Glibc
 struct KnownSigner: Sendable {
     /// The header's segment, character for character.
     let segment: [UInt8]
+    /// The hash of what is signed, as far as the segment and its dot go.
+    let hashed: SHA256
     /// The header, and the certificates in it.
     let header: [UInt8]
     let certificates: [[UInt8]]

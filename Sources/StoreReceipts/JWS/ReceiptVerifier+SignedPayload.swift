@@ -54,7 +54,9 @@ extension ReceiptVerifier {
         _ content: SignedPayload, _ signer: KnownSigner?
     ) throws(ReceiptRejection) -> VerifiedChain? {
         guard let signer, signer.chain.validity.contains(content.signedDate) else { return nil }
-        try requireSignature(of: content, signer.publicKey)
+        var hash = signer.hashed
+        content.signingInput.dropFirst(signer.segment.count + 1).withUnsafeBytes { hash.update(bufferPointer: $0) }
+        try requireSignature(of: content, hash.finalize(), signer.publicKey)
         return signer.chain
     }
 
@@ -74,15 +76,15 @@ extension ReceiptVerifier {
         guard let key = P256.Signing.PublicKey(leaf.publicKey) else {
             throw ReceiptRejection(.unsupportedAlgorithm, "the leaf's key is not of P-256")
         }
-        try requireSignature(of: content, key)
+        try requireSignature(of: content, SHA256.hash(data: content.signingInput), key)
         return key
     }
 
     private func requireSignature(
-        of content: SignedPayload, _ key: P256.Signing.PublicKey
+        of content: SignedPayload, _ digest: SHA256.Digest, _ key: P256.Signing.PublicKey
     ) throws(ReceiptRejection) {
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: content.signature),
-            key.isValidSignature(signature, for: SHA256.hash(data: content.signingInput))
+            key.isValidSignature(signature, for: digest)
         else { throw ReceiptRejection(.badSignature, "the signature does not match the payload") }
     }
 
@@ -102,8 +104,12 @@ extension ReceiptVerifier {
         }
         let chain = try await chains.verify(
             leaf: leaf, embedded: embedded, purpose: .appReceipt, at: content.signedDate)
+        let segment = Array(content.signingInput.prefix { $0 != UInt8(ascii: ".") })
+        var hashed = SHA256()
+        hashed.update(data: segment)
+        hashed.update(data: [UInt8(ascii: ".")])
         let signer = KnownSigner(
-            segment: Array(content.signingInput.prefix { $0 != UInt8(ascii: ".") }), header: content.header,
+            segment: segment, hashed: hashed, header: content.header,
             certificates: content.certificates, publicKey: key, chain: chain)
         payloadSigners.withLock { $0.insert(signer) }
         return chain

@@ -20,7 +20,9 @@ public struct SignedPayload: Sendable, Equatable {
     /// `LocalTesting`.
     public let environment: String?
     /// The header and the payload as they stand in the message, with the dot between them: what is signed.
-    let signingInput: [UInt8]
+    let signingInput: ArraySlice<UInt8>
+    /// The payload's members.
+    package let fields: FlatJSONObject
 
     /// More than any that Apple signs.
     public static let maximumByteCount = 1 << 20
@@ -61,8 +63,12 @@ public struct SignedPayload: Sendable, Equatable {
             certificates = try Self.certificates(inHeader: header)
         }
         guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature is not of 64 octets") }
+        let fields: FlatJSONObject
         let claims: Claims
-        do throws(FlatJSONScanner.Failure) { claims = try Claims(payload) } catch {
+        do throws(FlatJSONScanner.Failure) {
+            fields = try FlatJSONObject(payload)
+            claims = try Claims(fields)
+        } catch {
             throw ReceiptRejection(
                 .malformed, "the payload is not a JSON object, or its fields are of other types: \(error.reason)")
         }
@@ -72,7 +78,8 @@ public struct SignedPayload: Sendable, Equatable {
         return SignedPayload(
             header: header, payload: payload, certificates: certificates, signature: signature,
             signedDate: Date(timeIntervalSince1970: milliseconds / 1_000),
-            bundleID: claims.bundleID, environment: claims.environment, signingInput: Array(text[start..<second])
+            bundleID: claims.bundleID, environment: claims.environment, signingInput: text[start..<second],
+            fields: fields
         )
     }
 
@@ -115,8 +122,7 @@ public struct SignedPayload: Sendable, Equatable {
         var bundleID: String?
         var environment: String?
 
-        init(_ payload: [UInt8]) throws(FlatJSONScanner.Failure) {
-            let fields = try FlatJSONObject(payload)
+        init(_ fields: FlatJSONObject) throws(FlatJSONScanner.Failure) {
             let data = try fields.object("data")
             signedDate = try fields.number("signedDate")
             if signedDate == nil { signedDate = try fields.number("receiptCreationDate") }

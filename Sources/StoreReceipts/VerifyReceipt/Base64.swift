@@ -76,7 +76,7 @@ public enum Base64 {
             // Eight characters are written as eight bytes, of which the next eight overwrite two.
             return [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, outputCount in
                 guard let target = output.baseAddress else { return }
-                let read = wholeGroups(characters, count, to: UnsafeMutableRawPointer(target))
+                let read = wholeGroups(characters, count, values, to: UnsafeMutableRawPointer(target))
                 let written = read / 4 * 3
                 let rest = lastGroup(characters + read, count - read, to: target + written)
                 end = start + read + (rest > 0 ? 4 : 0)
@@ -86,10 +86,33 @@ public enum Base64 {
         return (bytes, end)
     }
 
+    /// The bytes that text without padding stands for, or nil if it is none in an alphabet: all groups are whole but the last, which
+    /// may have two or three letters.
+    /// - Parameter values: the alphabet's (``values(of:)``).
+    static func decodedWithoutPadding(_ text: Span<UInt8>, _ values: [UInt32]) -> [UInt8]? {
+        var isWhole = text.isEmpty
+        let bytes = text.withUnsafeBufferPointer { buffer -> [UInt8] in
+            guard let base = buffer.baseAddress else { return [] }
+            let count = buffer.count
+            // As above; what is left of a last group has room where eight bytes had too much.
+            return [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, outputCount in
+                guard let target = output.baseAddress else { return }
+                let read = wholeGroups(
+                    UnsafeRawPointer(base), count, values, to: UnsafeMutableRawPointer(target))
+                let written = read / 4 * 3
+                let rest = partOfGroup(
+                    UnsafeRawPointer(base) + read, count - read, values.span, to: target + written)
+                isWhole = rest > 0 || read == count
+                outputCount = written + rest
+            }
+        }
+        return isWhole ? bytes : nil
+    }
+
     /// Decodes groups of four characters until one is not four letters of the alphabet; gives how many characters that
     /// were.
     private static func wholeGroups(
-        _ text: UnsafeRawPointer, _ count: Int, to bytes: UnsafeMutableRawPointer
+        _ text: UnsafeRawPointer, _ count: Int, _ values: [UInt32], to bytes: UnsafeMutableRawPointer
     ) -> Int {
         values.withUnsafeBufferPointer { values in
             guard let values = values.baseAddress else { return 0 }
@@ -130,12 +153,19 @@ public enum Base64 {
     private static func lastGroup(_ text: UnsafeRawPointer, _ count: Int, to bytes: UnsafeMutablePointer<UInt8>) -> Int
     {
         guard count >= 4, text.load(fromByteOffset: 3, as: UInt8.self) == pad else { return 0 }
-        let values = values.span
-        let third = text.load(fromByteOffset: 2, as: UInt8.self)
+        return partOfGroup(
+            text, text.load(fromByteOffset: 2, as: UInt8.self) == pad ? 2 : 3, values.span, to: bytes)
+    }
+
+    /// Decodes the two or three letters of a last group; gives how many bytes they hold, 0 if they are none.
+    private static func partOfGroup(
+        _ text: UnsafeRawPointer, _ count: Int, _ values: Span<UInt32>, to bytes: UnsafeMutablePointer<UInt8>
+    ) -> Int {
+        guard count == 2 || count == 3 else { return 0 }
         var group =
             values[Int(text.load(as: UInt8.self))] | values[256 + Int(text.load(fromByteOffset: 1, as: UInt8.self))]
-        if third != pad { group |= values[512 + Int(third)] }
-        let held = third == pad ? 1 : 2
+        if count == 3 { group |= values[512 + Int(text.load(fromByteOffset: 2, as: UInt8.self))] }
+        let held = count - 1
         // No bits may be left over.
         guard group < limit, group >> (UInt32(held) * 8) == 0 else { return 0 }
         bytes[0] = UInt8(truncatingIfNeeded: group)
@@ -162,7 +192,10 @@ public enum Base64 {
     private static let limit: UInt32 = 1 << 24
     /// What each byte adds to a group's three bytes (the first one lowest) at each of its four places, place after
     /// place. What is not in the alphabet adds ``limit``.
-    private static let values: [UInt32] = {
+    private static let values = values(of: alphabet)
+
+    /// The same of any alphabet of 64 letters.
+    static func values(of alphabet: [UInt8]) -> [UInt32] {
         var values = [UInt32](repeating: limit, count: 1_024)
         for (value, letter) in alphabet.enumerated() {
             let (letter, value) = (Int(letter), UInt32(value))
@@ -172,5 +205,5 @@ public enum Base64 {
             values[768 + letter] = value << 16
         }
         return values
-    }()
+    }
 }

@@ -1,6 +1,6 @@
 /// The members of one JSON object, found in one pass and read when they are asked for. What is nested in it is checked, and read only on demand.
-package struct FlatJSONObject {
-    private struct Member {
+package struct FlatJSONObject: Sendable, Equatable {
+    private struct Member: Sendable, Equatable {
         var name: Range<Int>
         /// The content of a string, else the value as it stands.
         var value: Range<Int>
