@@ -13,10 +13,16 @@ struct ContentStore {
     /// What the customer may download.
     var offer: DownloadOffer {
         let name = grant.sha256
-        let kept = data.appending(path: "content/packages/\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)")
+        let kept = data.appending(path: "content/packages/" + Self.path(ofDigest: name))
         return DownloadOffer(
             server: store.child, url: (store.addresses["sandbox"] ?? "") + grant.url, length: grant.length,
             sha256: grant.sha256, file: kept)
+    }
+
+    /// Where a store or merchant keeps a blob, within its folder of blobs.
+    /// - Parameter digest: SHA-256 in hexadecimal.
+    static func path(ofDigest digest: String) -> String {
+        "\(digest.prefix(2))/\(digest.dropFirst(2).prefix(2))/\(digest)"
     }
 
     private static let bundleID: BundleID = "com.example.bench"

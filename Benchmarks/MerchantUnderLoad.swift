@@ -105,7 +105,7 @@ struct MerchantUnderLoad: Sendable {
             server: merchant.child,
             url: "http://127.0.0.1:\(merchant.port)\(MerchantRoute.contentFile(Self.book).path)",
             authorization: tokens[0], length: about.size, sha256: name,
-            file: data.appending(path: "content/\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"))
+            file: data.appending(path: "content/" + ContentStore.path(ofDigest: name)))
     }
 
     // MARK: Requests

@@ -14,6 +14,7 @@ extension Section {
 
     static let merchantSpend = Section(name: "merchant-spend") { setting in
         try await withMerchant { merchant in
+            try await setting.load.settle(merchant.spends())
             let found = try await compare(setting, merchant.spends())
             return [.merchantSpendOverBare(found.1.over(found.0))]
         }
@@ -21,6 +22,7 @@ extension Section {
 
     static let merchantReceipt = Section(name: "merchant-receipt") { setting in
         try await withMerchant { merchant in
+            try await setting.load.settle(merchant.spends())
             let setting = setting.withFewerRounds
             let found = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 11_000)))
             return [.merchantReceiptOverBare(found.1.over(found.0))]
@@ -30,6 +32,7 @@ extension Section {
     /// Signed transactions beside the raw signature.
     static let merchantSigned = Section(name: "merchant-jws") { setting in
         try await withMerchant { merchant in
+            try await setting.load.settle(merchant.spends())
             let p256 = try P256Baseline()
             let setting = setting.withFewerRounds
             let found = try await setting.load.compared(

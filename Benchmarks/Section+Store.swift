@@ -25,6 +25,7 @@ extension Section {
     static let purchases = Section(name: "purchases") { setting in
         let store = try await StoreUnderLoad.start(small)
         defer { store.stop() }
+        try await setting.load.settle(try store.purchases())
         let (bare, buying) = try await compare(setting, try store.purchases())
         return [.purchasesOverBare(buying.over(bare))]
     }

@@ -30,7 +30,7 @@ struct ServerMeasurement: Sendable {
         let spread = Rate.quartileRange(rates)
         return String(
             format: "  %@ %9.0f /s (±%.0f %%)  p50 %.2f ms  p99 %.2f ms  server %.2f cores, generator %.2f  %d MiB",
-            name.padding(toLength: 36, withPad: " ", startingAt: 0), rate, spread / 2 / rate * 100,
+            name.padding(toLength: 40, withPad: " ", startingAt: 0), rate, spread / 2 / rate * 100,
             last.percentile(0.5),
             last.percentile(0.99), serverCores, last.generatorShare, highestMemory >> 20
         )
@@ -81,6 +81,12 @@ extension LoadGenerator {
         let found = try await compared([server], rounds: rounds) { others.append(try other()) }
         guard let measurement = found.first else { throw BenchmarkError("\(server.name) was not measured") }
         return (measurement, others)
+    }
+
+    /// Has a server write until its database's log has its full length and is written anew: while a file grows, each flush writes
+    /// down its new length too, which a server does only in the first seconds of its life.
+    func settle(_ server: ServerUnderLoad) async throws {
+        _ = try await checked(server, warmUp: 0, seconds: 4 * warmUp)
     }
 
     /// Seconds of a turn that are not counted: connections are made.

@@ -30,6 +30,8 @@ struct RedemptionRow {
     private static let columns =
         "redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back, credited_user, credits"
     private static let findText = "SELECT \(columns) FROM redemptions WHERE redemption_key = $1"
+    private static let pageText =
+        "SELECT \(columns) FROM redemptions WHERE redemption_key > $1 ORDER BY redemption_key LIMIT $2"
 
     static func find(_ key: String, _ connection: Connection) throws -> RedemptionRow? {
         try connection.queryOne(findText, [key]).map { try RedemptionRow($0) }
@@ -38,9 +40,7 @@ struct RedemptionRow {
     /// Some of them, in the order of their keys.
     /// - Parameter key: the last one of those before; empty for the first.
     static func page(after key: String, limit: Int, _ connection: Connection) throws -> [RedemptionRow] {
-        try connection.query(
-            "SELECT \(columns) FROM redemptions WHERE redemption_key > $1 ORDER BY redemption_key LIMIT $2", [key, limit]
-        ).map { try RedemptionRow($0) }
+        try connection.query(pageText, [key, limit]).map { try RedemptionRow($0) }
     }
 
     private init(_ row: Row) throws {
