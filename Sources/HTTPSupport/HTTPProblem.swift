@@ -11,6 +11,8 @@ public struct HTTPProblem: HTTPResponseError {
     public var message: String
     /// Another error that the client is told of, as `"error": {"domain": …, "code": …}`.
     public var cause: Cause?
+    /// What the log says of it beside the code, and the client is not told.
+    public var reason: String?
     /// In how many seconds the same request may succeed: `Retry-After`.
     public var retryAfter: Int?
 

@@ -16,7 +16,17 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch {
-            return try problem(for: error, context: context).response(from: request, context: context)
+            let problem = problem(for: error, context: context)
+            if problem.status.code < 500 {
+                // Who is told a request id may ask what became of it.
+                var about: Logger.Metadata = [
+                    "status": .stringConvertible(problem.status.code), "code": .string(problem.code),
+                    "route": .string(context.endpointPath ?? "none"),
+                ]
+                if let reason = problem.reason { about["reason"] = .string(reason) }
+                context.logger.info("request refused", metadata: about)
+            }
+            return try problem.response(from: request, context: context)
         }
     }
 

@@ -5,6 +5,8 @@ import MerchantWire
 public struct MerchantError: Error, Sendable, Equatable {
     public var code: MerchantErrorCode
     public var detail: String
+    /// What more the log may say, for who runs the merchant; no secret either.
+    public var reason: String?
     /// In how many seconds it may be tried again, when that is known.
     public var retryAfter: Int?
 

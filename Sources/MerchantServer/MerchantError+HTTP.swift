@@ -9,9 +9,11 @@ extension HTTPProblem {
     static func merchant(_ error: any Error) -> HTTPProblem? {
         switch error {
         case let error as MerchantError:
-            return HTTPProblem(
+            var problem = HTTPProblem(
                 status(of: error.code), code: error.code.rawValue, message: error.detail,
                 retryAfter: error.retryAfter)
+            problem.reason = error.reason
+            return problem
         case let error as BlobError where error.code == .notFound:
             return HTTPProblem(.notFound, code: MerchantErrorCode.unknownContent.rawValue, message: error.detail)
         case is BlobError:

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func described(_ options: MerchantOptions) throws -> String {
-        "\(try options.configuration()) \(try options.logLevel())"
+        "\(try options.configuration()) \(try options.logLevel()) \(try options.logFormat())"
     }
 
     @Test func usualValues() throws {
@@ -62,6 +62,7 @@ import Testing
             case .host: "127.0.0.2"
             case .port: "7"
             case .logLevel: "debug"
+            case .logFormat: "json"
             }
         let name = "CORNERSTORE_MERCHANT_" + option.rawValue.uppercased().replacing("-", with: "_")
         let layers = [

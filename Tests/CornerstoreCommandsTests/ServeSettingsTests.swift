@@ -44,6 +44,7 @@ import Testing
             case .controlPort, .sandboxPort, .productionPort, .merchantPort, .node: "7"
             case .noMerchant: "true"
             case .logLevel: "debug"
+            case .logFormat: "json"
             case .adminToken: "token"
             case .blobs: "s3://packages?region=eu-west-3"
             }
@@ -58,7 +59,8 @@ import Testing
     }
 
     private func described(_ settings: ServeSettings) throws -> String {
-        "\(try settings.configuration()) \(String(describing: try settings.merchant())) \(try settings.logLevel())"
+        "\(try settings.configuration()) \(String(describing: try settings.merchant())) \(try settings.logLevel()) "
+            + "\(try settings.logFormat())"
     }
 
     @Test func theMerchantRunsUnlessItIsToldNotTo() throws {

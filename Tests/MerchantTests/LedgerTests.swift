@@ -85,6 +85,11 @@ import Testing
             #expect(
                 try await shop.code { _ = try await shop.merchant.spend(spend, by: "ann") } == .insufficientBalance)
             #expect(try await shop.findings() == [])
+            // So does the history, whose newest entry is the balance; who only looks changes nothing.
+            _ = try await shop.redeem(shop.purchase("passing", 5), for: "cid")
+            shop.clock.milliseconds += 1_000_000
+            #expect(try await shop.merchant.lookAtHistory(of: "cid", "gems", before: nil).entries.count == 1)
+            #expect(try await shop.merchant.history(of: "cid", "gems", before: nil).entries.first?.balance == 0)
             _ = try await shop.redeem(shop.purchase("passing", 4), for: "bob")
             shop.clock.milliseconds += 1_000_000
             #expect(try await shop.merchant.expireCredits() == 1)
@@ -167,6 +172,11 @@ import Testing
             "UPDATE ledger_entries SET reference = substr(reference, 1, length(reference) - 1) "
                 + "WHERE user_id = 'cid' AND kind = 'refund'",
             [": a refund took 100 gems, and 0 left the books"]
+        ),
+        (
+            "UPDATE redemptions SET state = 'granted' WHERE user_id = 'cid'",
+            "UPDATE redemptions SET state = 'revoked' WHERE user_id = 'cid'",
+            [": stands as granted, and a refund took something back"]
         ),
         (
             "UPDATE ledger_entries SET reference = reference || 'x' WHERE user_id = 'ann'",

@@ -2,6 +2,7 @@ import BlobStorage
 import Crypto
 import Foundation
 import MerchantWire
+import StoreReceipts
 import StoreWire
 import TestSupport
 import Testing
@@ -90,7 +91,7 @@ import Testing
             let old = try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max)
             #expect(old.count == 3)
             #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [100])
-            #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.count == 3)
+            #expect(try await shop.merchant.lookAtHistory(of: "ann", "gems", before: nil).entries.count == 3)
             #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).isEmpty)
             let report = try await shop.merchant.report(of: "ann")
             #expect(try await shop.merchant.look(at: "ann") == report)
@@ -174,8 +175,39 @@ import Testing
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{credits: 1}]}\n", false),
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{credits: 0, currency: c}]}\n", false),
         ("app: a\nproducts:\n  - {id: x, kind: consumable, grants: [{entitlement: e, content: c}]}\n", false),
+        ("app: a\nproducts:\n  - {id: x, bundleID: b, kind: consumable, grants: [{entitlement: e}]}\n", false),
+        ("app: a\nproducts:\n  - {kind: consumable, grants: [{entitlement: e}]}\n", false),
     ]) func aFileOfProductsIsCheckedAsAWhole(_ text: String, _ isGood: Bool) {
         let file = try? ProductsFile(yaml: Array(text.utf8), file: "p.yaml")
         #expect((file != nil) == isGood)
+    }
+
+    @Test(arguments: [
+        (
+            "{id: x, kind: consumable, grants: [{credits: 1, currency: c, lifetme: 30}]}",
+            "products[0].grants[0].lifetme"
+        ),
+        ("{id: x, kind: consumable, grants: [{credits: 1, currency: c}], shelv: a}", "products[0].shelv"),
+        ("{id: x, kind: consumable, grants: [{credits: 1}]}", "products[0].grants[0].currency is missing"),
+        (
+            "{id: x, kind: thing, grants: [{entitlement: e}]}",
+            "products[0].kind: it is one of consumable, nonConsumable"
+        ),
+        ("{id: x, kind: consumable, grants: [{entitlement: e}]}\nprodukts: []", "produkts: there is no such key"),
+        (
+            "{id: x, kind: consumable, grants: [{entitlement: e}]}\n  - {id: x, kind: consumable, grants: [{entitlement: e}]}",
+            "x is there twice"
+        ),
+    ]) func whatIsMisspeltIsToldOfByItsPlace(_ product: String, _ words: String) {
+        let error = #expect(throws: MerchantError.self) {
+            try ProductsFile(yaml: Array("app: a\nproducts:\n  - \(product)\n".utf8), file: "p.yaml")
+        }
+        #expect(error?.detail.hasPrefix("p.yaml: \(words)") == true, "\(error?.detail ?? "")")
+    }
+
+    @Test func theLogHearsWhyEvidenceWasRefused() {
+        let error = MerchantError(ReceiptRejection(.badSignature, "the signature does not match"))
+        #expect(error.code == .notGenuine && error.reason == "bad-signature: the signature does not match")
+        #expect(!error.detail.contains("signature"))
     }
 }

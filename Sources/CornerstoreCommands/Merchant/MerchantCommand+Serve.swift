@@ -98,6 +98,10 @@ extension MerchantCommand {
             help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
             completion: .list(Logger.Level.allCases.map(\.rawValue)))
         var logLevel: String?
+        @Option(
+            help: ArgumentHelp("How it is written: text, or json, one object to a line (text).", valueName: "format"),
+            completion: .list(LogFormat.allCases.map(\.rawValue)))
+        var logFormat: String?
         @OptionGroup var blobs: BlobsOptions
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
@@ -116,7 +120,8 @@ extension MerchantCommand {
                     .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
                     .refunds: refunds, .tokenKeys: tokenKeys, .webhook: webhook, .host: host,
                     .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
-                    .noRateLimits: rateLimits.map { $0 ? "false" : "true" }, .logLevel: logLevel, .blobs: blobs.blobs,
+                    .noRateLimits: rateLimits.map { $0 ? "false" : "true" }, .logLevel: logLevel, .logFormat: logFormat,
+                    .blobs: blobs.blobs,
                 ],
                 lists: [
                     .store: store, .root: root, .intermediate: intermediate, .bundleID: bundleId, .products: products,
@@ -126,11 +131,11 @@ extension MerchantCommand {
         func run() async throws {
             let options = try options()
             let configuration = try options.configuration()
-            let level = try options.logLevel()
+            let (level, format) = (try options.logLevel(), try options.logFormat())
             let console = Console.current
             let application = try await Progress.during("Starting") {
                 try await MerchantApplication.open(
-                    configuration, now: { Date() }, logger: ServeAction.logger(level))
+                    configuration, now: { Date() }, logger: ServeAction.logger(level, format))
             }
             let json = output.json
             try await application.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address in

@@ -29,7 +29,7 @@ extension MerchantCommand {
                 var pages: [HistoryPage] = []
                 for balance in report.balances.prefix(Self.currencies) {
                     pages.append(
-                        try await merchant.history(of: user, balance.currency, before: nil, limit: Self.entries))
+                        try await merchant.lookAtHistory(of: user, balance.currency, before: nil, limit: Self.entries))
                 }
                 return UserText(report: report, history: pages)
             }
@@ -64,7 +64,7 @@ extension MerchantCommand {
             let page = try await place.withMerchant { merchant in
                 let known = try await merchant.look(at: UserID(name)).balances.map(\.currency)
                 let currency = try Self.choose(currency, of: known, name)
-                return try await merchant.history(of: UserID(name), currency, before: before)
+                return try await merchant.lookAtHistory(of: UserID(name), currency, before: before)
             }
             try Console.current.report(page, json: output.json) { style in
                 guard !page.entries.isEmpty else { return "There is nothing older." }

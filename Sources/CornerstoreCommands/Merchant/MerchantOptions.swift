@@ -34,6 +34,7 @@ enum MerchantOption: String, SettingName {
     case behindProxy = "behind-proxy"
     case noRateLimits = "no-rate-limits"
     case logLevel = "log-level"
+    case logFormat = "log-format"
 
     static let scope = ["cornerstore", "merchant"]
     static let hint =
@@ -92,6 +93,8 @@ struct MerchantOptions {
 
     /// The bucket of content; nil for the folder in the data directory.
     func bucket() throws -> S3Location? { try S3Location(option: layers.text(.blobs), environment: environment) }
+
+    func logFormat() throws -> LogFormat { try layers.choice(.logFormat, otherwise: .text) }
 
     func logLevel() throws -> Logger.Level { try layers.choice(.logLevel, otherwise: .notice) }
 

@@ -10,6 +10,7 @@ struct ServeAction {
     /// Nil for a store alone.
     var merchant: MerchantSettings?
     var logLevel: Logger.Level
+    var logFormat: LogFormat
 
     func run(json: Bool) async throws {
         let console = Console.current
@@ -32,13 +33,18 @@ struct ServeAction {
         }
         return try await Progress.during(isFirstStart ? "Making keys" : "Starting") {
             try await StoreAndMerchant.open(
-                configuration, merchant: merchant, now: { Date() }, logger: Self.logger(logLevel))
+                configuration, merchant: merchant, now: { Date() }, logger: Self.logger(logLevel, logFormat))
         }
     }
 
     /// Writes to standard error, since standard output belongs to the result.
-    static func logger(_ level: Logger.Level) -> Logger {
-        var logger = Logger(label: "cornerstore", factory: { StreamLogHandler.standardError(label: $0) })
+    static func logger(_ level: Logger.Level, _ format: LogFormat = .text) -> Logger {
+        var logger = Logger(label: "cornerstore") { label in
+            switch format {
+            case .text: StreamLogHandler.standardError(label: label)
+            case .json: JSONLogHandler(label: label)
+            }
+        }
         logger.logLevel = level
         return logger
     }

@@ -88,6 +88,10 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
         completion: .list(Logger.Level.allCases.map(\.rawValue)))
     var logLevel: String?
+    @Option(
+        help: ArgumentHelp("How it is written: text, or json, one object to a line (text).", valueName: "format"),
+        completion: .list(LogFormat.allCases.map(\.rawValue)))
+    var logFormat: String?
     @Option(help: ArgumentHelp("A file of options, YAML or JSON.", valueName: "file"), completion: .file())
     var config: String?
     @OptionGroup var output: OutputOptions
@@ -107,12 +111,13 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)
         flags[.logLevel] = logLevel
+        flags[.logFormat] = logFormat
         let settings = try ServeSettings(
             flags: flags, files: files, productsFiles: merchantProducts, environment: Console.current.environment,
             file: try config.map { try ConfigurationFile.read($0) })
         let action = ServeAction(
             configuration: try settings.configuration(), merchant: try settings.merchant(),
-            logLevel: try settings.logLevel())
+            logLevel: try settings.logLevel(), logFormat: try settings.logFormat())
         try await action.run(json: output.json)
     }
 }

@@ -27,6 +27,7 @@ enum ServeSetting: String, SettingName {
     case noMerchant = "no-merchant"
     case node
     case logLevel = "log-level"
+    case logFormat = "log-format"
     case adminToken = "admin-token"
     case blobs
 
@@ -55,6 +56,8 @@ struct ServeSettings {
     }
 
     private func text(_ setting: ServeSetting) -> String? { layers.text(setting) }
+
+    func logFormat() throws -> LogFormat { try layers.choice(.logFormat, otherwise: .text) }
 
     func logLevel() throws -> Logger.Level { try layers.choice(.logLevel, otherwise: .notice) }
 

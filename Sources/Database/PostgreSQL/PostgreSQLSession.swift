@@ -29,8 +29,10 @@ final class PostgreSQLSession: StatementSession {
         self.texts = texts
         guard PQstatus(connection) == CONNECTION_OK else {
             let message = String(cString: PQerrorMessage(connection))
-            throw DatabaseError(
-                .unavailable, address.withoutSecrets(message.trimmingCharacters(in: .whitespacesAndNewlines)))
+            // libpq writes several lines, and a record of the log is one.
+            let line = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+                .joined(separator: " ")
+            throw DatabaseError(.unavailable, address.withoutSecrets(line))
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         _ = try command(

@@ -138,6 +138,9 @@ struct BooksPage: Sendable {
     /// What is wrong about a redemption's credits; nil when they were all granted, and what a refund took is all in the books.
     static func prove(_ redemption: RedemptionRow, _ connection: Connection) throws -> String? {
         guard !redemption.creditedUser.rawValue.isEmpty else { return nil }
+        if redemption.state == .granted, !redemption.takenBack.isEmpty {
+            return "\(redemption.key): stands as granted, and a refund took something back"
+        }
         var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
         for case .credits(let currency, let amount, _) in redemption.credits {
             owed[currency, default: (0, 0)].granted += amount

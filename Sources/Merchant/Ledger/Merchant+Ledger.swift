@@ -26,8 +26,8 @@ extension Merchant {
 
     private static func checkSpend(_ request: SpendRequest, by user: UserID) throws {
         try checkName(user.rawValue)
-        try check(key: request.key, request.currency, request.amount, note: request.note)
         guard request.amount > 0 else { throw MerchantError(.invalidRequest, "The amount must be at least 1.") }
+        try check(key: request.key, request.currency, request.amount, note: request.note)
     }
 
     /// As ``spend(_:by:)``, for callers that have no task to suspend.
@@ -57,6 +57,17 @@ extension Merchant {
     /// - Parameter before: ``HistoryPage/next`` of the page before; nil for the first.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func history(
+        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page
+    ) async throws -> HistoryPage {
+        try Self.checkName(user.rawValue)
+        // Credits whose time is over are taken out first: the newest entry is to say what the balance is.
+        _ = try await balances(of: user)
+        return try await lookAtHistory(of: user, currency, before: before, limit: limit)
+    }
+
+    /// As ``history(of:_:before:limit:)``, and changes nothing: what ``look(at:)`` is to ``report(of:)``.
+    /// - Throws: ``MerchantError`` `invalid_request`.
+    public func lookAtHistory(
         of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page
     ) async throws -> HistoryPage {
         try Self.checkName(user.rawValue)

@@ -40,28 +40,38 @@ public struct ProductsFile: Sendable, Equatable {
             throw refuse("\(error)".replacingOccurrences(of: "\n", with: " "))
         }
         bundleID = contents.app
-        products = contents.products.map { product in
-            MerchantProduct(
-                bundleID: contents.app, productID: product.id, kind: product.kind, grants: product.grants,
+        products = try contents.products.enumerated().map { index, product in
+            guard let id = product.id, product.bundleID ?? contents.app == contents.app else {
+                throw refuse("products[\(index)] has no id, or is of another app than the file")
+            }
+            return MerchantProduct(
+                bundleID: contents.app, productID: id, kind: product.kind, grants: product.grants,
                 isOnSale: product.isOnSale ?? true, shelf: product.shelf)
         }
-        guard products.count <= MerchantLimits.products, Set(products.map(\.productID)).count == products.count else {
-            throw refuse("a product is there twice, or there are more than \(MerchantLimits.products)")
+        guard products.count <= MerchantLimits.products else {
+            throw refuse("there are more than \(MerchantLimits.products) products")
+        }
+        var seen: Set<ProductID> = []
+        for product in products where !seen.insert(product.productID).inserted {
+            throw refuse("\(product.productID) is there twice")
         }
         for product in products { try product.check() }
     }
 
     private struct Contents: Decodable {
         var app: BundleID
-        var products: [Product]
-    }
+        var products: [WrittenProduct]
 
-    private struct Product: Decodable {
-        var id: ProductID
-        var kind: ProductKind
-        var grants: [ProductGrant]
-        var isOnSale: Bool?
-        var shelf: String?
+        private enum Key: String, CodingKey, CaseIterable {
+            case app, products
+        }
+
+        init(from decoder: any Decoder) throws {
+            try decoder.refuseKeys(otherThan: Key.allCases.map(\.rawValue))
+            let container = try decoder.container(keyedBy: Key.self)
+            app = try container.decode(BundleID.self, forKey: .app)
+            products = try container.decode([WrittenProduct].self, forKey: .products)
+        }
     }
 }
 
@@ -69,15 +79,26 @@ extension DecodingError {
     /// What was wrong and where, without the values.
     fileprivate var place: String {
         switch self {
-        case .keyNotFound(let key, let context): "\(context.path)\(key.stringValue) is missing"
-        case .typeMismatch(_, let context): "\(context.path) is of the wrong type"
-        case .valueNotFound(_, let context): "\(context.path) is empty"
-        case .dataCorrupted(let context): "\(context.path) is not well-formed: \(context.debugDescription.prefix(200))"
+        case .keyNotFound(let key, let context): "\((context.codingPath + [key]).place) is missing"
+        case .typeMismatch(_, let context): "\(context.codingPath.place) is of the wrong type"
+        case .valueNotFound(_, let context): "\(context.codingPath.place) is empty"
+        case .dataCorrupted(let context): "\(context.codingPath.place): \(context.debugDescription.prefix(200))"
         @unknown default: "it is not well-formed"
         }
     }
 }
 
-extension DecodingError.Context {
-    fileprivate var path: String { codingPath.map { $0.stringValue + "." }.joined() }
+extension [any CodingKey] {
+    /// Such as `products[2].grants[0].lifetime`.
+    fileprivate var place: String {
+        var place = ""
+        for key in self {
+            if let index = key.intValue {
+                place += "[\(index)]"
+            } else {
+                place += (place.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+        return place.isEmpty ? "the file" : String(place.prefix(200))
+    }
 }

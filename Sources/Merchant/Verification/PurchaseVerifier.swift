@@ -245,6 +245,7 @@ extension MerchantError {
                 .notGenuine
             }
         self.init(code)
+        reason = "\(rejection.code.rawValue): \(rejection.detail)"
     }
 }
 

@@ -39,19 +39,15 @@ struct BackendController: Sendable {
         try .json(try await merchant.allProducts())
     }
 
-    /// What a product is, beside its identifiers, which stand in the path.
-    private struct ProductBody: Decodable {
-        var kind: ProductKind
-        var grants: [ProductGrant]
-        var isOnSale: Bool?
-        var shelf: String?
-    }
-
     @Sendable private func putProduct(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        let body = try await request.decodeJSON(ProductBody.self, upTo: MerchantLimits.request)
+        let body = try await request.decodeJSON(WrittenProduct.self, upTo: MerchantLimits.request)
+        let (bundle, id) = (BundleID(try context.parameter("bundle")), ProductID(try context.parameter("product")))
+        guard body.bundleID ?? bundle == bundle, body.id ?? id == id else {
+            throw MerchantError(.invalidRequest, "The body is about another product than the address.")
+        }
         let product = MerchantProduct(
-            bundleID: BundleID(try context.parameter("bundle")), productID: ProductID(try context.parameter("product")),
-            kind: body.kind, grants: body.grants, isOnSale: body.isOnSale ?? true, shelf: body.shelf)
+            bundleID: bundle, productID: id, kind: body.kind, grants: body.grants, isOnSale: body.isOnSale ?? true,
+            shelf: body.shelf)
         try await merchant.put(product)
         return try .json(product)
     }

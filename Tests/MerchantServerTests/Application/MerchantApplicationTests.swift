@@ -139,6 +139,15 @@ struct MerchantApplicationTests {
             let put = MerchantRoute.putProduct("com.example.books", "coins99")
             #expect(try await merchant.send(put, body).status == 401)
             #expect(try await merchant.send(put, as: merchant.backendKey, body).status == 200)
+            // A lifetime that is misspelt would give the credits for ever.
+            for bad in [
+                #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins", "lifetme": 30}]}"#,
+                #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"}], "isOnSail": false}"#,
+                #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"}], "productID": "coins98"}"#,
+            ] {
+                let refused = try await merchant.send(put, as: merchant.backendKey, Array(bad.utf8))
+                #expect(refused.status == 400 && refused.code == "invalid_request", "\(bad)")
+            }
             let changed = try await merchant.send(route, headers: [("If-None-Match", tag)])
             #expect(changed.status == 200)
             #expect(try changed.decoded(ProductList.self).products.count == 3)

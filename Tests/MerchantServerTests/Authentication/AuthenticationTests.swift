@@ -3,6 +3,7 @@ import HTTPSupport
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import MerchantWire
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ struct AuthenticationTests {
 
     /// A server with a route for users, one for backends and the metrics.
     private func application(
-        _ authentication: Authentication, limits: RateLimits? = nil, isBehindProxy: Bool = false
+        _ authentication: Authentication, limits: RateLimits? = nil, isBehindProxy: Bool = false, log: Logger = .silent
     ) -> some ApplicationProtocol {
         let router = Router(context: MerchantRequestContext.self)
         let metrics = PrometheusMetrics()
@@ -35,7 +36,20 @@ struct AuthenticationTests {
         router.get("/me/{name}") { request, _ in try authentication.user(of: request).rawValue }
         router.get("/backend") { request, _ in try await authentication.key(of: request, scope: .ledger).name }
         MetricsController(metrics: metrics, authentication: authentication).addRoutes(to: router)
-        return Application(router: router, logger: .silent)
+        return Application(router: router, logger: log)
+    }
+
+    @Test func aRefusalsRequestIDIsInTheLog() async throws {
+        let lines = LogLines()
+        try await application(try await authentication(), log: lines.logger).test(.router) { client in
+            try await client.execute(uri: "/me/x", method: .get) { response in
+                let id = try #require(response.headers[.requestID])
+                #expect(String(buffer: response.body).contains(id))
+                let line = try #require(lines.all.first { $0.text.contains("request refused") })
+                #expect(
+                    line.text.contains(id) && line.text.contains("not_signed_in") && line.text.contains("/me/{name}"))
+            }
+        }
     }
 
     @Test func usersComeByTokenAndBackendsByKey() async throws {

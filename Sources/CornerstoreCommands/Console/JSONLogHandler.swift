@@ -1,0 +1,75 @@
+import Foundation
+import Logging
+
+/// How a server's log is written to standard error.
+enum LogFormat: String, CaseIterable {
+    /// For people.
+    case text
+    /// One JSON object to a line, for programs (``JSONLogHandler``).
+    case json
+}
+
+/// Writes each record as one line of JSON: `time` (RFC 3339, UTC, milliseconds), `level`, `logger`, `message`, and `metadata` with what it is about,
+/// request ids under `hb.request.id`.
+struct JSONLogHandler: LogHandler {
+    var logLevel = Logger.Level.notice
+    var metadata: Logger.Metadata = [:]
+    private let label: String
+    private let write: @Sendable (Data) -> Void
+
+    /// - Parameter write: takes one line with its end.
+    init(label: String, write: @escaping @Sendable (Data) -> Void = { FileHandle.standardError.write($0) }) {
+        self.label = label
+        self.write = write
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    private struct Record: Encodable {
+        var time: String
+        var level: String
+        var logger: String
+        var message: String
+        var metadata: [String: Value]
+    }
+
+    private enum Value: Encodable {
+        case text(String)
+        case list([Value])
+        case members([String: Value])
+
+        init(_ value: Logger.MetadataValue) {
+            switch value {
+            case .string(let text): self = .text(text)
+            case .stringConvertible(let convertible): self = .text(convertible.description)
+            case .array(let values): self = .list(values.map(Value.init))
+            case .dictionary(let members): self = .members(members.mapValues(Value.init))
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .list(let values): try container.encode(values)
+            case .members(let members): try container.encode(members)
+            }
+        }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let record = Record(
+            time: Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+            level: event.level.rawValue,
+            logger: label, message: event.message.description, metadata: all.mapValues(Value.init))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard var line = try? encoder.encode(record) else { return }
+        line.append(UInt8(ascii: "\n"))
+        write(line)
+    }
+}

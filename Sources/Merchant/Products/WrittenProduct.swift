@@ -1,0 +1,67 @@
+import MerchantWire
+import StoreWire
+
+/// A product as somebody writes it, in a file or to the admin API. A key that is not known is an error: a lifetime that is misspelt would
+/// give credits for ever.
+public struct WrittenProduct: Decodable, Sendable {
+    /// In a file `id`; in the admin API it stands in the path, and may be repeated.
+    public var id: ProductID?
+    /// Where a product that was read from the admin API is written back.
+    public var bundleID: BundleID?
+    public var kind: ProductKind
+    public var grants: [ProductGrant]
+    public var isOnSale: Bool?
+    public var shelf: String?
+
+    private enum Key: String, CodingKey, CaseIterable {
+        case id, bundleID, productID, kind, grants, isOnSale, shelf
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        try decoder.refuseKeys(otherThan: Key.allCases.map(\.rawValue))
+        id =
+            try container.decodeIfPresent(ProductID.self, forKey: .id)
+            ?? container.decodeIfPresent(ProductID.self, forKey: .productID)
+        bundleID = try container.decodeIfPresent(BundleID.self, forKey: .bundleID)
+        let kind = try container.decode(String.self, forKey: .kind)
+        guard let known = ProductKind(rawValue: kind) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .kind, in: container,
+                debugDescription: "it is one of \(ProductKind.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        self.kind = known
+        grants = try container.decode([WrittenGrant].self, forKey: .grants).map(\.grant)
+        isOnSale = try container.decodeIfPresent(Bool.self, forKey: .isOnSale)
+        shelf = try container.decodeIfPresent(String.self, forKey: .shelf)
+    }
+}
+
+private struct WrittenGrant: Decodable {
+    var grant: ProductGrant
+
+    init(from decoder: any Decoder) throws {
+        try decoder.refuseKeys(otherThan: ["credits", "currency", "lifetime", "entitlement", "content"])
+        grant = try ProductGrant(from: decoder)
+    }
+}
+
+private struct AnyKey: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+extension Decoder {
+    /// - Throws: `DecodingError` that names a key which is not one of these.
+    func refuseKeys(otherThan known: [String]) throws {
+        let container = try container(keyedBy: AnyKey.self)
+        guard let unknown = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }
+        throw DecodingError.dataCorrupted(
+            .init(
+                codingPath: codingPath + [unknown],
+                debugDescription: "there is no such key; there are \(known.joined(separator: ", "))"))
+    }
+}
