@@ -13,6 +13,8 @@ private final class CustomerApp: NSObject, SKPaymentTransactionObserver, SKPayme
         var continues = true
         var addsStorePayment = true
         var showsPriceConsent = true
+        /// Whether it shows the consent itself while it is asked.
+        var showsPriceConsentAtOnce = false
         /// Called with the products when entitlements are gone.
         var onRevocation: @Sendable ([String]) -> Void = { _ in }
     }
@@ -87,7 +89,9 @@ private final class CustomerApp: NSObject, SKPaymentTransactionObserver, SKPayme
 
     func paymentQueueShouldShowPriceConsent(_ paymentQueue: SKPaymentQueue) -> Bool {
         tell.yield("show price consent?")
-        return answers.withLock { $0.showsPriceConsent }
+        let answers = answers.withLock { $0 }
+        if answers.showsPriceConsentAtOnce { paymentQueue.showPriceConsentIfNeeded() }
+        return answers.showsPriceConsent
     }
 }
 
@@ -359,8 +363,8 @@ struct CustomerJourneyTests {
         }
     }
 
-    @Test(arguments: Backend.available)
-    func `a price increase is asked about when the app lets it`(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available, [false, true])
+    func `a price increase is asked about when the app lets it`(_ backend: Backend, _ isAtOnce: Bool) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             var app = CustomerApp(device.launch())
@@ -380,6 +384,7 @@ struct CustomerJourneyTests {
             }
             var answers = CustomerApp.Answers()
             answers.showsPriceConsent = false
+            answers.showsPriceConsentAtOnce = isAtOnce
             app = CustomerApp(device.launch(sheet: sheet), answers)
             #expect(await app.next() == "show price consent?")
             func answer() async throws -> [String?] {
@@ -387,8 +392,10 @@ struct CustomerJourneyTests {
                 let list = try JSONSerialization.jsonObject(with: Data(reply.body)) as? [[String: Any]]
                 return (list ?? []).map { $0["answer"] as? String }
             }
-            #expect(try await answer() == [nil])
-            app.queue.showPriceConsentIfNeeded()
+            if !isAtOnce {
+                #expect(try await answer() == [nil])
+                app.queue.showPriceConsentIfNeeded()
+            }
             var iterator = questions.makeAsyncIterator()
             #expect(await iterator.next() == "club.monthly $5.99 $7.99")
             while try await answer() == [nil] { await Task.yield() }

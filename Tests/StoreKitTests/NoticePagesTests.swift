@@ -40,11 +40,11 @@ struct NoticePagesTests {
         // A page is two; one product stands twice.
         device.store.change { $0.lost = ["a", "b", "c", "a", "d"] }
         for isFirst in [true, false] {
+            let asked = device.store.asked.count { $0 == "notices" }
             let engine = device.launch()
             let queue = SKPaymentQueue(engine: engine)
             let observer = RevocationObserver()
             queue.add(observer)
-            let asked = device.store.asked.count { $0 == "notices" }
             await until { device.store.asked.count { $0 == "notices" } >= asked + (isFirst ? 3 : 1) }
             if isFirst { await until { !observer.told.all.isEmpty } }
             await engine.stop()

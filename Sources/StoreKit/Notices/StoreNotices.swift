@@ -126,14 +126,17 @@ final class StoreNotices: Sendable {
         let new = state.withLock { state in
             // One that the operator took back or answered meanwhile is asked about no more.
             state.putOff.removeAll { !increases.contains($0) }
-            return increases.filter { !state.asked.contains($0) && !state.putOff.contains($0) }
+            let new = increases.filter { !state.asked.contains($0) && !state.putOff.contains($0) }
+            // Put off before the app is asked: it may say no and have them shown in the same breath.
+            state.putOff += new
+            return new
         }
-        guard !new.isEmpty, let payments else { return }
-        if await payments.callbacks.shouldShowPriceConsent() {
-            for increase in new { await ask(about: increase, of: account) }
-        } else {
-            state.withLock { $0.putOff += new }
+        guard !new.isEmpty, let payments, await payments.callbacks.shouldShowPriceConsent() else { return }
+        let due = state.withLock { state in
+            defer { state.putOff.removeAll { new.contains($0) } }
+            return state.putOff.filter { new.contains($0) }
         }
+        for increase in due { await ask(about: increase, of: account) }
     }
 
     /// Asks about the price increases that the app put off.
