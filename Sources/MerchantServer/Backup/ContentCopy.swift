@@ -16,6 +16,8 @@ struct ContentCopy {
             throw MerchantServerError(.badBackup, "“\(content.sha256.prefix(80))” is no SHA-256.")
         }
         if try await target.size(of: digest) == content.size { return false }
+        // More bytes than there were are as wrong as other ones.
+        guard try await source.size(of: digest) == content.size else { throw Self.damaged(digest) }
         let url = staging.appendingPathComponent(content.sha256)
         defer { try? FileManager.default.removeItem(at: url) }
         let file = try await StagedFile.open(url)
