@@ -91,6 +91,7 @@ extension Section {
         let large = try await MerchantUnderLoad.start(many)
         defer { large.stop() }
         let balances = try await pair(setting, small.balances(), large.balances())
+        for merchant in [small, large] { try await setting.load.settle(merchant.spends()) }
         let spends = try await pair(setting, small.spends(), large.spends())
         return [
             .merchantBalanceMillionOverThousand(balances.1.over(balances.0)),

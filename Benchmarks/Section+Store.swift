@@ -38,6 +38,7 @@ extension Section {
         defer { many.stop() }
         let verifying = try await pair(setting, try few.verifyReceipt(), try many.verifyReceipt())
         let subscription = try await alone(setting, try many.verifySubscription())
+        for store in [few, many] { try await setting.load.settle(try store.purchases()) }
         let buying = try await pair(setting, try few.purchases(), try many.purchases())
         let highest = [verifying.1, subscription, buying.0, buying.1].map(\.highestMemory).max() ?? 0
         return [

@@ -125,6 +125,13 @@ extension Request {
         case "application/octet-stream": return .receipt(Array(body.readableBytesView))
         case "application/jose": return .signedTransaction(Array(body.readableBytesView))
         default:
+            guard let first = body.readableBytesView.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else {
+                throw HTTPProblem(
+                    .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
+                    message:
+                        "The body is no JSON object. Send a receipt as Content-Type application/octet-stream, a signed transaction as application/jose."
+                )
+            }
             let redemption = try body.decodedJSON(RedemptionRequest.self)
             switch (redemption.receipt, redemption.signedTransaction) {
             case (let receipt?, nil): return .receipt(Array(receipt))

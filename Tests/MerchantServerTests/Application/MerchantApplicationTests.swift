@@ -259,6 +259,7 @@ struct MerchantApplicationTests {
     @Test(arguments: [
         ("application/json", "{}", 400, "invalid_request"),
         ("application/json", "[", 400, "invalid_request"),
+        ("application/x-www-form-urlencoded", "MIIT", 400, "invalid_request"),
         ("application/json", #"{"receipt": "AAAA", "signedTransaction": "a"}"#, 400, "invalid_request"),
         ("application/json", #"{"receipt": "!"}"#, 400, "invalid_request"),
         ("application/json", #"{"receipt": "AAAA"}"#, 422, "malformed_receipt"),
