@@ -26,6 +26,8 @@ public struct DirectRequest: Sendable {
     public private(set) var contentType: String?
     /// The last `X-Forwarded-For` field's value.
     public private(set) var forwardedFor: String?
+    /// The one `X-Request-Id` field's value, which the answer says again.
+    private(set) var id: String?
 
     /// Nil for what is the router's business: other methods and versions, fields that say what is to become of the connection, and fields of those above
     /// that are there twice.
@@ -38,6 +40,9 @@ public struct DirectRequest: Sendable {
             case 12 where Self.isSame(name, "content-type"):
                 guard contentType == nil else { return nil }
                 contentType = value
+            case 12 where Self.isSame(name, "x-request-id"):
+                guard id == nil, RequestIDText.isGood(value) else { return nil }
+                id = value
             case 13 where Self.isSame(name, "authorization"):
                 guard authorization == nil else { return nil }
                 authorization = value

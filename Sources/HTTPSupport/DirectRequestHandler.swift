@@ -109,7 +109,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         switch outcome {
         case .answer(let answer):
             state = .idle
-            write(answer, context)
+            write(answer, to: request.request, context)
         case .declined:
             decline(request, body, isWhole: true, context)
         case .later(let future):
@@ -129,7 +129,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         guard case .answering = state, context.channel.isActive else { return }
         if let answer {
             state = .idle
-            write(answer, context)
+            write(answer, to: request.request, context)
         } else {
             decline(request, body, isWhole: true, context)
             // The read that it came with was completed long ago; behind this handler nothing is taken up before one is.
@@ -154,11 +154,12 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         }
     }
 
-    private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
-        let headers: HTTPHeaders = [
+    private func write(_ answer: DirectAnswer, to request: DirectRequest, _ context: ChannelHandlerContext) {
+        var headers: HTTPHeaders = [
             "Content-Type": answer.contentType, "Content-Length": String(answer.body.readableBytes),
             "Date": date.now(),
         ]
+        if let id = request.id { headers.add(name: "X-Request-Id", value: id) }
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)

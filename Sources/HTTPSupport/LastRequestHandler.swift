@@ -20,6 +20,8 @@ final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         asked += 1
         guard !head.isKeepAlive else { return context.fireChannelRead(data) }
+        // RFC 9110, section 10.1.1: who speaks HTTP/1.0 does not know a 100.
+        if head.version == .http1_0 { head.headers.remove(name: "Expect") }
         if last == nil { last = asked }
         head.headers.replaceOrAdd(name: "Connection", value: "close")
         context.fireChannelRead(wrapInboundOut(.head(head)))

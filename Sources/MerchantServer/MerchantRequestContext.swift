@@ -1,11 +1,11 @@
+import HTTPSupport
 import Hummingbird
-import NIOCore
+public import NIOCore
 
 /// What a request of this server carries.
-public struct MerchantRequestContext: RequestContext {
+public struct MerchantRequestContext: ConnectionRequestContext {
     public var coreContext: CoreRequestContextStorage
-    /// The connection that it came by.
-    let channel: any Channel
+    public let channel: any Channel
 
     public init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)

@@ -8,6 +8,8 @@ public enum StoreRouters {
     /// What devices and merchants speak to: one environment's protocol port.
     public static func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
+        router.add(middleware: RequestIDMiddleware())
+        router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         DeviceController(store: store).addRoutes(to: router)
         VerifyReceiptController(store: store).addRoutes(to: router)
@@ -23,6 +25,8 @@ public enum StoreRouters {
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, adminToken: String?
     ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
+        router.add(middleware: RequestIDMiddleware())
+        router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: ControlGuardMiddleware(adminToken: adminToken))
         let byEnvironment = Dictionary(uniqueKeysWithValues: stores.map { ($0.environment, $0) })

@@ -220,6 +220,14 @@ import Testing
                 try connection.execute("DELETE FROM redemptions WHERE user_id = 'bob'")
             }
             #expect(try await shop.findings() == ["bob/gems: 1 grants have no redeemed purchase behind them"])
+            // Credits without an account do not keep the sweep from all others.
+            try await shop.database.write { connection in
+                try connection.execute(
+                    "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) "
+                        + "VALUES ('eve', 'gems', 1, 'x', 5)")
+            }
+            #expect(try await shop.merchant.expireCredits() == 1)
+            #expect(try await shop.merchant.expireCredits() == 0)
         }
     }
 }

@@ -52,7 +52,22 @@ import Testing
             let wrong = Self.products.filter { !fitting.contains($0.0) }
             #expect(told.withLock { $0.map(\.productID) } == wrong.map(\.0))
             #expect(told.withLock { $0.map(\.listed) } == wrong.map(\.1))
+            #expect(told.withLock { $0.allSatisfy { !$0.said.hasPrefix($0.listed.rawValue) } })
             #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test func whatCannotBeOfTheStatedKindIsToldSo() async throws {
+        try await TestMerchant.with(.sqlite) { shop async throws in
+            try await Self.put(shop)
+            let told = Mutex<[String]>([])
+            shop.merchant.wrongKinds.listen { report in told.withLock { $0.append(report.said) } }
+            let endless = shop.purchase("monthly", 1, stated: .autoRenewableSubscription)
+            #expect(try await shop.code { _ = try await shop.redeem(endless, for: "ann") } == .wrongKind)
+            #expect(
+                told.withLock { $0 } == [
+                    "autoRenewableSubscription, with dates or ids that such a purchase cannot have"
+                ])
         }
     }
 

@@ -99,7 +99,8 @@ extension MerchantCommand {
             completion: .list(Logger.Level.allCases.map(\.rawValue)))
         var logLevel: String?
         @Option(
-            help: ArgumentHelp("How it is written: text, or json, one object to a line (text).", valueName: "format"),
+            help: ArgumentHelp(
+                "How the log is written: text, or json, one object to a line (text).", valueName: "format"),
             completion: .list(LogFormat.allCases.map(\.rawValue)))
         var logFormat: String?
         @OptionGroup var blobs: BlobsOptions

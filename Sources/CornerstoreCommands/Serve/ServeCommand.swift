@@ -89,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .list(Logger.Level.allCases.map(\.rawValue)))
     var logLevel: String?
     @Option(
-        help: ArgumentHelp("How it is written: text, or json, one object to a line (text).", valueName: "format"),
+        help: ArgumentHelp("How the log is written: text, or json, one object to a line (text).", valueName: "format"),
         completion: .list(LogFormat.allCases.map(\.rawValue)))
     var logFormat: String?
     @Option(help: ArgumentHelp("A file of options, YAML or JSON.", valueName: "file"), completion: .file())

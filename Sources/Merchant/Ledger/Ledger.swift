@@ -111,7 +111,8 @@ enum Ledger {
     ) throws -> Bool {
         let ended = try Lots.takeEnded(user, currency, at: now, connection)
         guard !ended.isEmpty else { return false }
-        var posting = try standing(of: user, currency, connection)?.posting ?? .none
+        // Credits of an account without entries are none (the check tells of them), and must not stop the sweep of all others.
+        guard var posting = try standing(of: user, currency, connection)?.posting else { return true }
         for lot in ended where lot.remaining > 0 {
             posting = try posting.adding(-lot.remaining)
             try write(

@@ -8,12 +8,15 @@ extension Merchant {
     static let productsLifetime: Int64 = 1_000
 
     /// What is on sale in an app.
-    /// - Throws: ``MerchantError`` `invalid_request`.
+    /// - Throws: ``MerchantError`` `invalid_request`, or `not_found` for an app that is not this merchant's.
     public func productList(of bundleID: BundleID) async throws -> ProductList {
         try Self.checkName(bundleID.rawValue)
         let catalog = try await products(at: now())
-        return ProductList(
-            revision: catalog.revision, products: catalog.products(of: bundleID).filter(\.isOnSale))
+        let products = catalog.products(of: bundleID)
+        guard !products.isEmpty || verifier.takes(bundleID) else {
+            throw MerchantError(.notFound, "This merchant sells nothing of the app \(bundleID).")
+        }
+        return ProductList(revision: catalog.revision, products: products.filter(\.isOnSale))
     }
 
     /// All products, whether on sale or not.

@@ -1,3 +1,4 @@
+import Foundation
 import MerchantWire
 import StoreWire
 
@@ -12,6 +13,16 @@ public struct WrittenProduct: Decodable, Sendable {
     public var grants: [ProductGrant]
     public var isOnSale: Bool?
     public var shelf: String?
+
+    /// Reads a product as the admin API takes it.
+    /// - Throws: ``MerchantError`` `invalid_request` that says what is wrong and where.
+    public init(json: Data) throws {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: json)
+        } catch let error as DecodingError {
+            throw MerchantError(.invalidRequest, "The product cannot be read: \(error.place).")
+        }
+    }
 
     private enum Key: String, CodingKey, CaseIterable {
         case id, bundleID, productID, kind, grants, isOnSale, shelf

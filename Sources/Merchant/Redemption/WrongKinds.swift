@@ -13,6 +13,15 @@ public final class WrongKinds: Sendable {
         public var listed: ProductKind
         /// What the store says; nil when it follows from the purchase's dates or ids alone.
         public var stated: ProductKind?
+
+        /// What the store says, in words.
+        public var said: String {
+            switch stated {
+            case listed: "\(listed.rawValue), with dates or ids that such a purchase cannot have"
+            case let other?: other.rawValue
+            case nil: "no such kind, by its dates and ids"
+            }
+        }
     }
 
     /// Of one product so many milliseconds apart.

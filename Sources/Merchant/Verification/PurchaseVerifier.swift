@@ -39,6 +39,9 @@ public final class PurchaseVerifier: Sendable {
     /// Takes purchases of these apps from now on, too.
     public func take(apps: Set<BundleID>) { bundleIDs.withLock { $0.formUnion(apps) } }
 
+    /// Whether an app's purchases are taken.
+    func takes(_ app: BundleID) -> Bool { bundleIDs.withLock { $0.contains(app) } }
+
     /// Proves evidence.
     /// - Throws: ``MerchantError``: `too_large`, `malformed_receipt`, `not_genuine`, `wrong_app`, `wrong_environment`, or
     ///   `store_unavailable` when a store has to be asked and does not answer.
@@ -205,7 +208,7 @@ public final class PurchaseVerifier: Sendable {
     private func accept(
         _ environment: StoreEnvironment?, _ bundleID: String
     ) throws -> (StoreEnvironment, BundleID) {
-        guard bundleIDs.withLock({ $0.contains(BundleID(bundleID)) }) else { throw MerchantError(.wrongApp) }
+        guard takes(BundleID(bundleID)) else { throw MerchantError(.wrongApp) }
         guard let environment, environments.contains(environment) else { throw MerchantError(.wrongEnvironment) }
         return (environment, BundleID(bundleID))
     }

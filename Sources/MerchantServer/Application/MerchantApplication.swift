@@ -73,11 +73,11 @@ public struct MerchantApplication: Sendable {
             makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
         merchant.wrongKinds.listen { report in
             logger.error(
-                "the store says another kind than the list of products: purchases of it are refused until the list is right",
+                "what the store says does not fit the kind on the list of products: such purchases are refused until the list is right",
                 metadata: [
                     "bundle": .string(report.bundleID.rawValue), "product": .string(report.productID.rawValue),
                     "listed": .string(report.listed.rawValue),
-                    "store": .string(report.stated?.rawValue ?? "no such kind, by its dates and ids"),
+                    "store": .string(report.said),
                 ])
         }
         for file in files { try await merchant.takeIn(file) }

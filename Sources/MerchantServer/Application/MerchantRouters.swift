@@ -29,6 +29,8 @@ struct MerchantRouters {
     func router() -> Router<MerchantRequestContext> {
         let router = Router(context: MerchantRequestContext.self)
         router.add(middleware: requests)
+        router.add(middleware: RequestIDMiddleware())
+        router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.merchant))
         if let limits {
             router.add(middleware: RateLimitMiddleware(limits: limits, isBehindProxy: isBehindProxy, now: now))

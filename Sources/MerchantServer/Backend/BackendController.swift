@@ -40,7 +40,8 @@ struct BackendController: Sendable {
     }
 
     @Sendable private func putProduct(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        let body = try await request.decodeJSON(WrittenProduct.self, upTo: MerchantLimits.request)
+        let bytes = try await request.boundedBody(upTo: MerchantLimits.request)
+        let body = try WrittenProduct(json: Data(bytes.readableBytesView))
         let (bundle, id) = (BundleID(try context.parameter("bundle")), ProductID(try context.parameter("product")))
         guard body.bundleID ?? bundle == bundle, body.id ?? id == id else {
             throw MerchantError(.invalidRequest, "The body is about another product than the address.")

@@ -140,13 +140,16 @@ struct MerchantApplicationTests {
             #expect(try await merchant.send(put, body).status == 401)
             #expect(try await merchant.send(put, as: merchant.backendKey, body).status == 200)
             // A lifetime that is misspelt would give the credits for ever.
-            for bad in [
-                #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins", "lifetme": 30}]}"#,
-                #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"}], "isOnSail": false}"#,
-                #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"}], "productID": "coins98"}"#,
+            for (grant, more, words) in [
+                (#", "lifetme": 30"#, "", "grants[0].lifetme: there is no such key"),
+                ("", #", "isOnSail": false"#, "isOnSail: there is no such key"),
+                ("", #", "productID": "coins98""#, "another product"),
+                ("[", "", "The product cannot be read"),
             ] {
+                let bad = #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"\#(grant)}]\#(more)}"#
                 let refused = try await merchant.send(put, as: merchant.backendKey, Array(bad.utf8))
                 #expect(refused.status == 400 && refused.code == "invalid_request", "\(bad)")
+                #expect(refused.text.contains(words), "\(bad): \(refused.text)")
             }
             let changed = try await merchant.send(route, headers: [("If-None-Match", tag)])
             #expect(changed.status == 200)
@@ -154,6 +157,7 @@ struct MerchantApplicationTests {
             let gone = MerchantRoute.deleteProduct("com.example.books", "coins99")
             #expect(try await merchant.send(gone, as: merchant.backendKey).status == 204)
             #expect(try await merchant.send(gone, as: merchant.backendKey).code == "not_found")
+            #expect(try await merchant.send(.products("com.example.boks")).code == "not_found")
         }
     }
 
@@ -192,6 +196,49 @@ struct MerchantApplicationTests {
             for word in ["coins", "nonConsumable", "consumable", "com.example.books"] {
                 #expect(told.first?.contains(word) == true)
             }
+        }
+    }
+
+    @Test(arguments: [
+        ("trace-1.A_b:c", true), (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false),
+        ("a b", false), ("a\"b", false),
+    ])
+    func `a request keeps the id that it came with`(_ id: String, _ isKept: Bool) async throws {
+        let lines = LogLines()
+        try await RunningMerchant.with(logger: lines.logger) { merchant async throws in
+            let refused = try await merchant.send(.balances, headers: [("X-Request-Id", id)])
+            let known = try refused.decoded(MerchantWireError.self).requestID
+            #expect(refused.status == 401 && known == refused.headers["x-request-id"] && (known == id) == isKept)
+            let told = try #require(lines.all.first { $0.text.contains("request refused") })
+            #expect(told.text.contains(try #require(known)))
+            // By the router, and from the second time on without it.
+            let token = try await merchant.token("ann")
+            for _ in 0..<3 {
+                let answer = try await merchant.send(.balances, as: token, headers: [("X-Request-Id", id)])
+                #expect(answer.status == 200 && answer.headers["x-request-id"] == (isKept ? id : nil))
+            }
+        }
+    }
+
+    @Test func `a file is asked for from whom it may come`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            let port = try #require(URL(string: merchant.address)?.port.flatMap { UInt16(exactly: $0) })
+            func begin(_ key: String) async throws -> (String, String) {
+                try await RawConnection.run {
+                    let connection = try RawConnection(port: port)
+                    connection.write(
+                        "PUT \(MerchantRoute.putContent("issue-12").path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n"
+                            + "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+                    let first = connection.read()
+                    guard first.hasPrefix("HTTP/1.1 100 ") else { return (first, "") }
+                    connection.write("issue")
+                    return (first, connection.read())
+                }
+            }
+            let (first, second) = try await begin(merchant.backendKey)
+            #expect(first == "HTTP/1.1 100 Continue\r\n\r\n" && second.hasPrefix("HTTP/1.1 201 "))
+            let (refused, _) = try await begin("nobody's")
+            #expect(refused.hasPrefix("HTTP/1.1 401 "))
         }
     }
 

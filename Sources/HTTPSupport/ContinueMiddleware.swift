@@ -1,0 +1,58 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTPTypes
+import Synchronization
+
+/// Says `100 Continue` to who waits for it before it sends a body (`Expect: 100-continue`, RFC 9110, section 10.1.1), at the moment when the handler begins to
+/// read. So who is refused by head alone, for want of a key or by a length over the limit, need not send the body at all.
+public struct ContinueMiddleware<Context: ConnectionRequestContext>: RouterMiddleware {
+    public init() {}
+
+    public func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        guard request.headers[.expect]?.lowercased() == "100-continue" else { return try await next(request, context) }
+        let awaited = AwaitedBody(request.body, on: context.channel)
+        var request = request
+        request.body = RequestBody(asyncSequence: awaited)
+        var response = try await next(request, context)
+        // The client may send the body nevertheless, or the next request in its place; on another connection nobody mistakes one for the other.
+        if !awaited.isBegun { response.headers[.connection] = "close" }
+        return response
+    }
+}
+
+/// A body whose sender waits until it is asked for.
+private final class AwaitedBody: AsyncSequence, Sendable {
+    typealias Element = ByteBuffer
+
+    private let body: RequestBody
+    private let channel: any Channel
+    private let begun = Atomic(false)
+
+    init(_ body: RequestBody, on channel: any Channel) {
+        self.body = body
+        self.channel = channel
+    }
+
+    /// Whether it was asked for.
+    var isBegun: Bool { begun.load(ordering: .relaxed) }
+
+    private func begin() async throws {
+        guard !begun.exchange(true, ordering: .relaxed) else { return }
+        try await channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)))
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let awaited: AwaitedBody
+        fileprivate var parts: RequestBody.AsyncIterator
+
+        mutating func next() async throws -> ByteBuffer? {
+            try await awaited.begin()
+            return try await parts.next()
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(awaited: self, parts: body.makeAsyncIterator()) }
+}
