@@ -24,7 +24,7 @@ extension Section {
         try await withMerchant { merchant in
             try await setting.load.settle(merchant.spends())
             let setting = setting.withFewerRounds
-            let found = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 11_000)))
+            let found = try await compare(setting, try merchant.receipts(evidence(setting, aSecond: 18_000)))
             return [.merchantReceiptOverBare(found.1.over(found.0))]
         }
     }
@@ -36,7 +36,7 @@ extension Section {
             let p256 = try P256Baseline()
             let setting = setting.withFewerRounds
             let found = try await setting.load.compared(
-                try merchant.signedTransactions(evidence(setting, aSecond: 12_000)),
+                try merchant.signedTransactions(evidence(setting, aSecond: 20_000)),
                 with: { try Rate.perSecond(seconds: 0.5, rounds: 1, work: p256.verify) }, rounds: setting.rounds)
             print(found.server.row)
             print(String(format: "  raw P-256, one core: verify %.0f /s", Rate.median(found.other)))

@@ -8,12 +8,12 @@ final class DatabaseThreads: Sendable {
     /// Starts a thread that ends when `body` returns.
     func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         running.enter()
-        let thread = Thread { [running] in
+        Thread { [running] in
+            // The system, and with it a profile, learns it from the thread itself alone.
+            Thread.current.name = name
             body()
             running.leave()
-        }
-        thread.name = name
-        thread.start()
+        }.start()
     }
 
     /// Waits until all threads have ended.
