@@ -72,8 +72,12 @@ extension DecodingError {
     /// What was wrong and where, without the values.
     public var sentence: String {
         func path(_ context: Context, _ last: String? = nil) -> String {
-            let keys = context.codingPath.map(\.stringValue) + (last.map { [$0] } ?? [])
-            return keys.isEmpty ? "The body" : "“\(keys.joined(separator: ".").prefix(200))”"
+            var place = ""
+            for key in context.codingPath {
+                if let index = key.intValue { place += "[\(index)]" } else { place += ".\(key.stringValue)" }
+            }
+            if let last { place += ".\(last)" }
+            return place.isEmpty ? "The body" : "“\(place.drop { $0 == "." }.prefix(200))”"
         }
         switch self {
         case .keyNotFound(let key, let context): return "\(path(context, key.stringValue)) is missing."

@@ -16,10 +16,9 @@ public struct ContinueMiddleware<Context: ConnectionRequestContext>: RouterMiddl
         let awaited = AwaitedBody(request.body, on: context.channel)
         var request = request
         request.body = RequestBody(asyncSequence: awaited)
-        var response = try await next(request, context)
-        // The client may send the body nevertheless, or the next request in its place; on another connection nobody mistakes one for the other.
-        if !awaited.isBegun { response.headers[.connection] = "close" }
-        return response
+        let response = try await next(request, context)
+        // The client may send the body nevertheless, or the next request in its place, and nobody could tell one from the other.
+        return awaited.isBegun ? response : response.closingConnection()
     }
 }
 

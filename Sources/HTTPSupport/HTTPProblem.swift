@@ -57,21 +57,28 @@ public struct HTTPProblem: HTTPResponseError {
                 status: status, headers: headers,
                 body: ResponseBody(contentLength: body.count) { try await $0.finish(nil) })
         }
-        guard status == .requestTimeout else {
-            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        let response = Response(
+            status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        // The rest of the body would go on coming as slowly.
+        return status == .requestTimeout ? response.closingConnection() : response
+    }
+}
+
+extension Response {
+    /// The same answer as the last of its connection: whatever else comes by it is not read.
+    func closingConnection() -> Response {
+        var response = self
+        response.headers[.connection] = "close"
+        let body = self.body
+        response.body = ResponseBody(contentLength: body.contentLength) { writer in
+            try await body.write(writer)
+            // Hummingbird closes a connection whose answer ends in an error.
+            throw ConnectionEnd()
         }
-        // The rest of the body would go on coming as slowly, and the connection with it: an error after the answer closes it.
-        headers[.connection] = "close"
-        return Response(
-            status: status, headers: headers,
-            body: ResponseBody(contentLength: body.count) { writer in
-                try await writer.write(ByteBuffer(bytes: body))
-                try await writer.finish(nil)
-                throw TooSlow()
-            })
+        return response
     }
 
-    private struct TooSlow: Error {}
+    private struct ConnectionEnd: Error {}
 }
 
 extension RequestContext {

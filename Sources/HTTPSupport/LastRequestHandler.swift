@@ -4,7 +4,8 @@ import NIOHTTP1
 /// Says of every request that is its connection's last that it is, in the one way that Hummingbird looks for: `Connection: close`.
 ///
 /// A client of HTTP/1.0 means it when it says nothing, and one of HTTP/1.1 may write `Close`, or name other options beside it (RFC 9112, section 9.3).
-/// Each would wait for the connection's end until the server takes it for idle.
+/// Each would wait for the connection's end until the server takes it for idle. And what a client of HTTP/1.0 expects is nothing that it could understand
+/// (RFC 9110, section 10.1.1): no later handler sees it.
 final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -19,11 +20,14 @@ final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         asked += 1
-        guard !head.isKeepAlive else { return context.fireChannelRead(data) }
-        // RFC 9110, section 10.1.1: who speaks HTTP/1.0 does not know a 100.
-        if head.version == .http1_0 { head.headers.remove(name: "Expect") }
-        if last == nil { last = asked }
-        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        let isLast = !head.isKeepAlive
+        let isOld = head.version == .http1_0
+        guard isLast || isOld else { return context.fireChannelRead(data) }
+        if isOld { head.headers.remove(name: "Expect") }
+        if isLast {
+            if last == nil { last = asked }
+            head.headers.replaceOrAdd(name: "Connection", value: "close")
+        }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 

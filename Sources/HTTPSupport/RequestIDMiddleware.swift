@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Takes over the id that a client or a proxy gave the request in `X-Request-Id`: the log knows the request by it, and its answer says it again, whatever it is.
+/// Takes over the id that a client or a proxy gave the request in `X-Request-Id`: the log knows the request by it, and every answer to it says it again.
 /// An id that is not 1 to 64 letters, digits and `-_.:` is not taken, and one of the server's own is used.
 public struct RequestIDMiddleware<Context: RequestContext>: RouterMiddleware {
     public init() {}

@@ -294,8 +294,8 @@ public actor MerchantClient {
         let (wait, backoff) = (configuration.wait, backoff)
         let encoded: Data?
         if let body { encoded = try Self.encode(body) } else { encoded = nil }
-        return try await session.askPatiently(route, encoded) { attempt in
-            try await wait(backoff.delay(attempt))
+        return try await session.askPatiently(route, encoded) { attempt, seconds in
+            try await wait(max(backoff.delay(attempt), Double(seconds)))
         }
     }
 

@@ -8,6 +8,16 @@ import Testing
 @Suite struct JSONLogHandlerTests {
     private final class Output: Sendable { let bytes = Mutex(Data()) }
 
+    @Test func aLogThatNobodyReadsAnyLongerEndsNothing() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let pipe = Pipe()
+        let write = JSONLogHandler.writer(to: pipe.fileHandleForWriting)
+        write(Data("read\n".utf8))
+        #expect(pipe.fileHandleForReading.availableData == Data("read\n".utf8))
+        try pipe.fileHandleForReading.close()
+        write(Data("unread\n".utf8))
+    }
+
     @Test func eachRecordIsOneLine() throws {
         let output = Output()
         var logger = Logger(label: "cornerstore") { label in

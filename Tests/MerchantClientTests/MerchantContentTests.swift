@@ -189,9 +189,15 @@ struct MerchantAccountTests {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.gems = 10 }
             let client = try await device.launch(log)
-            merchant.trouble(.spends, .lost, .status(503))
+            merchant.trouble(.spends, .lost, .status(503, retryAfter: 1))
             let answer = try await client.spend(3, of: "gems", key: "hat-1")
             #expect(answer.balance == 7)
+            #expect(device.change { $0.delays } == [1, 2])
+            // Who is to wait for long is told so at once.
+            merchant.trouble(.balances, .status(503, retryAfter: 60))
+            let later = await #expect(throws: MerchantClientError.self) { try await client.balances() }
+            #expect(later?.code == .unreachable && later?.retryAfter == 60)
+            #expect(device.change { $0.delays } == [1, 2])
             #expect(try await client.spend(3, of: "gems", key: "hat-1") == answer)
             #expect(try await client.balances().amount(of: "gems") == 7)
             let error = await #expect(throws: MerchantClientError.self) {

@@ -220,14 +220,26 @@ import Testing
                 try connection.execute("DELETE FROM redemptions WHERE user_id = 'bob'")
             }
             #expect(try await shop.findings() == ["bob/gems: 1 grants have no redeemed purchase behind them"])
-            // Credits without an account do not keep the sweep from all others.
-            try await shop.database.write { connection in
-                try connection.execute(
-                    "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) "
-                        + "VALUES ('eve', 'gems', 1, 'x', 5)")
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func whatIsNotInAnAccountKeepsNobodysCreditsFromEnding(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            _ = try await shop.redeem(shop.purchase("coins", 2), for: "bob")
+            // More than there is, of nobody's account, and last what is good.
+            for (number, (user, amount)) in [("ann", 101), ("eve", 5), ("bob", 30)].enumerated() {
+                try await shop.database.write { connection in
+                    try connection.execute(
+                        "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) "
+                            + "VALUES ('\(user)', 'gems', \(number + 1), 'x', \(amount))")
+                }
             }
-            #expect(try await shop.merchant.expireCredits() == 1)
+            #expect(try await shop.merchant.expireCredits() == 3)
             #expect(try await shop.merchant.expireCredits() == 0)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.gems("bob") == 70)
         }
     }
 }

@@ -18,14 +18,14 @@ struct JSONLogHandler: LogHandler {
     private let write: @Sendable (Data) -> Void
 
     /// - Parameter write: takes one line with its end.
-    init(label: String, write: @escaping @Sendable (Data) -> Void = writeToStandardError) {
+    init(label: String, write: @escaping @Sendable (Data) -> Void = writer(to: .standardError)) {
         self.label = label
         self.write = write
     }
 
-    /// A reader that went away, or a full disk, must not end the server; `write(_:)` traps there.
-    private static let writeToStandardError: @Sendable (Data) -> Void = {
-        try? FileHandle.standardError.write(contentsOf: $0)
+    /// What writes lines to a file. A reader that went away, or a full disk, must not end the server; `FileHandle.write(_:)` traps there.
+    static func writer(to file: FileHandle) -> @Sendable (Data) -> Void {
+        { try? file.write(contentsOf: $0) }
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -104,19 +104,21 @@ enum Ledger {
         return (taken, due)
     }
 
-    /// Takes out the credits whose time is over; says whether there were any.
+    /// Takes out the credits whose time is over; says whether the account had any.
+    ///
+    /// What is put down as ending and is not in the account, which ``Merchant/checkBooks()`` tells of until then, is left out: it must not stop the sweep of
+    /// all others.
     @discardableResult
     static func expire(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
     ) throws -> Bool {
         let ended = try Lots.takeEnded(user, currency, at: now, connection)
-        guard !ended.isEmpty else { return false }
-        // Credits of an account without entries are none (the check tells of them), and must not stop the sweep of all others.
-        guard var posting = try standing(of: user, currency, connection)?.posting else { return true }
-        for lot in ended where lot.remaining > 0 {
-            posting = try posting.adding(-lot.remaining)
-            try write(
-                user, currency, -lot.remaining, .expiry, posting, lot.reference, nil, now, connection)
+        guard !ended.isEmpty, var posting = try standing(of: user, currency, connection)?.posting else { return false }
+        for lot in ended {
+            let amount = min(lot.remaining, posting.balance)
+            guard amount > 0 else { continue }
+            posting = try posting.adding(-amount)
+            try write(user, currency, -amount, .expiry, posting, lot.reference, nil, now, connection)
         }
         return true
     }

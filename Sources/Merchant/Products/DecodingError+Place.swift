@@ -5,9 +5,17 @@ extension DecodingError {
         case .keyNotFound(let key, let context): "\((context.codingPath + [key]).place) is missing"
         case .typeMismatch(_, let context): "\(context.codingPath.place) is of the wrong type"
         case .valueNotFound(_, let context): "\(context.codingPath.place) is empty"
-        case .dataCorrupted(let context): "\(context.codingPath.place): \(context.debugDescription.prefix(200))"
+        case .dataCorrupted(let context) where context.codingPath.isEmpty: context.shortDescription
+        case .dataCorrupted(let context): "\(context.codingPath.place): \(context.shortDescription)"
         @unknown default: "it is not well-formed"
         }
+    }
+}
+
+extension DecodingError.Context {
+    /// Without the end of the sentence, which goes on.
+    fileprivate var shortDescription: String {
+        String((debugDescription.hasSuffix(".") ? debugDescription.dropLast() : debugDescription[...]).prefix(200))
     }
 }
 

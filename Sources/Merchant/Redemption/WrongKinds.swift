@@ -2,8 +2,7 @@ import MerchantWire
 import StoreWire
 import Synchronization
 
-/// Tells the operator of products whose kind on the merchant's list is not what the store says: none of their purchases is redeemed until
-/// the list is right.
+/// Tells the operator of products whose kind on the merchant's list does not fit what the store says of them: no such purchase is redeemed.
 public final class WrongKinds: Sendable {
     /// One such product.
     public struct Report: Sendable, Equatable {

@@ -5,6 +5,8 @@ import MerchantWire
 actor MerchantSession {
     /// Attempts of one question that somebody waits for.
     private static let attempts = 3
+    /// What somebody who waits may be told to wait between two of them, in seconds.
+    private static let longestPause = 2
 
     let transport: MerchantTransport
     private let source: @Sendable (_ refused: String?) async throws -> String
@@ -42,17 +44,21 @@ actor MerchantSession {
     /// - Throws: ``MerchantClientError``.
     func askPatiently<Value: Decodable & Sendable>(
         _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
-        pause: @Sendable (_ attempt: Int) async throws -> Void
+        pause: @Sendable (_ attempt: Int, _ atLeast: Int) async throws -> Void
     ) async throws(MerchantClientError) -> Value {
         var attempt = 1
         while true {
+            let seconds: Int
             do throws(MerchantClientError) {
                 return try await ask(route, body)
             } catch {
-                // Who was told to wait is not helped by a second attempt right away.
-                guard error.code == .unreachable, error.retryAfter == nil, attempt < Self.attempts else { throw error }
+                seconds = error.retryAfter ?? 0
+                // Who is told to come back later is not helped by an attempt now, and who waits is not to wait for long.
+                guard error.code == .unreachable, seconds <= Self.longestPause, attempt < Self.attempts else {
+                    throw error
+                }
             }
-            do { try await pause(attempt) } catch {
+            do { try await pause(attempt, seconds) } catch {
                 throw MerchantClientError(.cancelled, "the request was cancelled")
             }
             attempt += 1

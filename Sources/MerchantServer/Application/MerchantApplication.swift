@@ -73,7 +73,7 @@ public struct MerchantApplication: Sendable {
             makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
         merchant.wrongKinds.listen { report in
             logger.error(
-                "what the store says does not fit the kind on the list of products: such purchases are refused until the list is right",
+                "what the store says does not fit the kind on the list of products: such purchases are refused",
                 metadata: [
                     "bundle": .string(report.bundleID.rawValue), "product": .string(report.productID.rawValue),
                     "listed": .string(report.listed.rawValue),

@@ -33,9 +33,9 @@ struct ContentUploadController: Sendable {
             item, mediaType: String(mediaType.split(separator: ";").first ?? "application/octet-stream")
         ) { file in
             try await StallWatch.during(context.channel, .incoming, patience) { watch in
-                for try await piece in request.body {
-                    try await file.append(piece.readableBytesView)
-                    watch.progress(piece.readableBytes)
+                for try await piece in request.pieces {
+                    try await file.append(piece)
+                    watch.progress(piece.count)
                 }
             }
         }

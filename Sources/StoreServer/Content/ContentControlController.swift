@@ -89,7 +89,7 @@ struct ContentControlController: Sendable {
         }
         do {
             let upload = try await library.append(
-                UploadPieces(body: request.body), to: try Self.id(context), offset: offset, at: desk.now)
+                request.pieces, to: try Self.id(context), offset: offset, at: desk.now)
             return try .json(ControlAPI.ContentUpload(upload))
         } catch let error as WrongOffset {
             return try .json(
@@ -132,26 +132,5 @@ struct ContentControlController: Sendable {
             throw StoreError(.invalidRequest, "The id is a UUID.")
         }
         return id
-    }
-}
-
-/// A body's bytes as they come. One that ends too early fails, and so does one that does not come; what came stays.
-private struct UploadPieces: AsyncSequence, Sendable {
-    typealias Element = ByteBufferView
-
-    let body: RequestBody
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator()) }
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var base: RequestBody.AsyncIterator
-
-        mutating func next() async throws -> ByteBufferView? {
-            do {
-                return try await base.next()?.readableBytesView
-            } catch {
-                throw HTTPProblem(.badRequest, code: "invalid_request", message: "The body ended too early.")
-            }
-        }
     }
 }

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import Merchant
 import MerchantWire
 import TestSupport
 import Testing
@@ -50,6 +51,12 @@ struct AuthenticationTests {
                     line.text.contains(id) && line.text.contains("not_signed_in") && line.text.contains("/me/{name}"))
             }
         }
+    }
+
+    @Test func whatIsNotThereForNowSaysWhenToComeBack() {
+        #expect(HTTPProblem.merchant(MerchantError(.unavailable))?.retryAfter == 1)
+        #expect(HTTPProblem.merchant(MerchantError(.storeUnavailable, "later", retryAfter: 7))?.retryAfter == 7)
+        #expect(HTTPProblem.merchant(MerchantError(.invalidRequest))?.retryAfter == nil)
     }
 
     @Test func usersComeByTokenAndBackendsByKey() async throws {
