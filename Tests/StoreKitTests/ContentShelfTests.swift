@@ -82,6 +82,16 @@ struct ContentShelfTests {
             try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
             try Data("mine".utf8).write(to: other.appendingPathComponent("CACHEDIR.TAG"))
             #expect(!BackupExclusion.exclude(other).contains(.cacheTag))
+            // What was left when an app ended while it wrote the tag goes, and nothing else does.
+            let third = directory.url.appendingPathComponent("third")
+            try FileManager.default.createDirectory(at: third, withIntermediateDirectories: true)
+            let others = ".other.\(UUID().uuidString)"
+            for name in [".CACHEDIR.TAG.\(UUID().uuidString)", others] {
+                try Data().write(to: third.appendingPathComponent(name))
+            }
+            #expect(BackupExclusion.exclude(third).contains(.cacheTag))
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: third.path).sorted() == [others, "CACHEDIR.TAG"])
         }
     }
 

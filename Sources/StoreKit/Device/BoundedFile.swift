@@ -51,10 +51,13 @@ package enum BoundedFile {
         syncFolder(url.deletingLastPathComponent())
     }
 
-    /// Removes what ``write(_:to:mode:before:)`` left in a folder when its process ended in the middle. The caller holds the folder's lock.
-    package static func removeLeftovers(in folder: URL) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where name.hasPrefix(".")
-        {
+    /// Removes what ``write(_:to:mode:before:)`` left in a folder when its process ended in the middle. Who is writing there just then fails: the caller
+    /// holds the folder's lock, or names a file of which it does not matter who writes it.
+    /// - Parameter file: whose leftovers; nil for those of all.
+    package static func removeLeftovers(in folder: URL, of file: String? = nil) {
+        let prefix = file.map { ".\($0)." } ?? "."
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        where name.hasPrefix(prefix) {
             guard let end = name.split(separator: ".").last, UUID(uuidString: String(end)) != nil else { continue }
             unlink(folder.appendingPathComponent(name).path)
         }

@@ -37,8 +37,10 @@ public enum BackupExclusion {
     }
 
     private static func tag(_ folder: URL) -> Bool {
-        let file = folder.appendingPathComponent("CACHEDIR.TAG")
+        let name = "CACHEDIR.TAG"
+        let file = folder.appendingPathComponent(name)
         if let bytes = BoundedFile.read(file, limit: 1 << 16) { return bytes.starts(with: Data(signature.utf8)) }
+        BoundedFile.removeLeftovers(in: folder, of: name)
         let text = """
             \(signature)
             # What is in this folder can be downloaded again: backups may leave it out.
