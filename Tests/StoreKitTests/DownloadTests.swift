@@ -300,6 +300,8 @@ struct DownloadTests {
     @Test func `finishing the transaction cancels its download and removes what came`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
+            // On a machine so busy that the silence is taken for a lost connection, going on brings nothing either.
+            for _ in 1...20 { scene.server.trouble(.silent(after: 0)) }
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
@@ -308,11 +310,12 @@ struct DownloadTests {
             queue.finishTransaction(download.transaction)
             await until { !observer.all.removed.isEmpty && observer.words.last == "1 cancelled" }
             await until { !scene.files.contains { $0.contains(".pkg") } }
+            let asked = scene.server.ranges
             // It belongs to nothing any more.
             queue.start([download])
             await until { download.transaction.downloads.isEmpty }
             await engine.stop()
-            #expect(scene.server.ranges == ["-"])
+            #expect(asked.first == "-" && scene.server.ranges == asked)
         }
     }
 
