@@ -315,7 +315,8 @@ struct DownloadTests {
             queue.start([download])
             await until { download.transaction.downloads.isEmpty }
             await engine.stop()
-            #expect(asked.first == "-" && scene.server.ranges == asked)
+            #expect(asked.first == "-" && asked.dropFirst().allSatisfy { $0.hasPrefix("bytes=") })
+            #expect(scene.server.ranges == asked)
         }
     }
 

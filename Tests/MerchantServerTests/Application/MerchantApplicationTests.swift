@@ -144,7 +144,7 @@ struct MerchantApplicationTests {
                 (#", "lifetme": 30"#, "", "grants[0].lifetme: there is no such key"),
                 ("", #", "isOnSail": false"#, "isOnSail: there is no such key"),
                 ("", #", "productID": "coins98""#, "another product"),
-                ("[", "", "The product cannot be read"),
+                ("[", "", "The product cannot be read: The given data was not valid JSON.\""),
             ] {
                 let bad = #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"\#(grant)}]\#(more)}"#
                 let refused = try await merchant.send(put, as: merchant.backendKey, Array(bad.utf8))
