@@ -27,6 +27,7 @@ public struct HTTPProblem: HTTPResponseError {
         }
     }
 
+    /// - Parameter retryAfter: seconds; nil is 1 for a 503, so that every one of them says when to come back.
     public init(
         _ status: HTTPResponse.Status, code: String, message: String, cause: Cause? = nil, retryAfter: Int? = nil
     ) {
@@ -34,7 +35,7 @@ public struct HTTPProblem: HTTPResponseError {
         self.code = code
         self.message = message
         self.cause = cause
-        self.retryAfter = retryAfter
+        self.retryAfter = retryAfter ?? (status == .serviceUnavailable ? 1 : nil)
     }
 
     private struct Body: Encodable {

@@ -9,10 +9,8 @@ extension HTTPProblem {
     static func merchant(_ error: any Error) -> HTTPProblem? {
         switch error {
         case let error as MerchantError:
-            let status = status(of: error.code)
             var problem = HTTPProblem(
-                status, code: error.code.rawValue, message: error.detail,
-                retryAfter: error.retryAfter ?? (status == .serviceUnavailable ? soon : nil))
+                status(of: error.code), code: error.code.rawValue, message: error.detail, retryAfter: error.retryAfter)
             problem.reason = error.reason
             return problem
         case let error as BlobError where error.code == .notFound:
@@ -20,14 +18,11 @@ extension HTTPProblem {
         case is BlobError:
             return HTTPProblem(
                 .serviceUnavailable, code: MerchantErrorCode.unavailable.rawValue,
-                message: "The place where content is kept does not answer. Try again.", retryAfter: soon)
+                message: "The place where content is kept does not answer. Try again.")
         default:
             return MerchantError(databaseError: error).flatMap(merchant)
         }
     }
-
-    /// When to come back if nobody knows better, in seconds.
-    private static let soon = 1
 
     static func status(of code: MerchantErrorCode) -> HTTPResponse.Status {
         switch code {

@@ -285,6 +285,20 @@ import UnixSignals
         }
     }
 
+    @Test func aRequestKeepsTheIDItComesWith() async throws {
+        try await withServer { server async throws in
+            for path in [
+                server.addresses.control + "/health", server.addresses.sandbox + "/device/v1/nowhere",
+                server.addresses.sandbox + "/verifyReceipt", server.addresses.production + StoreRoute.account.path,
+            ] {
+                let method = path.hasSuffix("/verifyReceipt") ? "POST" : "GET"
+                let reply = try await server.send(
+                    method, path, headers: [("X-Request-Id", "from-a.proxy:1")], body: method == "POST" ? [] : nil)
+                #expect(reply.headers.first(name: "x-request-id") == "from-a.proxy:1", "\(path): \(reply.status)")
+            }
+        }
+    }
+
     @Test func aLostDatabaseIsSaidToBePassing() async throws {
         try await withServer { server async throws in
             let token = try await server.signIn().token
@@ -299,6 +313,7 @@ import UnixSignals
             ] {
                 let reply = try await server.device(route, token: token, body: body)
                 #expect(reply.status == 503 && reply.code == "unavailable", "\(route): \(reply.text)")
+                #expect(reply.headers.first(name: "Retry-After") == "1", "\(route)")
                 #expect(!reply.text.lowercased().contains("sql") && !reply.text.contains(server.directory.path))
             }
             // Prices need no database, but whose storefront it is does.
