@@ -323,11 +323,11 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        .testTarget(name: "StoreWireTests", dependencies: ["StoreWire"], swiftSettings: strict),
+        .testTarget(name: "StoreWireTests", dependencies: ["StoreWire", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreReceiptsTests",
             dependencies: [
-                "StoreReceipts",
+                "StoreReceipts", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -358,7 +358,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "DatabaseTests", dependencies: ["Database", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "DatabaseTests",
+            dependencies: ["Database", "TestSupport", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "StoreTests",
             dependencies: ["BlobStorage", "Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],

@@ -1,5 +1,6 @@
 import Foundation
 import KillTestApp
+import TestSupport
 
 /// One device with its account and its app, launched again and again.
 struct KillDevice: Sendable {

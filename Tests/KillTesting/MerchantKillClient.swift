@@ -1,6 +1,7 @@
 import Foundation
 import KillTestApp
 import MerchantWire
+import TestSupport
 
 /// What one client was told by the merchant, and what it therefore holds for settled.
 package struct MerchantKillLog: Sendable {

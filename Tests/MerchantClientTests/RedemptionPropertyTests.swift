@@ -1,21 +1,9 @@
 import MerchantWire
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import MerchantClient
-
-/// SplitMix64, so that a seed that fails can be run again.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 /// A device, a merchant and a store without threads: everything happens in any order, and the process is killed now and
 /// then, between any two actions.
@@ -43,7 +31,7 @@ private struct World {
     var books: [String: Int] = [:]
 
     init(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         finishing = Bool.random(using: &random) ? .afterDelivery : .afterRedemption
         let items: [ContentItemID] = ["a", "b", "c"]
         content = Dictionary(

@@ -1,4 +1,5 @@
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -232,7 +233,7 @@ private struct DownloadWorld {
     let places: Int
 
     init(seed: UInt64) {
-        random = SeededGenerator(state: seed)
+        random = SeededGenerator(seed: seed)
         places = Int.random(in: 1...3, using: &random)
         machine = DownloadStateMachine(places: places)
     }

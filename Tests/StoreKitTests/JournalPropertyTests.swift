@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -21,7 +22,7 @@ struct JournalPropertyTests {
         static let name = "sandbox.journal"
 
         init(seed: UInt64, root: URL) throws {
-            random = SeededGenerator(state: seed)
+            random = SeededGenerator(seed: seed)
             self.root = root
             folder = root.appendingPathComponent("0")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

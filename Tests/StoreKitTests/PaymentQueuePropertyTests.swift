@@ -1,21 +1,9 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreKit
-
-/// SplitMix64, so that a seed that fails can be run again.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 /// A device, an app and a store without threads: everything that can happen happens in any order, and the machine is
 /// killed now and then.
@@ -69,7 +57,7 @@ struct World {
     var complaints: [String] = []
 
     init(seed: UInt64) {
-        random = SeededGenerator(state: seed)
+        random = SeededGenerator(seed: seed)
         perform(machine.observerAdded(nextObserver, isFirst: true))
     }
 

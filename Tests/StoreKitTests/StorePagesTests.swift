@@ -1,6 +1,7 @@
 import Foundation
 import StoreWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreKit
@@ -208,7 +209,7 @@ struct ReviewTests {
     }
 
     @Test func `in any span of 365 days there are at most three`() {
-        var generator = SplitMix(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         for _ in 0..<50 {
             var history = ReviewHistory()
             var now: Int64 = 1_770_000_000_000
@@ -229,18 +230,5 @@ struct ReviewTests {
         let pages = StorePages(presenter: presenter, bundleIdentifier: "b", folder: nil)
         await pages.requestReview(at: Self.start)
         #expect(presenter.lines.isEmpty)
-    }
-}
-
-/// A seeded generator (SplitMix64).
-private struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import StoreReceipts
@@ -7,7 +8,7 @@ struct JSONBytesTests {
     /// What is written once is copied when it comes again, and days and the clock of Los Angeles are kept: none of it
     /// may show, wherever the buffer grew in between.
     @Test func datesAreWrittenAsTheyAreAloneWhateverStoodBefore() throws {
-        var random = SeededNumbers(seed: 31)
+        var random = SeededGenerator(seed: 31)
         let changes: [Int64] = [1_710_064_800, 1_730_624_400, 1_704_096_000, 946_713_600, -94_665_600]
         for _ in 0..<200 {
             var json = JSONBytes(capacity: 0)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import StoreReceipts
@@ -32,7 +33,7 @@ import Testing
 
     @Test func randomMomentsOfACenturyAndAHalfAreThoseOfTheTimeZoneData() throws {
         let zone = try losAngeles()
-        var random = SeededNumbers(seed: 1)
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<20_000 {
             let at = Int64.random(in: -94_000_000...4_102_444_800, using: &random)
             #expect(PacificTime.offset(secondsSince1970: at) == offset(zone, at), "\(at)")
@@ -66,7 +67,7 @@ import Testing
     }
 
     @Test func aDateComesBackFromEveryForm() {
-        var random = SeededNumbers(seed: 2)
+        var random = SeededGenerator(seed: 2)
         for _ in 0..<20_000 {
             let date = ReceiptDate(milliseconds: .random(in: ReceiptDate.earliest...ReceiptDate.latest, using: &random))
             #expect(ReceiptDate(rfc3339: date.rfc3339.utf8) == date.wholeSeconds)
@@ -82,7 +83,7 @@ import Testing
     @Test func theCalendarIsFoundations() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
-        var random = SeededNumbers(seed: 3)
+        var random = SeededGenerator(seed: 3)
         for _ in 0..<5_000 {
             // Foundation's calendar is the Julian one before 1582.
             let seconds = Int64.random(in: -12_000_000_000...253_402_300_799, using: &random)

@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreReceipts
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test func everyReceiptIsReadBackFromWhatIsWritten() throws {
-        var random = SeededNumbers(seed: 8)
+        var random = SeededGenerator(seed: 8)
         for _ in 0..<2_000 {
             let receipt = TransactionReceipt.random(with: &random)
             #expect(try TransactionReceipt(purchaseInfo: receipt.purchaseInfo) == receipt)
@@ -172,7 +173,7 @@ import Testing
         let signed = try SignedTransactionReceipt.signed(receipt, environment: .sandbox, certificate: [1, 2, 3]) { _ in
             [UInt8](repeating: 9, count: 256)
         }
-        var random = SeededNumbers(seed: 9)
+        var random = SeededGenerator(seed: 9)
         let alphabet = Array("{}\"=;\\U0127 \n\t()<>abA+/".utf8)
         var counts = (outer: 0, inner: 0)
         for _ in 0..<10_000 {
@@ -189,8 +190,8 @@ import Testing
 }
 
 extension TransactionReceipt {
-    fileprivate static func random(with random: inout SeededNumbers) -> TransactionReceipt {
-        func text(_ random: inout SeededNumbers) -> String {
+    fileprivate static func random(with random: inout SeededGenerator) -> TransactionReceipt {
+        func text(_ random: inout SeededGenerator) -> String {
             var scalars = String.UnicodeScalarView()
             for _ in 0..<Int.random(in: 1...10, using: &random) {
                 let range: ClosedRange<UInt32> = Bool.random(using: &random) ? 0...0x7F : 0...0x10_FFFF
@@ -198,10 +199,10 @@ extension TransactionReceipt {
             }
             return String(scalars)
         }
-        func maybe<Value>(_ random: inout SeededNumbers, _ value: (inout SeededNumbers) -> Value) -> Value? {
+        func maybe<Value>(_ random: inout SeededGenerator, _ value: (inout SeededGenerator) -> Value) -> Value? {
             Bool.random(using: &random) ? value(&random) : nil
         }
-        func date(_ random: inout SeededNumbers) -> ReceiptDate {
+        func date(_ random: inout SeededGenerator) -> ReceiptDate {
             ReceiptDate(milliseconds: .random(in: ReceiptDate.earliest...ReceiptDate.latest, using: &random))
         }
         let extra = (0..<Int.random(in: 0...3, using: &random)).map {

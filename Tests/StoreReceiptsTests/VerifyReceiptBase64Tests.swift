@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import StoreReceipts
 
 @Suite struct VerifyReceiptBase64Tests {
     @Test func everyLengthIsWrittenAsFoundationDoesAndReadBack() {
-        var random = SeededNumbers(seed: 4)
+        var random = SeededGenerator(seed: 4)
         for count in 0..<300 {
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
             let text = Data(bytes).base64EncodedString()

@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreReceipts
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test func aRequestIsReadBackFromItsOwnBody() throws {
-        var random = SeededNumbers(seed: 5)
+        var random = SeededGenerator(seed: 5)
         for count in [1, 2, 3, 100, 5_000, 300_000] {
             let receipt = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
             for password in [nil, "0123456789abcdef", "\"\\\u{1}é😀\n"] {
@@ -132,7 +133,7 @@ import Testing
             #"{"receipt-data":"AAECAwQFBgcICQ==","password":"a\u00e9\ud83d\ude00","exclude-old-transactions":true}"#,
             #"{"a":[1,2.5e3,{"b":"c\\"}],"receipt-data":"\/\/8=","é":null,"password":null}"#,
         ]
-        var random = SeededNumbers(seed: 6)
+        var random = SeededGenerator(seed: 6)
         let alphabet = Array("{}[]\":,\\u0123d8etrfalsn=+/ \n-.E".utf8)
         var accepted = 0
         for round in 0..<20_000 {

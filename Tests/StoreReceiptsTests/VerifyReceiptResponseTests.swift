@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreReceipts
@@ -176,7 +177,7 @@ import Testing
     }
 
     @Test func stringsOfEveryKindComeBackFromTheAnswer() throws {
-        var random = SeededNumbers(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for _ in 0..<2_000 {
             var scalars = String.UnicodeScalarView()
             for _ in 0..<Int.random(in: 0...12, using: &random) {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Real files that others published, found by `CORNERSTORE_FIXTURES` or beside the package. Tests that need them are
 /// skipped without.
@@ -22,26 +23,9 @@ enum VerifyReceiptSamples {
     }
 }
 
-/// Random numbers that are the same in every run (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-}
-
 extension [UInt8] {
     /// The bytes with one to four random changes: a byte replaced, dropped, doubled, or the end cut off.
-    func damaged(with random: inout SeededNumbers, alphabet: [UInt8]) -> [UInt8] {
+    func damaged(with random: inout SeededGenerator, alphabet: [UInt8]) -> [UInt8] {
         var bytes = self
         for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
             let index = Int.random(in: 0..<bytes.count, using: &random)

@@ -1,70 +1,12 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import StoreServer
 
 @Suite("A purchase's JSON by hand agrees with Foundation's coders")
 struct PurchaseJSONTests {
-    /// Numbers that are the same in every run (SplitMix64).
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
-        }
-
-        mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &self) == 0 }
-
-        mutating func text() -> String {
-            let pieces = [
-                "a", "com.example", "é", "e\u{301}", "🙈", "\"", "\\", "/", "\u{0}", "\u{1F}", "\n", "\u{7F}",
-                "\u{2028}",
-                "\u{FEFF}", "\u{10FFFF}", " ", "{", "1",
-            ]
-            let isPlain = chance(2)
-            return (0..<Int.random(in: 0...8, using: &self)).map { _ in
-                isPlain ? "x" : pieces.randomElement(using: &self) ?? ""
-            }.joined()
-        }
-
-        mutating func uuid() -> UUID {
-            let (high, low) = (next(), next())
-            return withUnsafeBytes(of: (high, low)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
-        }
-
-        mutating func number() -> Int64 {
-            [0, 1, 9, 10, 99, 100, -1, 999_999_999_999_999, 1_000_000_000_000_000, .max, .min].randomElement(
-                using: &self)
-                ?? 0
-        }
-
-        mutating func request() -> PurchaseRequest {
-            PurchaseRequest(
-                idempotencyKey: uuid(), bundleID: BundleID(text()), productID: ProductID(text()),
-                quantity: Int(number()), applicationUsername: chance(2) ? nil : text(), simulatesAskToBuy: chance(2),
-                agreedPrice: chance(2) ? nil : Money(milliunits: number(), currency: chance(3) ? text() : "USD"))
-        }
-
-        mutating func response() -> PurchaseResponse {
-            let id = TransactionID(rawValue: Int64.random(in: 1..<1 << 53, using: &self))
-            let transaction = TransactionDescription(
-                transactionID: id,
-                originalTransactionID: chance(2) ? id : TransactionID(rawValue: 1), bundleID: BundleID(text()),
-                productID: ProductID(text()), kind: ProductKind.allCases.randomElement(using: &self) ?? .consumable,
-                quantity: Int(number()), purchaseDate: number(), originalPurchaseDate: number(),
-                expiresDate: chance(2) ? nil : number(), applicationUsername: chance(2) ? nil : text(),
-                idempotencyKey: chance(2) ? nil : uuid())
-            return PurchaseResponse(
-                state: [.purchased, .deferred, .failed].randomElement(using: &self) ?? .purchased,
-                transaction: chance(4) ? nil : transaction, failure: nil)
-        }
-    }
-
     /// Gives what both make of it, after the check that they do not differ where the one by hand has an opinion.
     @discardableResult
     private func compare(_ json: [UInt8]) -> (usual: PurchaseRequest?, decoded: PurchaseRequest?) {
@@ -75,7 +17,7 @@ struct PurchaseJSONTests {
     }
 
     @Test func requestsAsTheyAreWritten() throws {
-        var random = Seeded(state: 1)
+        var random = SeededGenerator(seed: 1)
         var taken = 0
         for round in 0..<2000 {
             let request = random.request()
@@ -102,7 +44,7 @@ struct PurchaseJSONTests {
     }
 
     @Test func requestsThatAByteWasChangedIn() throws {
-        var random = Seeded(state: 2)
+        var random = SeededGenerator(seed: 2)
         let odd: [[UInt8]] =
             [
                 #"\u0041"#, #"\u0000"#, #"\ud83d\ude48"#, #"\ud800"#, #"\""#, "null", "true", "1e1", "-0", "01", "1.0",
@@ -177,7 +119,7 @@ struct PurchaseJSONTests {
     }
 
     @Test func responsesAreReadBackAsTheyWere() throws {
-        var random = Seeded(state: 3)
+        var random = SeededGenerator(seed: 3)
         for _ in 0..<2000 {
             let response = random.response()
             let json = try #require(response.usualJSON)
@@ -186,5 +128,53 @@ struct PurchaseJSONTests {
         let failure = PurchaseResponse(
             state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "no"))
         #expect(failure.usualJSON == nil)
+    }
+}
+
+extension SeededGenerator {
+    fileprivate mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &self) == 0 }
+
+    fileprivate mutating func text() -> String {
+        let pieces = [
+            "a", "com.example", "é", "e\u{301}", "🙈", "\"", "\\", "/", "\u{0}", "\u{1F}", "\n", "\u{7F}",
+            "\u{2028}",
+            "\u{FEFF}", "\u{10FFFF}", " ", "{", "1",
+        ]
+        let isPlain = chance(2)
+        return (0..<Int.random(in: 0...8, using: &self)).map { _ in
+            isPlain ? "x" : pieces.randomElement(using: &self) ?? ""
+        }.joined()
+    }
+
+    fileprivate mutating func uuid() -> UUID {
+        let (high, low) = (next(), next())
+        return withUnsafeBytes(of: (high, low)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    fileprivate mutating func number() -> Int64 {
+        [0, 1, 9, 10, 99, 100, -1, 999_999_999_999_999, 1_000_000_000_000_000, .max, .min].randomElement(
+            using: &self)
+            ?? 0
+    }
+
+    fileprivate mutating func request() -> PurchaseRequest {
+        PurchaseRequest(
+            idempotencyKey: uuid(), bundleID: BundleID(text()), productID: ProductID(text()),
+            quantity: Int(number()), applicationUsername: chance(2) ? nil : text(), simulatesAskToBuy: chance(2),
+            agreedPrice: chance(2) ? nil : Money(milliunits: number(), currency: chance(3) ? text() : "USD"))
+    }
+
+    fileprivate mutating func response() -> PurchaseResponse {
+        let id = TransactionID(rawValue: Int64.random(in: 1..<1 << 53, using: &self))
+        let transaction = TransactionDescription(
+            transactionID: id,
+            originalTransactionID: chance(2) ? id : TransactionID(rawValue: 1), bundleID: BundleID(text()),
+            productID: ProductID(text()), kind: ProductKind.allCases.randomElement(using: &self) ?? .consumable,
+            quantity: Int(number()), purchaseDate: number(), originalPurchaseDate: number(),
+            expiresDate: chance(2) ? nil : number(), applicationUsername: chance(2) ? nil : text(),
+            idempotencyKey: chance(2) ? nil : uuid())
+        return PurchaseResponse(
+            state: [.purchased, .deferred, .failed].randomElement(using: &self) ?? .purchased,
+            transaction: chance(4) ? nil : transaction, failure: nil)
     }
 }

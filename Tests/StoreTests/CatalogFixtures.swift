@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import Store
@@ -49,27 +50,15 @@ enum CatalogFixtures {
     }
 }
 
-/// A generator whose numbers are the same in every run.
-struct CatalogRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_F491_4F6C_DD1D
-    }
-
+extension SeededGenerator {
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 }
 
 /// Makes catalogs that use everything, with awkward texts.
 struct CatalogGenerator {
-    var random: CatalogRandom
+    var random: SeededGenerator
 
-    init(seed: UInt64) { random = CatalogRandom(seed: seed) }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     private static let texts = [
         "", "plain", "two words", "yes", "null", "true", "1.50", "0x1F", "- item", "a: b", "# not a comment",

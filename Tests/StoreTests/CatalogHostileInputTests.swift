@@ -1,4 +1,5 @@
 import StoreWire
+import TestSupport
 import Testing
 
 @testable import Store
@@ -170,7 +171,7 @@ import Testing
             }
         }
         let yaml = Array(try CatalogFixtures.documentedYAML().utf8)
-        var random = CatalogRandom(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for round in 0..<600 {
             var damaged = round.isMultiple(of: 2) ? json : yaml
             for _ in 0..<3 {

@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import MerchantWire
+import TestSupport
 import Testing
 
 @testable import MerchantServer

@@ -1,5 +1,6 @@
 import HTTPSupport
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import MerchantServer
