@@ -7,6 +7,9 @@ internal import GRDBSQLite
 final class SQLiteConnection {
     /// What a connection may do.
     enum Access {
+        /// Writes in transactions that fit into memory. A commit is on the disk when it returns.
+        case writer
+        /// Whatever else changes the file, in transactions of any size.
         case readWrite
         case readOnly
     }
@@ -38,9 +41,10 @@ final class SQLiteConnection {
         pages = .allocate(capacity: 1)
         pages.initialize(to: 0)
         _ = Self.isConfigured
-        let flags = access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        let flags = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let fileSystem = access == .writer ? SQLiteLogFile.fileSystem : nil
         // A connection belongs to one thread at a time, so SQLite need not lock it.
-        let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
         guard code == SQLITE_OK, handle != nil else { throw failure(code) }
         sqlite3_extended_result_codes(handle, 1)
         // A misspelt column in double quotes would otherwise be taken for text.
@@ -49,6 +53,10 @@ final class SQLiteConnection {
         try run("PRAGMA foreign_keys = ON")
         try run("PRAGMA temp_store = MEMORY")
         try run("PRAGMA cache_size = -\(cache)")
+        // With less a commit is not flushed, and the last ones may go with the power.
+        if access != .readOnly { try run("PRAGMA synchronous = FULL") }
+        // ``SQLiteLogFile`` is for logs that commits alone write to.
+        if access == .writer { try run("PRAGMA cache_spill = OFF") }
         _ = sqlite3_wal_hook(
             handle,
             { pages, _, _, count in

@@ -20,11 +20,18 @@ final class SQLiteEngine: Engine {
         let file = try Self.makePrivate(path)
         checkpointer = SQLiteCheckpointer(file, settings, logger)
         writing = Mutex(try Self.open(file, settings))
-        try writing.withLock { session in
-            let transaction = SQLiteTransaction(session)
-            try SchemaHistory(migrations: migrations, logger: logger).apply { body in try transaction.run(body) }
-        }
+        try Self.apply(migrations, file, settings, logger)
         start(file, settings, logger)
+    }
+
+    /// On a connection of their own, for a migration may write more than fits into memory.
+    private static func apply(
+        _ migrations: [Migration], _ file: String, _ settings: SQLiteSettings, _ logger: Logger
+    ) throws {
+        let session = try SQLiteConnection(path: file, .readWrite, cache: settings.writerCache)
+        defer { session.close() }
+        let transaction = SQLiteTransaction(session)
+        try SchemaHistory(migrations: migrations, logger: logger).apply { body in try transaction.run(body) }
     }
 
     private func start(_ file: String, _ settings: SQLiteSettings, _ logger: Logger) {
@@ -52,10 +59,8 @@ final class SQLiteEngine: Engine {
 
     /// The writing connection; it makes the file a database with a write-ahead log.
     private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteConnection {
-        let session = try SQLiteConnection(path: file, .readWrite, cache: settings.writerCache)
+        let session = try SQLiteConnection(path: file, .writer, cache: settings.writerCache)
         try session.run("PRAGMA journal_mode = WAL")
-        // SQLite's default in this mode, NORMAL, may lose the last transactions with the power.
-        try session.run("PRAGMA synchronous = FULL")
         // A log that readers made grow is cut when it begins anew.
         try session.run("PRAGMA journal_size_limit = \(settings.longestLog * 4_096)")
         if let pages = settings.maximumPages {
