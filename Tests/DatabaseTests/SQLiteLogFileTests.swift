@@ -249,6 +249,14 @@ import Testing
         }
     }
 
+    @Test func aNewDatabaseThatIsOnlyReadLeavesNoLog() async throws {
+        try await withDatabase { database, path async throws in
+            #expect(try await ids(database) == [])
+            await database.close()
+            for companion in ["-wal", "-shm"] { #expect(!FileManager.default.fileExists(atPath: path + companion)) }
+        }
+    }
+
     /// Another process may write in between, at the same places of the log.
     @Test func whatIsTakenBackIsNotWrittenOverAnothersCommit() async throws {
         try await withDatabase { database, path async throws in
@@ -278,7 +286,7 @@ import Testing
             try await database.write(Self.insert(1))
             log.setFull(true)
             for id in 2...4 {
-                await expect(.full) { try await database.write(Self.insert(id, id * 200_000)) }
+                await expect(.full) { try await database.write(Self.insert(id, id * 500_000)) }
                 #expect(try await ids(database) == [1])
             }
             log.setFull(false)
@@ -301,7 +309,7 @@ import Testing
                                 "INSERT INTO filler VALUES ($1, $2)",
                                 [id, [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 5_000)])
                         }
-                        // Over pages that lie in the log already.
+                        // Over pages that earlier rounds left in the log, and those of this one.
                         try connection.execute(
                             "UPDATE filler SET content = $1 WHERE id % 7 = 3", [[UInt8](repeating: 9, count: 4_000)])
                         let row = try connection.queryOne(

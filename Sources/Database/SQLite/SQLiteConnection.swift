@@ -7,7 +7,7 @@ internal import GRDBSQLite
 final class SQLiteConnection {
     /// What a connection may do.
     enum Access {
-        /// Writes in transactions that fit into memory. A commit is on the disk when it returns.
+        /// Writes in transactions that stay in memory until they commit. A commit is on the disk when it returns.
         case writer
         /// Whatever else changes the file, in transactions of any size.
         case readWrite
@@ -55,8 +55,7 @@ final class SQLiteConnection {
         try run("PRAGMA cache_size = -\(cache)")
         // With less a commit is not flushed, and the last ones may go with the power.
         if access != .readOnly { try run("PRAGMA synchronous = FULL") }
-        // ``SQLiteLogFile`` is for logs that commits alone write to.
-        if access == .writer { try run("PRAGMA cache_spill = OFF") }
+        if access == .writer { try keepTransactionsInMemory() }
         _ = sqlite3_wal_hook(
             handle,
             { pages, _, _, count in
@@ -68,6 +67,16 @@ final class SQLiteConnection {
     deinit {
         close()
         pages.deallocate()
+    }
+
+    /// Lets commits alone write to the log, as ``SQLiteLogFile`` must have it.
+    private func keepTransactionsInMemory() throws(DatabaseError) {
+        try run("PRAGMA cache_spill = OFF")
+        // SQLite says nothing of a pragma that it does not know.
+        let answer = try prepare("PRAGMA cache_spill", placeholders: 0, isKept: false)
+        guard try answer.step(), (try? answer.row().int(0)) == 0 else {
+            throw DatabaseError(.unavailable, "this SQLite does not keep transactions in memory (PRAGMA cache_spill)")
+        }
     }
 
     /// Closes it; later use fails. The last connection to a file folds the log into it.

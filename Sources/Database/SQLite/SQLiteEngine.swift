@@ -21,6 +21,12 @@ final class SQLiteEngine: Engine {
         checkpointer = SQLiteCheckpointer(file, settings, logger)
         writing = Mutex(try Self.open(file, settings))
         try Self.apply(migrations, file, settings, logger)
+        // In a file that was empty it does not hold the log yet.
+        try writing.withLock { session in
+            let transaction = SQLiteTransaction(session)
+            try transaction.begin()
+            try transaction.commit()
+        }
         start(file, settings, logger)
     }
 

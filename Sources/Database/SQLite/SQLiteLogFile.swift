@@ -3,16 +3,17 @@ internal import GRDBSQLite
 /// A file system for SQLite that is the system's own, but for the write-ahead log, which it writes in long pieces.
 ///
 /// SQLite writes each page of the log in two small pieces, and a batch's commit has dozens of them. Nobody looks for these pages before the
-/// flush (`xSync`) of that commit, so they are kept in memory until then and written at once, in front of the flush. That needs three
+/// flush (`xSync`) of that commit, so they are kept in memory until then and written together, in front of the flush. That needs three
 /// things of the connection (https://www.sqlite.org/walformat.html, `sqlite3WalFrames` in wal.c):
 /// - `PRAGMA synchronous = FULL`: with less SQLite announces a commit without a flush.
 /// - `PRAGMA cache_spill = OFF`: else a transaction larger than the cache writes before its commit, and pages that it gave up would
 ///   wait here while another process writes in their place.
-/// - Powersafe overwrite (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`), as is usual: without it SQLite writes a little more behind the flush.
+/// - Powersafe overwrite (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`), as is usual. Without it SQLite writes a little more behind the flush, and each
+///   piece goes to the file by itself.
 ///
 /// So the log is written by commits alone, and a failed write is told of by the flush at the latest: before the commit succeeds.
 enum SQLiteLogFile {
-    /// SQLite's own, as long as the process lives: nothing makes another one its first choice.
+    /// SQLite's own. It stays the same one, since it says how much memory an open file takes.
     private nonisolated(unsafe) static let system = sqlite3_vfs_find(nil)
 
     /// The name to open the writing connection with; nil, which is the system's own, when there is none to build upon.
@@ -43,6 +44,8 @@ enum SQLiteLogFile {
         var base: sqlite3_file
         /// What is still to be written: `count` bytes that belong at `offset`.
         var bytes: UnsafeMutableRawPointer
+        /// Whether anything may wait.
+        var mayWait = true
         var count = 0
         var offset: Int64 = 0
 
@@ -67,6 +70,8 @@ enum SQLiteLogFile {
         } else {
             // It has to be closed, also when this has failed.
             log.pointee.base.pMethods = methods
+            let traits = own(file).pointee.pMethods.pointee.xDeviceCharacteristics(own(file))
+            log.pointee.mayWait = traits & SQLITE_IOCAP_POWERSAFE_OVERWRITE != 0
         }
         return code
     }
@@ -91,7 +96,8 @@ enum SQLiteLogFile {
         }
         methods.xRead = { file, bytes, count, offset in
             let code = whole(file) { $0.pointee.pMethods.pointee.xRead($0, bytes, count, offset) }
-            // A full disk where SQLite only reads would not make it give up the whole transaction.
+            // Nothing waits where SQLite reads, as long as commits alone write. If it did: a full disk where SQLite only reads would make it
+            // give up a statement, and not the transaction.
             return code == SQLITE_FULL ? SQLITE_IOERR : code
         }
         methods.xWrite = { file, bytes, count, offset in
@@ -125,6 +131,9 @@ enum SQLiteLogFile {
             guard code == SQLITE_OK else { return code }
         }
         guard bytes.count <= longest else { return SQLITE_IOERR }
+        guard log.pointee.mayWait else {
+            return own(file).pointee.pMethods.pointee.xWrite(own(file), bytes.baseAddress, Int32(bytes.count), offset)
+        }
         if log.pointee.count == 0 { log.pointee.offset = offset }
         UnsafeMutableRawBufferPointer(start: log.pointee.bytes + log.pointee.count, count: bytes.count)
             .copyMemory(from: bytes)
