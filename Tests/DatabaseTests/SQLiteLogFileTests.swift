@@ -8,50 +8,6 @@ import Testing
 
 /// The log in long pieces: the same file as the system's own, once somebody may look at it.
 @Suite struct SQLiteLogFileTests {
-    /// A log opened as SQLite opens it.
-    private final class OpenLog {
-        private let memory: UnsafeMutableRawPointer
-        private let path: UnsafeMutablePointer<CChar>
-        private var file: UnsafeMutablePointer<sqlite3_file> { memory.assumingMemoryBound(to: sqlite3_file.self) }
-        private var methods: sqlite3_io_methods { file.pointee.pMethods.pointee }
-
-        init(_ path: String) throws {
-            let name: String = try #require(SQLiteLogFile.fileSystem)
-            let fileSystem = try #require(sqlite3_vfs_find(name))
-            let size = Int(fileSystem.pointee.szOsFile)
-            memory = .allocate(byteCount: size, alignment: 8)
-            memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
-            self.path = strdup(path)
-            let code = fileSystem.pointee.xOpen(
-                fileSystem, self.path, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_WAL, nil)
-            try #require(code == SQLITE_OK)
-        }
-
-        deinit {
-            if file.pointee.pMethods != nil { _ = methods.xClose(file) }
-            memory.deallocate()
-            free(path)
-        }
-
-        func write(_ bytes: [UInt8], at offset: Int) -> Int32 {
-            methods.xWrite(file, bytes, Int32(bytes.count), Int64(offset))
-        }
-
-        func read(_ count: Int, at offset: Int) -> (code: Int32, bytes: [UInt8]) {
-            var bytes = [UInt8](repeating: 0xEE, count: count)
-            return (methods.xRead(file, &bytes, Int32(count), Int64(offset)), bytes)
-        }
-
-        func truncate(to size: Int) -> Int32 { methods.xTruncate(file, Int64(size)) }
-
-        func flush() -> Int32 { methods.xSync(file, SQLITE_SYNC_NORMAL) }
-
-        func size() -> (code: Int32, bytes: Int64) {
-            var size: Int64 = -1
-            return (methods.xFileSize(file, &size), size)
-        }
-    }
-
     /// Runs a test with the path of a log; SQLite gives it the mode of the file that it belongs to.
     private func withLog(_ body: (OpenLog, String) throws -> Void) async throws {
         try await TemporaryDirectory.with { directory in
@@ -76,6 +32,16 @@ import Testing
             #expect(try size(path) == 0, "nothing is written piece by piece")
             #expect(log.flush() == SQLITE_OK)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(whole))
+        }
+    }
+
+    @Test func withoutPowersafeOverwriteNothingWaits() async throws {
+        try await TemporaryDirectory.with { directory in
+            try Data().write(to: directory.url.appending(path: "store"))
+            let path = directory.path("store-wal")
+            let log = try OpenLog(path, isPowersafe: false)
+            #expect(log.write([1, 2, 3], at: 0) == SQLITE_OK)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([1, 2, 3]))
         }
     }
 
@@ -135,67 +101,6 @@ import Testing
 
     private static let table = Migration(
         1, "filler", ["CREATE TABLE filler (id BIGINT NOT NULL PRIMARY KEY, content BYTEA NOT NULL)"])
-
-    /// Counts the writes to one file, or lets the disk be full for it, by the means that SQLite has for such tests (`xSetSystemCall`).
-    private final class WatchedWrites: Sendable {
-        private struct State {
-            var path: String
-            var count = 0
-            var isFull = false
-        }
-
-        private static let files = Mutex<[State]>([])
-
-        private typealias Write = @convention(c) (Int32, UnsafeRawPointer?, Int, off_t) -> Int
-
-        private static let write: Write = { descriptor, bytes, count, offset in
-            guard files.withLock({ !$0.isEmpty }) else { return pwrite(descriptor, bytes, count, offset) }
-            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
-            let isFull = files.withLock { files in
-                guard let index = files.firstIndex(where: { $0.path == path }) else { return false }
-                files[index].count += 1
-                return files[index].isFull
-            }
-            guard isFull else { return pwrite(descriptor, bytes, count, offset) }
-            errno = ENOSPC
-            return -1
-        }
-
-        /// Stays for all tests after the first that asks for it.
-        private static let isInstalled: Bool = {
-            guard let fileSystem = sqlite3_vfs_find(nil) else { return false }
-            let codes = (["pwrite", "pwrite64"] as [String]).filter { (name: String) in
-                fileSystem.pointee.xGetSystemCall(fileSystem, name) != nil
-            }.map { (name: String) in
-                fileSystem.pointee.xSetSystemCall(
-                    fileSystem, name, unsafeBitCast(write, to: sqlite3_syscall_ptr.self))
-            }
-            return !codes.isEmpty && codes.allSatisfy { $0 == SQLITE_OK }
-        }()
-
-        private let path: String
-
-        init(_ path: String) throws {
-            try #require(Self.isInstalled)
-            self.path = path
-            Self.files.withLock { $0.append(State(path: path)) }
-        }
-
-        deinit { Self.files.withLock { $0.removeAll { [path] in $0.path == path } } }
-
-        private func state<T: Sendable>(_ body: (inout State) -> T) -> T {
-            Self.files.withLock { files in
-                var state = State(path: path)
-                let index = files.firstIndex { $0.path == path }
-                if let index { state = files[index] }
-                defer { if let index { files[index] = state } }
-                return body(&state)
-            }
-        }
-
-        var count: Int { state { $0.count } }
-        func setFull(_ isFull: Bool) { state { $0.isFull = isFull } }
-    }
 
     private func withDatabase(_ body: (Database, String) async throws -> Void) async throws {
         try await TemporaryDirectory.with { directory in

@@ -21,7 +21,7 @@ final class SQLiteEngine: Engine {
         checkpointer = SQLiteCheckpointer(file, settings, logger)
         writing = Mutex(try Self.open(file, settings))
         try Self.apply(migrations, file, settings, logger)
-        // In a file that was empty it does not hold the log yet.
+        // Where the file was empty the writing connection does not hold the log before its first transaction, and nobody would remove it in the end.
         try writing.withLock { session in
             let transaction = SQLiteTransaction(session)
             try transaction.begin()
