@@ -536,6 +536,7 @@ let package = Package(
             dependencies: [
                 "ContentPackages", "Database", "HTTPSupport", "StoreReceipts",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -136,6 +136,16 @@ final class SQLiteConnection {
         return Checkpoint(logPages: Int(log), movedPages: Int(moved))
     }
 
+    /// Has the system write to the disk what it keeps of the file in memory. A checkpoint does so only when it comes to the log's end.
+    func flushFile() throws(DatabaseError) {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard code == SQLITE_OK else { throw failure(code) }
+        guard let file, let flush = file.pointee.pMethods?.pointee.xSync else { return }
+        let flushed = flush(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY)
+        guard flushed == SQLITE_OK else { throw DatabaseError(sqlite: flushed, message: nil) }
+    }
+
     /// What SQLite says about the last failure.
     private func failure(_ code: Int32) -> DatabaseError {
         DatabaseError(sqlite: code, message: handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) })

@@ -41,7 +41,7 @@ final class SQLiteEngine: Engine {
     }
 
     private func start(_ file: String, _ settings: SQLiteSettings, _ logger: Logger) {
-        threads.start("sqlite.checkpointer") { [checkpointer] in checkpointer.run() }
+        threads.start("sqlite.log") { [checkpointer] in checkpointer.run() }
         threads.start("sqlite.writer") { [self] in
             writing.withLock { session in
                 var log = SQLiteLog(session, checkpointer, settings, logger)

@@ -13,8 +13,8 @@ struct SQLiteSettings: Sendable {
     /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
     /// once, so a longer log is less work, the more so in a large file whose pages lie apart; 192 MiB.
     var checkpointPages = 49_152
-    /// The most that the writer moves itself between two batches, while everybody waits: 16 MiB.
-    var standstillPages = 4_096
+    /// The most that the writer moves itself between two batches, while everybody waits: 4 MiB.
+    var standstillPages = 1_024
     /// Pages in the log above which the writer waits until they are in the file: 288 MiB.
     var longestLog = 73_728
     /// The writer's page cache in KiB.

@@ -1,6 +1,9 @@
 import Database
 
 /// The merchant's tables. What grows is keyed by the user first, except what is unique in the whole merchant.
+///
+/// A check of a value against three or more is written with `OR` where rows are written often: for a longer list than two SQLite builds a table in memory
+/// for each row.
 public enum MerchantSchema {
     /// In the order in which they apply.
     public static let migrations: [Migration] = [
@@ -53,7 +56,7 @@ public enum MerchantSchema {
             purchased_at BIGINT NOT NULL,
             expires_at BIGINT,
             redeemed_at BIGINT NOT NULL,
-            state TEXT NOT NULL CHECK (state IN ('granted', 'revoked', 'open')),
+            state TEXT NOT NULL CHECK (state = 'granted' OR state = 'revoked' OR state = 'open'),
             state_signed_at BIGINT NOT NULL,
             taken_back TEXT,
             credited_user TEXT,
@@ -86,9 +89,11 @@ public enum MerchantSchema {
             user_id TEXT NOT NULL,
             currency TEXT NOT NULL,
             entry BIGINT NOT NULL CHECK (entry > 0),
-            kind TEXT NOT NULL CHECK (kind IN ('grant', 'spend', 'refund', 'refundReversal', 'expiry', 'adjustment')),
+            kind TEXT NOT NULL CHECK (kind = 'spend' OR kind = 'grant' OR kind = 'refund' OR kind = 'refundReversal'
+                OR kind = 'expiry' OR kind = 'adjustment'),
             amount BIGINT NOT NULL CHECK (amount <> 0),
-            counter_account TEXT NOT NULL CHECK (counter_account IN ('store', 'shop', 'expired', 'merchant')),
+            counter_account TEXT NOT NULL CHECK (counter_account = 'shop' OR counter_account = 'store'
+                OR counter_account = 'expired' OR counter_account = 'merchant'),
             counter_amount BIGINT NOT NULL CHECK (amount + counter_amount = 0),
             balance BIGINT NOT NULL CHECK (balance >= 0 OR kind NOT IN ('spend', 'expiry')),
             reference TEXT NOT NULL,

@@ -120,6 +120,7 @@ public enum StoreSchema {
         promotionalOffers,
         customer,
         restoredByDevice,
+        purchasesWithoutLists,
     ]
 }
 
