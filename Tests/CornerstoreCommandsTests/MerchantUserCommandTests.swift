@@ -13,8 +13,11 @@ import Testing
     private struct Shop {
         let place: MerchantPlace
 
-        func run(_ line: String) async -> (status: Int32, output: String, errors: String) {
+        func run(
+            _ line: String, webhook: String? = nil
+        ) async -> (status: Int32, output: String, errors: String) {
             var environment = ["CORNERSTORE_MERCHANT_DATA": place.folder.path]
+            environment["CORNERSTORE_MERCHANT_WEBHOOK"] = webhook
             environment["CORNERSTORE_MERCHANT_DATABASE"] = place.databaseURL
             environment["CORNERSTORE_MERCHANT_SCHEMA"] = place.schema
             return await Capture.run(
@@ -30,6 +33,16 @@ import Testing
                         of: user)
                 }
             }
+        }
+
+        /// How many events wait to be sent.
+        func waitingEvents() async throws -> Int? {
+            let database = try await place.openDatabase(logger: .silent)
+            let count = try await database.read {
+                try $0.queryOne("SELECT count(*) FROM webhook_events WHERE state = 'waiting'")?.int(0)
+            }
+            await database.close()
+            return count
         }
 
         func kill(_ events: [String]) async throws {
@@ -78,6 +91,30 @@ import Testing
             let unknown = await shop.run("user anne")
             #expect(unknown.status == 0 && unknown.output.contains("has nothing"))
             #expect(await shop.run("user \(String(repeating: "a", count: 256))").status == 1)
+        }
+    }
+
+    @Test(arguments: Backend.available) func creditsAreGivenAndTakenByHand(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
+            for _ in 0..<2 {
+                let given = await shop.run("adjust ann --give 100 --currency gold --note gift --key a")
+                #expect(given.status == 0 && given.output.hasPrefix("ann has 100 gold (+100, entry 1).\n"), "\(given)")
+                #expect(given.errors.contains("had no gold before"))
+            }
+            let reused = await shop.run("adjust ann --give 99 --currency gold --note gift --key a")
+            #expect(reused.status == 1 && reused.errors.contains("The key a was used for another change"), "\(reused)")
+            let tooMuch = await shop.run("adjust ann --take 101 --currency gold")
+            #expect(tooMuch.status == 1 && tooMuch.errors.contains("fewer than 101 gold"), "\(tooMuch)")
+            #expect(try await shop.waitingEvents() == 0)
+
+            let taken = await shop.run("adjust ann --take 30 --currency gold --json", webhook: "https://example.com")
+            let entry = try JSONDecoder().decode(LedgerEntry.self, from: Data(taken.output.utf8))
+            #expect(entry.amount == -30 && entry.balance == 70 && entry.entry == 2 && entry.kind == .adjustment)
+            #expect(entry.reference?.count == 36 && taken.errors.isEmpty, "\(taken)")
+            #expect(try await shop.waitingEvents() == 1)
+            #expect(await shop.run("history ann").output.contains("gift"))
+            #expect(await shop.run("check").status == 0)
         }
     }
 

@@ -30,7 +30,8 @@ import Testing
         "merchant products put a --kind consumable --credits 1:gold:soon",
         "merchant products put a --on-sale --off-sale", "merchant products show", "merchant content put issue-12",
         "merchant webhooks replay", "merchant webhooks replay a --all", "merchant user",
-        "merchant history ann --before 0",
+        "merchant history ann --before 0", "merchant adjust ann --give 1", "merchant adjust ann --currency gold",
+        "merchant adjust ann --currency gold --give 1 --take 1",
     ])
     func wrongUsageEndsWithTwoAndSaysWhy(_ line: String) async {
         let result = await Capture.run(line.split(separator: " ").map(String.init))
@@ -45,6 +46,7 @@ import Testing
         "buy a --quantity -1", "fault order finish 503 --count -1", "payment-rule add a --count -1",
         "transaction list --limit -1", "serve a.storekit --sandbox-port -1", "serve a.storekit --node -1",
         "merchant serve --port -1", "merchant history ann --before -1",
+        "merchant adjust ann --currency gold --take 0", "merchant adjust ann --currency gold --give -1",
     ])
     func aNegativeValueIsAWrongValue(_ line: String) async throws {
         let words = line.split(separator: " ").map(String.init)
@@ -100,7 +102,8 @@ import Testing
         "merchant key make", "merchant key list", "merchant key revoke", "merchant check", "merchant products",
         "merchant products list", "merchant products show", "merchant products put", "merchant products remove",
         "merchant products load", "merchant content", "merchant content list", "merchant content put",
-        "merchant webhooks dead", "merchant webhooks replay", "merchant user", "merchant history", "merchant backup",
+        "merchant webhooks dead", "merchant webhooks replay", "merchant user", "merchant history", "merchant adjust",
+        "merchant backup",
         "merchant restore",
     ])
     func helpHasExamples(_ command: String) async {

@@ -19,7 +19,7 @@ struct MerchantCommand: AsyncParsableCommand {
         subcommands: [Serve.self, Token.self, Key.self],
         groupedSubcommands: [
             CommandGroup(name: "What is sold and delivered", subcommands: [Products.self, Content.self]),
-            CommandGroup(name: "Users and the books", subcommands: [User.self, History.self, Check.self]),
+            CommandGroup(name: "Users and the books", subcommands: [User.self, History.self, Adjust.self, Check.self]),
             CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
         ])
 
@@ -63,13 +63,15 @@ struct MerchantCommand: AsyncParsableCommand {
         /// Runs something over the merchant's database, beside a server that may be running.
         /// - Throws: as ``MerchantOptions/known(orNew:)``.
         func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
-            let place = try options().known(orNew: orNew)
+            let options = try options()
+            let place = try options.known(orNew: orNew)
             if place.databaseURL == nil, !MerchantPlace.hasDatabase(place.folder) {
                 let console = Console.current
                 console.remark(
                     console.style.dim("note: there was no merchant in \(place.folder.path); a new one is made"))
             }
-            return try await place.withMerchant(logger: ServeAction.logger(.error), body)
+            return try await place.withMerchant(
+                sendsWebhooks: options.sendsWebhooks, logger: ServeAction.logger(.error), body)
         }
     }
 }

@@ -62,7 +62,7 @@ extension MerchantOptions {
         return MerchantPolicy(
             conflict: conflict, refund: refunds,
             environments: try layers.isSet(.allowSandbox) ? [.production, .sandbox] : [.production],
-            sendsWebhooks: layers.text(.webhook) != nil)
+            sendsWebhooks: sendsWebhooks)
     }
 
     // MARK: Stores

@@ -94,6 +94,9 @@ struct MerchantOptions {
     /// The bucket of content; nil for the folder in the data directory.
     func bucket() throws -> S3Location? { try S3Location(option: layers.text(.blobs), environment: environment) }
 
+    /// Whether the server tells a backend of what changes.
+    var sendsWebhooks: Bool { layers.text(.webhook) != nil }
+
     func logFormat() throws -> LogFormat { try layers.choice(.logFormat, otherwise: .text) }
 
     func logLevel() throws -> Logger.Level { try layers.choice(.logLevel, otherwise: .notice) }

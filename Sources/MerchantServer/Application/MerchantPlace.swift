@@ -77,16 +77,19 @@ public struct MerchantPlace: Sendable {
     }
 
     /// Runs something over the merchant's database, beside a server that may be running on it. No purchase can be proved.
-    /// - Parameter bucket: where the merchant keeps content; nil for the folder in its data directory.
+    /// - Parameters:
+    ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
+    ///   - sendsWebhooks: whether the server sends webhooks of what changes.
     /// - Throws: what the body throws; ``DatabaseError``.
     public func withMerchant<T>(
-        bucket: S3Location? = nil, logger: Logger, _ body: (Merchant) async throws -> T
+        bucket: S3Location? = nil, sendsWebhooks: Bool = false, logger: Logger, _ body: (Merchant) async throws -> T
     ) async throws -> T {
         let database = try await openDatabase(logger: logger)
         do {
             let merchant = Merchant(
                 database: database, blobs: try blobs(bucket, makesFolder: false, now: { Date() }),
-                verifier: try PurchaseVerifier(stores: [], bundleIDs: [], environments: []), policy: MerchantPolicy(),
+                verifier: try PurchaseVerifier(stores: [], bundleIDs: [], environments: []),
+                policy: MerchantPolicy(sendsWebhooks: sendsWebhooks),
                 now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, makeID: { UUID() })
             let result = try await body(merchant)
             await database.close()
