@@ -6,13 +6,9 @@ import Testing
 
 @Suite struct StoreSchemaTests {
     @Test func aRowIsWrittenWithoutATableBuiltForIt() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            let path = directory.path("store.sqlite")
-            let database = try await Database.open(
-                .sqlite(path: path), migrations: StoreSchema.migrations, logger: .silent)
-            await database.close()
-            #expect(try SQLiteProgram.tablesWithCostlyRows(in: path) == [])
-        }
+        #expect(try await SQLiteProgram.tablesWithCostlyRows(StoreSchema.migrations) == [])
+        // Without the sixth migration it is not so, which shows that the test can fail.
+        #expect(try await SQLiteProgram.tablesWithCostlyRows(Array(StoreSchema.migrations.prefix(5))) == ["purchases"])
     }
 
     /// The sixth migration writes the table anew; a store that was there before keeps each purchase as it was.

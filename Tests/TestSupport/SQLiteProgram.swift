@@ -6,12 +6,22 @@ public enum SQLiteProgram {
     /// SQLite's own words for a failure.
     public struct Failure: Error { public let message: String }
 
-    /// The tables of a database to which writing a row makes SQLite build a table of its own first, as it does for each check of a value against a list
+    /// The tables of a schema to which writing a row makes SQLite build a table of its own first, as it does for each check of a value against a list
     /// of more than two (`OpenEphemeral`, https://www.sqlite.org/opcode.html).
-    public static func tablesWithCostlyRows(in path: String) throws -> [String] {
+    public static func tablesWithCostlyRows(_ migrations: [Migration]) async throws -> [String] {
+        try await TemporaryDirectory.with { directory async throws in
+            let path = directory.path("schema.sqlite")
+            let database = try await Database.open(.sqlite(path: path), migrations: migrations, logger: .silent)
+            await database.close()
+            return try tablesWithCostlyRows(in: path)
+        }
+    }
+
+    private static func tablesWithCostlyRows(in path: String) throws -> [String] {
         var handle: OpaquePointer?
         defer { sqlite3_close_v2(handle) }
-        guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else {
+        // A database with a log cannot be read by who may not write.
+        guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else {
             throw failure(handle)
         }
         return try texts("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", column: 0, handle).filter
@@ -25,10 +35,14 @@ public enum SQLiteProgram {
         defer { sqlite3_finalize(statement) }
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw failure(handle) }
         var found: [String] = []
-        while sqlite3_step(statement) == SQLITE_ROW {
-            if let text = sqlite3_column_text(statement, column) { found.append(String(cString: text)) }
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW:
+                if let text = sqlite3_column_text(statement, column) { found.append(String(cString: text)) }
+            case SQLITE_DONE: return found
+            default: throw failure(handle)
+            }
         }
-        return found
     }
 
     private static func failure(_ handle: OpaquePointer?) -> Failure {
