@@ -12,6 +12,8 @@ public struct MerchantServerError: Error, Sendable, Equatable, CustomStringConve
         case portUnavailable
         /// A backup is damaged, or is none.
         case badBackup
+        /// A restore into an empty place was killed before its database was there.
+        case halfRestored
         /// What is to be restored would take the place of something.
         case notEmpty
         /// A program of the database's is not installed.

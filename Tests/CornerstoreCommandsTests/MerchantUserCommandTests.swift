@@ -45,6 +45,17 @@ import Testing
             return count
         }
 
+        /// Makes credits that have ended, and that no server has taken out yet.
+        func end(_ currency: CurrencyID, _ amount: Int64, of user: UserID) async throws {
+            let database = try await place.openDatabase(logger: .silent)
+            try await database.write {
+                try $0.execute(
+                    "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) VALUES ($1, $2, 1, 'a season', $3)",
+                    [user.rawValue, currency.rawValue, amount])
+            }
+            await database.close()
+        }
+
         func kill(_ events: [String]) async throws {
             let database = try await place.openDatabase(logger: .silent)
             try await database.write { connection in
@@ -133,6 +144,19 @@ import Testing
             try await shop.adjust("ann", "gems", [1])
             let several = await shop.run("history ann")
             #expect(several.status == 2 && several.errors.contains("gems, gold"), "\(several.errors)")
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatHasEndedIsNamedBelowTheEntries(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            try await shop.adjust("ann", "gold", [100])
+            #expect(await !shop.run("history ann").output.contains("ended"))
+            try await shop.end("gold", 40, of: "ann")
+            for command in ["history ann", "user ann"] {
+                let text = await shop.run(command).output
+                #expect(text.contains("40 of these have ended: the balance is 60."), "\(text)")
+            }
+            #expect(await !shop.run("history ann --before 2").output.contains("ended"))
         }
     }
 

@@ -122,7 +122,7 @@ struct MerchantBackupTests {
                     try damaged.write(to: file)
                     #expect(try await other.command(["restore", folder.path]).status == 1, "\(name)")
                     let left = try Self.files(other.data)
-                    #expect(left.filter { $0 != "lock" } == [], "\(name)")
+                    #expect(left.filter { !$0.hasSuffix("lock") } == [], "\(name)")
                 }
                 try bytes.write(to: file)
             }
@@ -179,7 +179,7 @@ struct MerchantBackupTests {
     func `a restore that is killed leaves what was there, or what it brought, and can be run again`(
         _ backend: Backend
     ) async throws {
-        try await withPlaces(backend) { setup, _ in
+        try await withPlaces(backend) { setup, other in
             let merchant = try MerchantProcess(setup)
             try await merchant.start()
             let caller = MerchantCaller(merchant)
@@ -205,6 +205,21 @@ struct MerchantBackupTests {
             }
             if let url = setup.databaseURL {
                 #expect(try await schemas(url, beginningWith: "books") == ["books"])
+                return
+            }
+            // Where nothing was before, neither a server nor a command makes empty books of what is half there.
+            for step in [MerchantBackup.RestoreStep.loaded, .proved] {
+                try? FileManager.default.removeItem(at: other.data)
+                let point = KillPoint(name: step.rawValue, count: 1)
+                #expect(try await other.command(["restore", one], dyingAt: point), "\(step)")
+                #expect(try await other.command(["check"]).status == 1, "\(step)")
+                let put = ["products", "put", "gems", "--app", "com.a", "--kind", "consumable", "--credits", "1:gold"]
+                #expect(try await other.command(put).status == 1, "\(step)")
+                let vain = try await MerchantProcess(other).startInVain()
+                #expect(vain.status == 1 && vain.errors.contains("begin with empty books"), "\(step): \(vain)")
+                #expect(try String(contentsOf: other.log, encoding: .utf8).contains("Run it again"), "\(step)")
+                #expect(try await other.command(["restore", one]).status == 0, "\(step)")
+                #expect(try await entries(other) == 1, "\(step)")
             }
         }
     }

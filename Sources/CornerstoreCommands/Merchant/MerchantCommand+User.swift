@@ -61,14 +61,17 @@ extension MerchantCommand {
 
         func run() async throws {
             let (name, currency, before) = (name, currency, before)
-            let page = try await place.withMerchant { merchant in
-                let known = try await merchant.look(at: UserID(name)).balances.map(\.currency)
-                let currency = try Self.choose(currency, of: known, name)
-                return try await merchant.lookAtHistory(of: UserID(name), currency, before: before)
+            let (page, balance) = try await place.withMerchant { merchant in
+                let report = try await merchant.look(at: UserID(name))
+                let currency = try Self.choose(currency, of: report.balances.map(\.currency), name)
+                return (
+                    try await merchant.lookAtHistory(of: UserID(name), currency, before: before),
+                    before == nil ? report.amount(of: currency) : nil
+                )
             }
             try Console.current.report(page, json: output.json) { style in
                 guard !page.entries.isEmpty else { return "There is nothing older." }
-                return UserText.table(page, style)
+                return UserText.table(page, balance: balance, style)
                     + (page.next.map { "\n" + style.dim("Older ones: --before \($0)") } ?? "")
             }
         }

@@ -65,7 +65,9 @@ struct MerchantCommand: AsyncParsableCommand {
         func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
             let options = try options()
             let place = try options.known(orNew: orNew)
-            if place.databaseURL == nil, !MerchantPlace.hasDatabase(place.folder) {
+            if place.databaseURL == nil, !MerchantPlace.hasDatabase(place.folder),
+                !MerchantPlace.isHalfRestored(place.folder)
+            {
                 let console = Console.current
                 console.remark(
                     console.style.dim("note: there was no merchant in \(place.folder.path); a new one is made"))

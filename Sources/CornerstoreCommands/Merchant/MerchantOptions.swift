@@ -114,8 +114,10 @@ struct MerchantOptions {
     /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere, or there is none.
     func known(orNew: Bool = false) throws -> MerchantPlace {
         let url = try databaseURL()
-        guard orNew || url != nil || MerchantPlace.hasDatabase(folder) || MerchantPlace.hasDatabaseElsewhere(folder)
-        else {
+        let isKnown =
+            MerchantPlace.hasDatabase(folder) || MerchantPlace.hasDatabaseElsewhere(folder)
+            || MerchantPlace.isHalfRestored(folder)
+        guard orNew || url != nil || isKnown else {
             throw CommandError(
                 .usage,
                 "There is no merchant in \(folder.path). Name its data directory with --data, or its database with --database."

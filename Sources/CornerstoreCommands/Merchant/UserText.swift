@@ -55,14 +55,15 @@ struct UserText: Encodable {
             let more = page.next == nil ? "" : ", the newest \(page.entries.count)"
             parts.append(
                 style.dim("History of \(Style.printable(page.currency.rawValue))\(more)") + "\n"
-                    + Self.table(page, style))
+                    + Self.table(page, balance: report.amount(of: page.currency), style))
         }
         return parts.joined(separator: "\n\n")
     }
 
-    /// Entries, a line each.
-    static func table(_ page: HistoryPage, _ style: Style) -> String {
-        Table(
+    /// Entries, a line each, and below them what has ended and stands in no entry yet.
+    /// - Parameter balance: what the user has; nil when the page does not begin with the newest entry.
+    static func table(_ page: HistoryPage, balance: Int64?, _ style: Style) -> String {
+        let table = Table(
             heading: ["entry", "of", "what", "amount", "balance", "reference", "note"],
             rows: page.entries.map {
                 [
@@ -72,5 +73,15 @@ struct UserText: Encodable {
                 ]
             }
         ).text(style)
+        guard let balance, let newest = page.entries.first, balance < newest.balance else { return table }
+        return table + "\n"
+            + style.dim(
+                "\(newest.balance - balance) of these have ended: the balance is \(balance). The server writes that down within a minute."
+            )
     }
+}
+
+extension UserReport {
+    /// What the user has of a currency, without what has ended.
+    func amount(of currency: CurrencyID) -> Int64? { balances.first { $0.currency == currency }?.amount }
 }

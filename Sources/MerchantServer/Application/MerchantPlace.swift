@@ -32,6 +32,12 @@ public struct MerchantPlace: Sendable {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
     }
 
+    /// Whether a restore was killed that would have brought a folder its SQLite database, or is under way.
+    public static func isHalfRestored(_ folder: URL) -> Bool {
+        !hasDatabase(folder)
+            && FileManager.default.fileExists(atPath: folder.appendingPathComponent(restoreFolder).path)
+    }
+
     /// Whether a folder has content of a merchant's. A server makes the folder for it when it is started without a bucket.
     public static func hasContent(_ folder: URL) -> Bool {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(contentFolder).path)
@@ -45,28 +51,55 @@ public struct MerchantPlace: Sendable {
     private static let databaseName = "merchant.sqlite"
     /// The folder for files that are coming in. A server makes it, and who puts content in beside one.
     static let uploads = "uploads"
+    /// Locked by commands together, and by a restore alone.
+    static let commandsLock = "commands.lock"
+    /// Where a restore into a folder with a SQLite database puts one together. It is left behind only when that is killed.
+    static let restoreFolder = "restore"
 
     /// Keeps other servers off a folder that holds a SQLite database. With PostgreSQL several may share one: nil.
     /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
     func lock() throws -> DirectoryLock? {
         guard databaseURL == nil else { return nil }
+        return try taking("lock", .exclusive) { owner in
+            "The data directory \(folder.path) is in use by another merchant\(owner). Stop it, give another directory with "
+                + "--data, or a PostgreSQL with --database, which several servers may share."
+        }
+    }
+
+    /// Keeps a restore and what works beside a server off one another: the database is changed for another one, and what somebody does in the old
+    /// one would be lost. With PostgreSQL a restore looks at who is connected: nil.
+    /// - Parameter kind: exclusive for a restore.
+    /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
+    func lockForCommands(_ kind: DirectoryLock.Kind) throws -> DirectoryLock? {
+        guard databaseURL == nil else { return nil }
+        return try taking(Self.commandsLock, kind) { owner in
+            kind == .shared
+                ? "A backup is being restored into \(folder.path)\(owner). Wait until that is done."
+                : "Another command works on the merchant in \(folder.path)\(owner). Wait until it is done, then restore."
+        }
+    }
+
+    private func taking(_ name: String, _ kind: DirectoryLock.Kind, words: (String) -> String) throws -> DirectoryLock {
         do {
-            return try DirectoryLock(folder)
+            return try DirectoryLock(folder, name, kind)
         } catch .unwritable {
             throw MerchantServerError(
                 .dataDirectoryUnusable,
                 "The data directory \(folder.path) cannot be written. Give another with --data.")
         } catch {
-            throw MerchantServerError(
-                .dataDirectoryInUse,
-                "The data directory \(folder.path) is in use by another merchant\(error.owner). Stop it, give another directory with "
-                    + "--data, or a PostgreSQL with --database, which several servers may share.")
+            throw MerchantServerError(.dataDirectoryInUse, words(error.owner))
         }
     }
 
     /// Opens the database and brings its tables up to date.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``MerchantServerError`` `halfRestored`; ``DatabaseError``.
     public func openDatabase(logger: Logger) async throws -> Database {
+        guard databaseURL != nil || !Self.isHalfRestored(folder) else {
+            throw MerchantServerError(
+                .halfRestored,
+                "A restore into \(folder.path) was ended before it was done, and there is no database yet. Run it again; or remove "
+                    + "\(folder.appendingPathComponent(Self.restoreFolder).path) to begin with empty books.")
+        }
         let location: DatabaseLocation =
             if let databaseURL {
                 .postgresql(url: databaseURL, schema: schema, connections: 8)
@@ -80,10 +113,13 @@ public struct MerchantPlace: Sendable {
     /// - Parameters:
     ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
     ///   - sendsWebhooks: whether the server sends webhooks of what changes.
-    /// - Throws: what the body throws; ``DatabaseError``.
+    /// - Throws: what the body throws; ``MerchantServerError`` `dataDirectoryInUse` while a backup is restored there, `dataDirectoryUnusable`,
+    ///   `halfRestored`; ``DatabaseError``.
     public func withMerchant<T>(
         bucket: S3Location? = nil, sendsWebhooks: Bool = false, logger: Logger, _ body: (Merchant) async throws -> T
     ) async throws -> T {
+        let lock = try lockForCommands(.shared)
+        defer { lock?.release() }
         let database = try await openDatabase(logger: logger)
         do {
             let merchant = Merchant(

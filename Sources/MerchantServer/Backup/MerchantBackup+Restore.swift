@@ -32,12 +32,17 @@ extension MerchantBackup {
         }
         let lock = try place.lock()
         defer { lock?.release() }
+        let commands = try place.lockForCommands(.exclusive)
+        defer { commands?.release() }
         let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
-        if !replaces, manifest.keys != nil, FileManager.default.fileExists(atPath: keys.path) {
+        // The same ones are those that a restore has put there which was killed.
+        if !replaces, manifest.keys != nil, FileManager.default.fileExists(atPath: keys.path),
+            try await BackupManifest.File.of(place.folder, TokenKeySet.fileName) != manifest.keys
+        {
             throw Self.notEmpty(keys.path)
         }
         // Under the lock of a SQLite folder nobody else has one: what a killed restore has left goes.
-        let name = lock == nil ? "restore-\(UUID().uuidString)" : "restore"
+        let name = lock == nil ? "restore-\(UUID().uuidString)" : MerchantPlace.restoreFolder
         try? FileManager.default.removeItem(at: place.folder.appendingPathComponent(name))
         let staging = try place.makeFolder(name)
         defer { try? FileManager.default.removeItem(at: staging) }
