@@ -140,6 +140,7 @@ let package = Package(
                 "StoreKit",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict

@@ -3,7 +3,7 @@ import Foundation
 /// Keeps bytes under their SHA-256. What is under a digest never changes, so that a reader needs no lock; the caller has made sure that
 /// the digest is the file's.
 public protocol BlobStore: Sendable {
-    /// Keeps a file's bytes, all or none; does nothing when they are there. The file is not changed afterwards by anyone.
+    /// Keeps a file's bytes, all or none; does nothing when as many are there under their digest. The file is not changed afterwards by anyone.
     /// - Throws: ``BlobError``.
     func put(_ file: URL, as digest: BlobDigest) async throws
 

@@ -27,13 +27,16 @@ public struct DirectoryBlobStore: BlobStore {
     public func put(_ file: URL, as digest: BlobDigest) async throws {
         let place = place(digest)
         try await BlobThreads.run {
-            guard access(place.path, F_OK) != 0 else { return }
+            let size = try BlobFile(file).size
+            let known = try? BlobFile(place).size
+            guard known != size else { return }
             let parent = place.deletingLastPathComponent()
             try Self.makeFolder(folder)
             try Self.makeFolder(parent)
             try Self.flush(file)
-            // A second name of the same file costs nothing. Across file systems there is none to be had.
-            if link(file.path, place.path) != 0, errno != EEXIST { try Self.copy(file, to: place) }
+            // A second name of the same file costs nothing. Across file systems there is none to be had, nor over a file of another length, which
+            // was damaged since it came there.
+            if known != nil || link(file.path, place.path) != 0 && errno != EEXIST { try Self.copy(file, to: place) }
             for folder in [parent, parent.deletingLastPathComponent(), folder] { try Self.flush(folder) }
         }
     }

@@ -65,11 +65,12 @@ extension MerchantClient {
         try library.remove(content.item, content.version)
     }
 
-    /// Takes all versions but the highest off the disk.
+    /// Takes all versions but the highest off the disk, and what came of downloads of older ones.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     public func removeOlderVersions(of item: ContentItemID) throws(MerchantClientError) {
-        for content in library.versions(of: item).dropLast() { try library.remove(item, content.version) }
+        guard let newest = newestContent(of: item) else { return }
+        for version in library.known(item) where version < newest.version { try library.remove(item, version) }
     }
 }
 

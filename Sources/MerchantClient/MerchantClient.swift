@@ -96,6 +96,7 @@ public actor MerchantClient {
     public func tryAgain() { perform(machine.wake()) }
 
     /// Another user has signed in, or nobody is any longer: the token is asked for anew, and all that waits is tried with it.
+    /// A question that somebody waits for is not repeated in the new user's name: it ends with `cancelled`.
     public func userChanged() async {
         await session.forgetToken()
         perform(machine.wake())
@@ -178,7 +179,7 @@ public actor MerchantClient {
                 case .deliver(let item):
                     try configuration.onStep(.download)
                     run { await self.deliver(item) }
-                case .wait(let work, let attempt, let error): wait(for: work, attempt, error)
+                case .wait(let work, let turn, let attempt, let error): wait(for: work, turn, attempt, error)
                 case .finish(let purchase):
                     guard purchase.transactionID != unwritten else { break }
                     try configuration.onStep(.finish)
@@ -240,7 +241,9 @@ public actor MerchantClient {
         return !isClosed
     }
 
-    private func wait(for work: RedemptionStateMachine.Work, _ attempt: Int, _ error: MerchantClientError) {
+    private func wait(
+        for work: RedemptionStateMachine.Work, _ turn: Int, _ attempt: Int, _ error: MerchantClientError
+    ) {
         // What the merchant asks for is kept to within an hour.
         let seconds = max(backoff.delay(attempt), Double(min(error.retryAfter ?? 0, 3600)))
         switch work {
@@ -253,13 +256,13 @@ public actor MerchantClient {
         let wait = configuration.wait
         run {
             guard (try? await wait(seconds)) != nil else { return }
-            await self.isDue(work)
+            await self.isDue(work, turn)
         }
     }
 
-    private func isDue(_ work: RedemptionStateMachine.Work) {
+    private func isDue(_ work: RedemptionStateMachine.Work, _ turn: Int) {
         guard !isClosed else { return }
-        perform(machine.due(work))
+        perform(machine.due(work, turn))
     }
 
     // MARK: For the parts in other files
@@ -269,8 +272,14 @@ public actor MerchantClient {
 
     /// Downloads an item, or joins the download that runs.
     func fetch(_ item: ContentItemID) async -> Result<MerchantContent, MerchantClientError> {
+        while let running = downloads[item] {
+            // One that was paused ends soon, and is not what is asked for now.
+            let wasPaused = running.isCancelled
+            let result = await running.value
+            guard wasPaused, case .failure = result else { return result }
+            if downloads[item] == running { downloads[item] = nil }
+        }
         guard !isClosed else { return .failure(MerchantClientError(.cancelled, "the client was closed")) }
-        if let running = downloads[item] { return await running.value }
         let fetcher = fetcher
         let task = Task<Result<MerchantContent, MerchantClientError>, Never> {
             do throws(MerchantClientError) { return .success(try await fetcher.fetch(item)) } catch {
@@ -279,7 +288,7 @@ public actor MerchantClient {
         }
         downloads[item] = task
         let result = await task.value
-        downloads[item] = nil
+        if downloads[item] == task { downloads[item] = nil }
         if case .success(let content) = result, took(.downloaded) {
             configuration.onEvent(.delivered(content))
             perform(machine.delivered(item))

@@ -95,10 +95,9 @@ extension MerchantClientError {
     /// A download's failure.
     init(_ error: ContentDownloadError) {
         switch error.code {
-        case .unreachable: self.init(.unreachable, error.detail)
+        // Who describes a file and will not give it is somebody in between, or has lost it: the merchant's own refusal came before.
+        case .unreachable, .addressExpired: self.init(.unreachable, error.detail)
         case .refused where error.status == 401: self.init(.notSignedIn, "the merchant does not take the user's token")
-        case .refused where error.status == 404: self.init(.refused, error.detail, reason: .unknownContent)
-        case .addressExpired: self.init(.refused, "the user has no right to this", reason: .notEntitled)
         case .refused: self.init(.badAnswer, error.detail)
         case .wrongLength, .wrongDigest: self.init(.wrongContent, error.detail)
         case .noSpace: self.init(.noSpace, error.detail)

@@ -21,18 +21,21 @@ enum SecretFile {
     }
 
     /// The bytes of a file that may be anyone's to read.
+    /// - Parameters:
+    ///   - limit: the most bytes that it may have.
+    ///   - kind: what it is, for words.
     /// - Throws: ``MerchantServerError`` `storage`, `invalidConfiguration` when it is too large.
-    static func readPublic(_ url: URL) throws -> Data {
+    static func readPublic(_ url: URL, limit: Int = maximumSize, _ kind: String = "file of keys") throws -> Data {
         guard let file = try? FileHandle(forReadingFrom: url) else {
             throw MerchantServerError(.storage, "\(url.path) cannot be read. Is it there, and yours?")
         }
         defer { try? file.close() }
-        guard let data = try? file.read(upToCount: maximumSize + 1) else {
+        guard let data = try? file.read(upToCount: limit + 1) else {
             throw MerchantServerError(.storage, "\(url.path) cannot be read.")
         }
-        guard data.count <= maximumSize else {
+        guard data.count <= limit else {
             throw MerchantServerError(
-                .invalidConfiguration, "\(url.path) is over \(maximumSize) bytes, more than a file of keys needs.")
+                .invalidConfiguration, "\(url.path) is over \(limit) bytes, more than a \(kind) may have.")
         }
         return data
     }

@@ -105,6 +105,21 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         }
     }
 
+    @Test func aFileOfAnotherLengthIsReplaced() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let blobs = try DirectoryBlobStore(folder: directory.url.appendingPathComponent("blobs"))
+            let bytes = Self.bytes(1_000)
+            let (file, digest) = try Self.file(bytes, directory)
+            try await blobs.put(file, as: digest)
+            let (again, _) = try Self.file(bytes, directory)
+            // One file with two names: what happens to the one happens to the other.
+            #expect(truncate(file.path, 10) == 0)
+            #expect(try await blobs.size(of: digest) == 10)
+            try await blobs.put(again, as: digest)
+            #expect(try await Self.read(blobs, digest, 0..<1_000) == bytes)
+        }
+    }
+
     @Test func aFileComesWholeOrNotAtAll() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let folder = directory.url.appendingPathComponent("blobs")

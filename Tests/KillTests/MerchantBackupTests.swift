@@ -202,6 +202,8 @@ struct MerchantBackupTests {
                 #expect(try await entries(setup) == (step == .swapped ? 1 : 2), "\(step)")
                 #expect(try await setup.command(["restore", one, "--replace"]).status == 0)
                 #expect(try await entries(setup) == 1, "\(step)")
+                let left = setup.data.appendingPathComponent("restore").path
+                #expect(!FileManager.default.fileExists(atPath: left), "\(step)")
             }
             if let url = setup.databaseURL {
                 #expect(try await schemas(url, beginningWith: "books") == ["books"])

@@ -117,7 +117,8 @@ final class FakeMerchant: Sendable {
         let token = request.headers[.authorization].map { String($0.dropFirst("Bearer ".count)) }
         let user = change { $0.tokens[token ?? ""] }
         if route.access == .user, user == nil { return refusal(401, .notSignedIn) }
-        let response = try answer(route, request, body, user ?? "", ContentItemID(item ?? ""), trouble)
+        let response = try answer(
+            route, request, body, user ?? "", ContentItemID(item?.removingPercentEncoding ?? ""), trouble)
         guard trouble == .lost else { return response }
         return Response(
             status: .ok,

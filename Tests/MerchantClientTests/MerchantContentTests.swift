@@ -1,5 +1,7 @@
 import Foundation
 import MerchantWire
+import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -73,6 +75,10 @@ struct MerchantContentTests {
             let content = try await client.download("one")
             #expect(content.version == 2)
             #expect(try Data(contentsOf: content.file) == Data(sample(30_000, 9)))
+            // What came of the first one would lie there for ever.
+            #expect(client.begunDownload(of: "one") == nil)
+            let item = content.file.deletingLastPathComponent().deletingLastPathComponent()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: item.path) == ["2"])
         }
     }
 
@@ -101,11 +107,67 @@ struct MerchantContentTests {
             async let result = next.download("one")
             await log.told("some")
             await next.pauseDownload(of: "one")
-            // It may have been done by then.
-            _ = try? await result
+            // At once: the paused one may not have ended yet, or have been done by then.
             let content = try await next.download("one")
             #expect(try Data(contentsOf: content.file) == Data(sample(3_000_000)))
+            _ = try? await result
             await next.close()
+        }
+    }
+
+    @Test func `who waits for a slot may leave, and takes none`() async {
+        let slots = DownloadSlots(1)
+        #expect(await slots.take())
+        let waiting = Task { await slots.take() }
+        let next = Task { await slots.take() }
+        waiting.cancel()
+        #expect(await !waiting.value)
+        await slots.give()
+        #expect(await next.value)
+        let late = Task { await slots.take() }
+        late.cancel()
+        #expect(await !late.value)
+        await slots.give()
+        #expect(await slots.take())
+    }
+
+    @Test(arguments: [403, 404, 410])
+    func `bytes that somebody in between refuses are asked for again`(status: Int) async throws {
+        try await Self.withReader { merchant, device, log, client in
+            merchant.trouble(.contentFile(""), .status(status))
+            let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
+            #expect(error?.code == .unreachable && error?.reason == nil)
+            merchant.trouble(.contentFile(""), .status(status))
+            await client.begin(device.buy("1"))
+            await log.told("delivered one 1")
+            #expect(log.lines.contains("not delivered one unreachable") && device.finished == ["1"])
+        }
+    }
+
+    @Test func `bytes that the merchant refuses are refused in its words`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            // The purchase is taken back after the file was described.
+            merchant.trouble(.content(""), .otherBytes, .refuses(403, .revoked))
+            merchant.trouble(.contentFile(""), .status(403))
+            let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
+            #expect(error?.code == .refused && error?.reason == .revoked)
+        }
+    }
+
+    @Test func `an item of the longest name is kept under another`() async throws {
+        try await Self.withReader { merchant, _, _, client in
+            for letter in ["a", "ж"] {
+                let name = String(repeating: letter, count: MerchantLimits.identifier / letter.utf8.count)
+                let item = ContentItemID(name)
+                merchant.offer(ProductID(letter), .content(item))
+                merchant.change {
+                    $0.sold[letter] = ProductID(letter)
+                    $0.owners[letter] = "ape"
+                }
+                merchant.publish(item, sample(100))
+                let content = try await client.download(item)
+                #expect(client.newestContent(of: item) == content)
+            }
         }
     }
 
@@ -143,10 +205,12 @@ struct MerchantContentTests {
         #expect(!file.contains("/") && !file.hasPrefix("."))
     }
 
-    @Test func `names are kept apart, and bounded`() {
+    @Test func `names are kept apart, and bounded`() throws {
         #expect(FileNames.name("a.b-1_c") == "a.b-1_c")
         #expect(FileNames.name("a/b") != FileNames.name("a%2Fb"))
-        #expect(FileNames.name(String(repeating: "a", count: 201)) == nil)
+        let long = try #require(FileNames.name(String(repeating: "a", count: 201)))
+        #expect(long.hasPrefix("=") && long.count == 65)
+        #expect(FileNames.name(String(repeating: "a", count: 202)) != long)
     }
 }
 
@@ -205,6 +269,61 @@ struct MerchantAccountTests {
             }
             #expect(error?.reason == .insufficientBalance && error?.requestID == "request-1")
             #expect(error?.localizedDescription == "You do not have enough for this.")
+            await client.close()
+        }
+    }
+
+    @Test func `a spend whose answer is lost is not made by who signs in meanwhile`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.change {
+                $0.gems = 10
+                $0.tokens["other"] = "bob"
+            }
+            let signIn = Mutex<(@Sendable () async -> Void)?>(nil)
+            let client = try await device.launch(log) { configuration in
+                configuration.wait = { _ in await signIn.withLock { $0 }?() }
+            }
+            signIn.withLock {
+                $0 = {
+                    device.change { $0.tokens = ["other"] }
+                    await client.userChanged()
+                }
+            }
+            merchant.trouble(.spends, .lost)
+            let error = await #expect(throws: MerchantClientError.self) {
+                try await client.spend(3, of: "gems", key: "hat-1")
+            }
+            #expect(error?.code == .cancelled && merchant.count(.spends) == 1)
+            #expect(try await client.account().userID == "bob")
+            await client.close()
+        }
+    }
+
+    @Test func `a redemption that waits for a token takes that of who signs in`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.sell("1")
+            let (asked, note) = AsyncStream.makeStream(of: Void.self)
+            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            let isFirst = Mutex(true)
+            var configuration = device.configuration(log)
+            configuration.token = { _ in
+                let waits = isFirst.withLock { first in
+                    defer { first = false }
+                    return first
+                }
+                guard waits else { return "token" }
+                note.finish()
+                for await _ in silence {}
+                throw Device.NoToken()
+            }
+            let client = try MerchantClient(configuration)
+            await client.open()
+            await client.begin(device.buy("1"))
+            for await _ in asked {}
+            await client.userChanged()
+            speak.finish()
+            await log.told("finished 1")
+            #expect(!log.lines.contains { $0.hasPrefix("waiting") })
             await client.close()
         }
     }

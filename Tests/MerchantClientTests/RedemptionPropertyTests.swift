@@ -12,7 +12,7 @@ private struct World {
         case show(String)
         case redeem(String)
         case deliver(ContentItemID)
-        case wait(RedemptionStateMachine.Work)
+        case wait(RedemptionStateMachine.Work, Int)
     }
 
     var random: SeededGenerator
@@ -54,10 +54,14 @@ private struct World {
     }
 
     mutating func perform(_ actions: [RedemptionStateMachine.Action]) {
+        var unwritten: String?
         for action in actions {
             if chance(4) { return launch() }
             switch action {
-            case .write(let entry): journal[entry.transactionID] = entry
+            case .write(let entry):
+                // The disk is full for a moment.
+                unwritten = chance(10) ? entry.transactionID : nil
+                if unwritten == nil { journal[entry.transactionID] = entry }
             case .forget(let id): journal[id] = nil
             case .redeem(let id, _):
                 if effects.contains(where: { if case .redeem(id) = $0 { true } else { false } }) {
@@ -69,8 +73,8 @@ private struct World {
                     complaints.append("\(item) is downloaded twice at a time")
                 }
                 effects.append(.deliver(item))
-            case .wait(let work, _, _): effects.append(.wait(work))
-            case .finish(let purchase): finish(purchase.transactionID)
+            case .wait(let work, let turn, _, _): effects.append(.wait(work, turn))
+            case .finish(let purchase): if purchase.transactionID != unwritten { finish(purchase.transactionID) }
             case .tell: break
             }
         }
@@ -93,7 +97,7 @@ private struct World {
         guard !effects.isEmpty else { return launch() }
         switch effects.remove(at: Int.random(in: 0..<effects.count, using: &random)) {
         case .show(let id): if unfinished.contains(id) { perform(machine.began(entry(id))) }
-        case .wait(let work): perform(machine.due(work))
+        case .wait(let work, let turn): perform(machine.due(work, turn))
         case .redeem(let id): answer(id)
         case .deliver(let item):
             if chance(40) {
@@ -106,6 +110,8 @@ private struct World {
             perform(machine.delivered(item))
         }
         if chance(5) { perform(machine.wake()) }
+        // StoreKit tells everything to an observer that is added.
+        if chance(5) { effects += unfinished.sorted().map { .show($0) } }
     }
 
     mutating func answer(_ id: String) {

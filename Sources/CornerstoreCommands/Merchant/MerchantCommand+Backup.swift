@@ -76,6 +76,6 @@ extension MerchantBackup.Report {
     fileprivate var summary: String {
         let content = contentFiles == 1 ? "1 content file" : "\(contentFiles) content files"
         return
-            "\(databaseBytes) bytes of database, \(content) of \(contentBytes) bytes\(hasContent ? "" : " left in their bucket")"
+            "\(databaseBytes) bytes of database, \(content) of \(contentBytes) bytes\(hasContent ? "" : " left where they are")"
     }
 }

@@ -14,7 +14,9 @@ struct ContentFetcher: Sendable {
     ///
     /// - Throws: ``MerchantClientError``.
     func fetch(_ item: ContentItemID) async throws(MerchantClientError) -> MerchantContent {
-        await slots.take()
+        guard await slots.take() else {
+            throw MerchantClientError(.cancelled, "the download was paused before it began")
+        }
         let result: Result<MerchantContent, MerchantClientError>
         do throws(MerchantClientError) { result = .success(try await whileHoldingSlot(item)) } catch {
             result = .failure(error)
@@ -70,9 +72,12 @@ struct ContentFetcher: Sendable {
                             secondsLeft: left))
                 }
             } catch {
+                // The bytes' refusal has no words of the merchant's; asked for the description, it says whether it is its own.
+                if error.code == .addressExpired { _ = try await newest(version.item) }
                 throw MerchantClientError(error)
             }
         }
+        library.removeUnfinished(of: version.item, before: version.version)
         return MerchantContent(version, file: file)
     }
 }

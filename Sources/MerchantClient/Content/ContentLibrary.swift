@@ -22,9 +22,14 @@ struct ContentLibrary: Sendable {
 
     /// The versions of an item that are there, lowest first.
     func versions(of item: ContentItemID) -> [MerchantContent] {
+        known(item).compactMap { held(item, $0) }
+    }
+
+    /// The versions of an item that have a place, whole or not, lowest first.
+    func known(_ item: ContentItemID) -> [Int64] {
         guard let place = place(of: item) else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: place.path)) ?? []
-        return names.compactMap { Int64($0) }.sorted().compactMap { held(item, $0) }
+        return names.compactMap { Int64($0) }.sorted()
     }
 
     /// A version that is there.
@@ -39,13 +44,12 @@ struct ContentLibrary: Sendable {
         return MerchantContent(known, file: file)
     }
 
-    /// The version that a download was begun of, when it is not whole yet.
+    /// The version that a download was begun of, when it is not whole yet and no later one is.
     func begun(_ item: ContentItemID) -> (version: ContentVersion, received: Int64)? {
-        guard let place = place(of: item) else { return nil }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: place.path)) ?? []
-        for version in names.compactMap({ Int64($0) }).sorted(by: >) {
-            guard let folder = self.place(of: item, version), held(item, version) == nil,
-                let known = description(in: folder), known.item == item, known.version == version
+        for version in known(item).reversed() {
+            guard held(item, version) == nil else { return nil }
+            guard let folder = place(of: item, version), let known = description(in: folder), known.item == item,
+                known.version == version
             else { continue }
             return (known, ContentDownload.received(for: Self.file(in: folder)))
         }
@@ -71,6 +75,11 @@ struct ContentLibrary: Sendable {
             throw MerchantClientError(storage: error)
         }
         return Self.file(in: place)
+    }
+
+    /// Takes away what came of versions before one that is there: nobody will ask for the rest.
+    func removeUnfinished(of item: ContentItemID, before version: Int64) {
+        for older in known(item) where older < version && held(item, older) == nil { try? remove(item, older) }
     }
 
     /// Takes a version away, whole or not.

@@ -1,19 +1,37 @@
 /// Lets a few in at a time, the others in the order in which they came.
 actor DownloadSlots {
     private var free: Int
-    private var queue: [CheckedContinuation<Void, Never>] = []
+    private var queue: [(number: Int, turn: CheckedContinuation<Bool, Never>)] = []
+    private var nextNumber = 0
 
     init(_ count: Int) { free = max(1, count) }
 
-    func take() async {
+    /// Waits for a slot, which is to be given back.
+    ///
+    /// - Returns: false, and no slot, when the task was cancelled before there was one.
+    func take() async -> Bool {
+        guard !Task.isCancelled else { return false }
         guard free == 0 else {
             free -= 1
-            return
+            return true
         }
-        await withCheckedContinuation { queue.append($0) }
+        nextNumber += 1
+        let number = nextNumber
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { turn in
+                if Task.isCancelled { turn.resume(returning: false) } else { queue.append((number, turn)) }
+            }
+        } onCancel: {
+            Task { await leave(number) }
+        }
     }
 
     func give() {
-        if queue.isEmpty { free += 1 } else { queue.removeFirst().resume() }
+        if queue.isEmpty { free += 1 } else { queue.removeFirst().turn.resume(returning: true) }
+    }
+
+    private func leave(_ number: Int) {
+        guard let index = queue.firstIndex(where: { $0.number == number }) else { return }
+        queue.remove(at: index).turn.resume(returning: false)
     }
 }

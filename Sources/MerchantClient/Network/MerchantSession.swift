@@ -29,28 +29,31 @@ actor MerchantSession {
 
     /// Asks for a value, in the user's name where the route wants one. A token that is refused is replaced once.
     ///
+    /// - Parameter generation: whose question it is; nil for the user's who is signed in when it is asked.
     /// - Throws: ``MerchantClientError``.
     func ask<Value: Decodable & Sendable>(
-        _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self
+        _ route: MerchantRoute, _ body: Data? = nil, of generation: Int? = nil, as type: Value.Type = Value.self
     ) async throws(MerchantClientError) -> Value {
         guard route.access == .user else { return try await transport.send(route, body: body).value() }
-        return try await withToken { [transport] token throws(MerchantClientError) in
+        return try await withToken(of: generation) { [transport] token throws(MerchantClientError) in
             try await transport.send(route, body: body, token: token).value()
         }
     }
 
-    /// The same, for what somebody waits for: a lost answer is asked for again at once. All routes can be repeated.
+    /// The same, for what somebody waits for: a lost answer is asked for again at once. All routes can be repeated, but by the same user: under
+    /// a key of Ann's that was spent already, Bob would spend, too.
     ///
     /// - Throws: ``MerchantClientError``.
     func askPatiently<Value: Decodable & Sendable>(
         _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
         pause: @Sendable (_ attempt: Int, _ atLeast: Int) async throws -> Void
     ) async throws(MerchantClientError) -> Value {
+        let generation = generation
         var attempt = 1
         while true {
             let seconds: Int
             do throws(MerchantClientError) {
-                return try await ask(route, body)
+                return try await ask(route, body, of: generation)
             } catch {
                 seconds = error.retryAfter ?? 0
                 // Who is told to come back later is not helped by an attempt now, and who waits is not to wait for long.
@@ -69,19 +72,26 @@ actor MerchantSession {
     ///
     /// - Throws: ``MerchantClientError``, of `body` or `notSignedIn`.
     func withToken<Value: Sendable>(
+        of generation: Int? = nil,
         _ body: @Sendable (String) async throws(MerchantClientError) -> Value
     ) async throws(MerchantClientError) -> Value {
-        let first = try await token(refused: nil)
+        let first = try await token(refused: nil, of: generation)
         do throws(MerchantClientError) {
             return try await body(first)
         } catch {
             guard error.code == .notSignedIn else { throw error }
         }
-        return try await body(try await token(refused: first))
+        return try await body(try await token(refused: first, of: generation))
     }
 
-    /// The token; while one is fetched, others wait for it.
-    private func token(refused: String?) async throws(MerchantClientError) -> String {
+    /// The token; while one is fetched, others wait for it. One that was asked for before the user changed is nobody's.
+    ///
+    /// - Parameter expected: whose it has to be; nil for that of the user who is signed in.
+    /// - Throws: ``MerchantClientError``: `notSignedIn`, `cancelled` when it would be another user's.
+    private func token(refused: String?, of expected: Int?) async throws(MerchantClientError) -> String {
+        guard expected == nil || expected == generation else {
+            throw MerchantClientError(.cancelled, "another user has signed in since it was asked")
+        }
         if let known, known != refused { return known }
         let generation = generation
         let task: Task<Result<String, MerchantClientError>, Never>
@@ -97,11 +107,10 @@ actor MerchantSession {
             asking = (refused, task)
         }
         let answer = await task.value
-        if generation == self.generation {
-            asking = nil
-            // A header cannot carry more, and what has a line break in it would carry another header.
-            if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
-        }
+        guard generation == self.generation else { return try await self.token(refused: nil, of: expected) }
+        asking = nil
+        // A header cannot carry more, and what has a line break in it would carry another header.
+        if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
         let token = try answer.get()
         guard Self.isSendable(token) else {
             throw MerchantClientError(.notSignedIn, "the user's token is empty, too long, or not printable")

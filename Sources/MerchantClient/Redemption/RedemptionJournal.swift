@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import MerchantWire
 import StoreKit
@@ -44,7 +45,7 @@ struct RedemptionJournal: Sendable {
     /// - Throws: ``MerchantClientError`` with `storage`.
     func write(_ entry: RedemptionEntry) throws(MerchantClientError) {
         guard let file = file(entry.transactionID) else {
-            throw MerchantClientError(.storage, "a transaction's id is too long for a file's name")
+            throw MerchantClientError(.storage, "a transaction has no id")
         }
         do {
             let bytes = try JSONEncoder().encode(entry)
@@ -69,7 +70,7 @@ struct RedemptionJournal: Sendable {
 /// Names from outside as names of files.
 enum FileNames {
     /// A name that stays inside its folder whatever the text: all but letters, digits, `-`, `_` and inner dots is encoded.
-    /// Nil for an empty text, and for one that is too long for a file system.
+    /// One that would be too long for a file system is named by its SHA-256 behind `=`. Nil for an empty text.
     static func name(_ text: String) -> String? {
         let name = text.utf8.enumerated().map { index, byte in
             switch byte {
@@ -78,7 +79,9 @@ enum FileNames {
             default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             }
         }.joined()
-        return (1...200).contains(name.utf8.count) ? name : nil
+        guard !name.isEmpty else { return nil }
+        guard name.utf8.count > 200 else { return name }
+        return "=" + SHA256.hash(data: Data(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

@@ -16,8 +16,8 @@ struct RedemptionStateMachine: Sendable {
         case redeem(String, RedemptionRequest)
         /// Downloads the newest version; its end is told to ``delivered(_:)`` or ``failed(_:_:)``.
         case deliver(ContentItemID)
-        /// Calls ``due(_:)`` after the delay before that retry.
-        case wait(Work, attempt: Int, MerchantClientError)
+        /// Calls ``due(_:_:)`` with the turn after the delay before that retry.
+        case wait(Work, turn: Int, attempt: Int, MerchantClientError)
         /// Finishes the StoreKit transaction, provided that the entry written before it is on the disk.
         case finish(MerchantPurchase)
         case tell(MerchantEvent)
@@ -31,7 +31,11 @@ struct RedemptionStateMachine: Sendable {
     /// Confirmed and delivered before StoreKit told them.
     private var settled: Set<String> = []
     private var running: Set<Work> = []
-    private var waiting: Set<Work> = []
+    /// What waits for another attempt, each with the turn that it waits for: a delay that was cut short ends later, and means nothing then.
+    private var waiting: [Work: Int] = [:]
+    private var lastTurn = 0
+    /// What ran when everything was to be tried: if somebody had to do something about it, they may just have done it.
+    private var woken: Set<Work> = []
     private var deliveryAttempts: [ContentItemID: Int] = [:]
 
     init(finishing: MerchantClientConfiguration.Finishing) { self.finishing = finishing }
@@ -57,20 +61,26 @@ struct RedemptionStateMachine: Sendable {
             return [.write(new)] + start(.redeem(id))
         }
         if known.isRedeeming { return start(.redeem(id)) }
-        // Confirmed already; the process may have ended before StoreKit heard of it.
-        let finish: [Action] = finishing == .afterRedemption ? self.finish(known.purchase) : []
-        return finish + known.due.flatMap { start(.deliver($0)) }
+        // Confirmed already; the process may have ended before StoreKit heard of it, or the entry could not be written.
+        var actions: [Action] = []
+        if finishing == .afterRedemption {
+            let finish = self.finish(known.purchase)
+            actions = entries[id].map { [.write($0)] + finish } ?? finish
+        }
+        return actions + known.due.flatMap { start(.deliver($0)) }
     }
 
     /// The time of a retry has come.
-    mutating func due(_ work: Work) -> [Action] {
-        guard waiting.remove(work) != nil else { return [] }
+    mutating func due(_ work: Work, _ turn: Int) -> [Action] {
+        guard waiting[work] == turn else { return [] }
+        waiting[work] = nil
         return start(work)
     }
 
     /// Everything that waits is tried now.
     mutating func wake() -> [Action] {
-        waiting = []
+        waiting = [:]
+        woken = running
         return startAll()
     }
 
@@ -90,7 +100,7 @@ struct RedemptionStateMachine: Sendable {
     }
 
     private mutating func start(_ work: Work) -> [Action] {
-        guard !waiting.contains(work), running.insert(work).inserted else { return [] }
+        guard waiting[work] == nil, running.insert(work).inserted else { return [] }
         switch work {
         case .redeem(let id):
             guard case .redeeming(let request)? = entries[id]?.stage else {
@@ -111,7 +121,7 @@ struct RedemptionStateMachine: Sendable {
 
     /// The merchant has answered what was asked for a transaction. The answer may speak of others as well.
     mutating func answered(_ id: String, _ answer: RedemptionAnswer) -> [Action] {
-        running.remove(.redeem(id))
+        ended(.redeem(id))
         var actions: [Action] = []
         for other in entries.keys.sorted() where other != id {
             guard let entry = entries[other], entry.isRedeeming, let redeemed = entry.confirmation(in: answer) else {
@@ -134,7 +144,7 @@ struct RedemptionStateMachine: Sendable {
 
     private mutating func confirm(_ entry: RedemptionEntry, _ redeemed: RedeemedTransaction) -> [Action] {
         let id = entry.transactionID
-        waiting.remove(.redeem(id))
+        waiting[.redeem(id)] = nil
         var entry = entry
         entry.attempts = 0
         // What went to somebody else is not this user's to download.
@@ -151,8 +161,8 @@ struct RedemptionStateMachine: Sendable {
 
     /// The newest version of a content item is on the disk, whoever asked for it.
     mutating func delivered(_ item: ContentItemID) -> [Action] {
-        running.remove(.deliver(item))
-        waiting.remove(.deliver(item))
+        ended(.deliver(item))
+        waiting[.deliver(item)] = nil
         deliveryAttempts[item] = nil
         return entries.keys.sorted().flatMap { id -> [Action] in
             guard var entry = entries[id], entry.due.contains(item) else { return [] }
@@ -166,7 +176,7 @@ struct RedemptionStateMachine: Sendable {
 
     /// It did not work out: tried again later, given up, or left until somebody does something about it.
     mutating func failed(_ work: Work, _ error: MerchantClientError) -> [Action] {
-        running.remove(work)
+        let isWoken = ended(work)
         switch work {
         case .redeem(let id):
             guard var entry = entries[id], entry.isRedeeming else { return [] }
@@ -174,13 +184,13 @@ struct RedemptionStateMachine: Sendable {
             case .unreachable, .badAnswer:
                 entry.attempts += 1
                 entries[id] = entry
-                waiting.insert(work)
-                return [.write(entry), .wait(work, attempt: entry.attempts, error)]
+                return [.write(entry), .wait(work, turn: nextTurn(of: work), attempt: entry.attempts, error)]
             case .refused, .noEvidence:
                 // StoreKit keeps the transaction: told again, it begins anew, perhaps with a better receipt.
                 entries[id] = nil
                 return [.forget(id), .tell(.refused(entry.purchase, error))]
             case .notSignedIn, .cancelled, .storage, .noSpace, .wrongContent, .inUse, .notConfigured:
+                if isWoken { return start(work) }
                 return [.tell(.waiting(entry.purchase, error, seconds: nil))]
             }
         case .deliver(let item):
@@ -188,12 +198,27 @@ struct RedemptionStateMachine: Sendable {
             case .unreachable, .badAnswer, .wrongContent:
                 let attempt = deliveryAttempts[item, default: 0] + 1
                 deliveryAttempts[item] = attempt
-                waiting.insert(work)
-                return [.wait(work, attempt: attempt, error)]
-            case .refused, .noEvidence, .notSignedIn, .cancelled, .storage, .noSpace, .inUse, .notConfigured:
+                return [.wait(work, turn: nextTurn(of: work), attempt: attempt, error)]
+            case .notSignedIn, .cancelled, .storage, .noSpace, .inUse, .notConfigured:
+                let again = isWoken ? start(work) : []
+                return again.isEmpty ? [.tell(.notDelivered(item, error, seconds: nil))] : again
+            case .refused, .noEvidence:
                 return [.tell(.notDelivered(item, error, seconds: nil))]
             }
         }
+    }
+
+    /// - Returns: whether everything was to be tried while it ran.
+    @discardableResult
+    private mutating func ended(_ work: Work) -> Bool {
+        running.remove(work)
+        return woken.remove(work) != nil
+    }
+
+    private mutating func nextTurn(of work: Work) -> Int {
+        lastTurn += 1
+        waiting[work] = lastTurn
+        return lastTurn
     }
 
     private mutating func settle(_ entry: RedemptionEntry) -> [Action] {

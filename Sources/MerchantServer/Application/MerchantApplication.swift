@@ -33,7 +33,9 @@ public struct MerchantApplication: Sendable {
         _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
         let files = try configuration.productsFiles.map { file in
-            try ProductsFile(yaml: Array(try SecretFile.readPublic(file)), file: file.lastPathComponent)
+            try ProductsFile(
+                yaml: Array(try SecretFile.readPublic(file, limit: ProductsFile.largest, "file of products")),
+                file: file.lastPathComponent)
         }
         let bundleIDs = configuration.bundleIDs.union(files.map(\.bundleID))
         guard !bundleIDs.isEmpty else {
@@ -101,7 +103,7 @@ public struct MerchantApplication: Sendable {
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
                 metrics: metrics, requests: RequestMetricsMiddleware(metrics),
-                uploads: try UploadFolder(in: try place.makeFolder(MerchantPlace.uploads)),
+                uploads: try StagingFolder(in: try place.makeFolder(MerchantPlace.uploads)),
                 patience: configuration.stallPatience,
                 isBehindProxy: configuration.isBehindProxy, isLoopback: configuration.isLoopback, now: now),
             deliveries: deliveries,

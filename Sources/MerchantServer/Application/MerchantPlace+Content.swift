@@ -28,7 +28,7 @@ extension MerchantPlace {
             let mediaType = mediaType ?? known.first { $0.item == item }?.mediaType ?? MediaTypes.of(url)
             if bucket == nil { _ = try makeFolder(Self.contentFolder) }
             let intake = ContentIntake(
-                merchant: merchant, uploads: try UploadFolder(in: try makeFolder(Self.uploads)))
+                merchant: merchant, uploads: try StagingFolder(in: try makeFolder(Self.uploads)))
             try intake.check(size: Int64(try file.seekToEnd()))
             try file.seek(toOffset: 0)
             return try await intake.keep(item, mediaType: mediaType) { incoming in
@@ -59,7 +59,8 @@ extension MerchantPlace {
     }
 
     /// Looks whether the place of blobs is the merchant's: of what it has, something must be there.
-    private static func check(_ known: [ContentVersion], areIn blobs: any BlobStore) async throws {
+    /// - Throws: ``MerchantServerError`` `storage`; ``BlobError``.
+    static func check(_ known: [ContentVersion], areIn blobs: any BlobStore) async throws {
         let newest = known.sorted { $0.createdAt > $1.createdAt }.prefix(8)
         guard !newest.isEmpty else { return }
         for version in newest {

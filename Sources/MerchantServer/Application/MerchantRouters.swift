@@ -12,7 +12,7 @@ struct MerchantRouters {
     let limits: RateLimits?
     let metrics: PrometheusMetrics
     let requests: RequestMetricsMiddleware
-    let uploads: UploadFolder
+    let uploads: StagingFolder
     /// How slow who uploads or downloads may be.
     let patience: StallWatch.Rule
     let isBehindProxy: Bool

@@ -7,7 +7,7 @@ import MerchantWire
 /// next version when it is whole.
 struct ContentIntake: Sendable {
     let merchant: Merchant
-    let uploads: UploadFolder
+    let uploads: StagingFolder
 
     /// A file on its way in.
     struct Incoming: Sendable {

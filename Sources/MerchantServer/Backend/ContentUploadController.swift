@@ -9,7 +9,7 @@ struct ContentUploadController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
     /// Where a file is put together before it is kept.
-    let uploads: UploadFolder
+    let uploads: StagingFolder
     /// How slowly a client may send.
     let patience: StallWatch.Rule
 

@@ -41,19 +41,21 @@ extension MerchantBackup {
         {
             throw Self.notEmpty(keys.path)
         }
-        // Under the lock of a SQLite folder nobody else has one: what a killed restore has left goes.
-        let name = lock == nil ? "restore-\(UUID().uuidString)" : MerchantPlace.restoreFolder
-        try? FileManager.default.removeItem(at: place.folder.appendingPathComponent(name))
-        let staging = try place.makeFolder(name)
-        defer { try? FileManager.default.removeItem(at: staging) }
-        let report: Report
-        if let url = place.databaseURL {
-            let tools = try PostgreSQLTools(url: url, schema: place.schema)
-            report = try await restore(manifest, from: folder, staging, tools, replaces: replaces)
-        } else {
-            report = try await restore(manifest, from: folder, staging, replaces: replaces)
+        // A killed restore leaves it, so that nobody takes the place for a new one.
+        let restores = try place.makeFolder(MerchantPlace.restoreFolder)
+        let staging = try StagingFolder(in: restores)
+        // Locked as long as it is used.
+        defer {
+            withExtendedLifetime(staging) {}
+            try? FileManager.default.removeItem(at: staging.url)
+            // Unless another restore is in it.
+            rmdir(restores.path)
         }
-        return report
+        guard let url = place.databaseURL else {
+            return try await restore(manifest, from: folder, staging.url, replaces: replaces)
+        }
+        let tools = try PostgreSQLTools(url: url, schema: place.schema)
+        return try await restore(manifest, from: folder, staging.url, tools, replaces: replaces)
     }
 
     static func notEmpty(_ what: String) -> MerchantServerError {

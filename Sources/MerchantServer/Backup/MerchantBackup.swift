@@ -31,7 +31,8 @@ public struct MerchantBackup: Sendable {
         of place: MerchantPlace, bucket: S3Location?, now: @escaping @Sendable () -> Date, logger: Logger
     ) throws {
         self.place = place
-        blobs = try place.blobs(bucket, now: now)
+        // A folder that is made here would look as if a server kept its content there.
+        blobs = try place.blobs(bucket, makesFolder: false, now: now)
         self.now = now
         self.logger = logger
     }
@@ -48,17 +49,20 @@ public struct MerchantBackup: Sendable {
         guard known == [] || known == nil && !FileManager.default.fileExists(atPath: folder.path) else {
             throw MerchantServerError(.storage, "\(folder.path) is there already. Name a folder that is not.")
         }
-        let aside = folder.deletingLastPathComponent()
-            .appendingPathComponent(".\(folder.lastPathComponent).\(UUID().uuidString).new")
+        let staging: StagingFolder
         do {
+            let parent = folder.deletingLastPathComponent()
             try FileManager.default.createDirectory(
-                at: aside, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                at: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            staging = try StagingFolder(
+                in: parent, name: ".\(folder.lastPathComponent).\(UUID().uuidString).new", where: Self.isStaging)
         } catch {
             throw MerchantServerError(.storage, "\(folder.path) cannot be made.")
         }
-        defer { try? FileManager.default.removeItem(at: aside) }
-        let report = try await fill(aside, withContent)
-        guard rename(aside.path, folder.path) == 0 else {
+        // Locked as long as it is filled.
+        defer { withExtendedLifetime(staging) {} }
+        let report = try await fill(staging.url, withContent)
+        guard rename(staging.url.path, folder.path) == 0 else {
             throw MerchantServerError(.storage, "\(folder.path) cannot be made: \(String(cString: strerror(errno))).")
         }
         try? Self.flush(folder.deletingLastPathComponent())
@@ -66,6 +70,11 @@ public struct MerchantBackup: Sendable {
             directory: folder.path, engine: report.engine.rawValue, databaseBytes: report.database.size,
             contentFiles: report.content.count, contentBytes: report.content.reduce(0) { $0 + $1.size },
             hasContent: report.hasContent)
+    }
+
+    /// Whether a folder beside backups is one that is being made.
+    private static func isStaging(_ name: String) -> Bool {
+        name.hasPrefix(".") && name.hasSuffix(".new") && UUID(uuidString: String(name.dropLast(4).suffix(36))) != nil
     }
 
     private func fill(_ folder: URL, _ withContent: Bool) async throws -> BackupManifest {
@@ -84,13 +93,17 @@ public struct MerchantBackup: Sendable {
         guard let database = try await BackupManifest.File.of(folder, engine.fileName) else {
             throw MerchantServerError(.storage, "\(copy.path) cannot be read.")
         }
+        let keys = try await copyKeys(into: folder)
         // Versions are only ever added: these are all that the copy names, and those added meanwhile.
-        let content = try await place.withMerchant(logger: logger) { try await $0.contentBlobs() }
-            .map { BackupManifest.Content(sha256: $0.digest, size: $0.size) }
+        let (blobs, items) = try await place.withMerchant(logger: logger) { merchant in
+            (try await merchant.contentBlobs(), withContent ? try await merchant.contentList().items : [])
+        }
+        try await MerchantPlace.check(items, areIn: self.blobs)
+        let content = blobs.map { BackupManifest.Content(sha256: $0.digest, size: $0.size) }
         if withContent { try await self.copy(content, into: folder) }
         let manifest = BackupManifest(
             begunAt: begunAt, engine: engine, schema: place.databaseURL == nil ? nil : place.schema, database: database,
-            keys: try await copyKeys(into: folder), content: content, hasContent: withContent)
+            keys: keys, content: content, hasContent: withContent)
         try manifest.write(into: folder)
         try Self.flush(folder)
         return manifest
@@ -109,7 +122,9 @@ public struct MerchantBackup: Sendable {
     private func copyKeys(into folder: URL) async throws -> BackupManifest.File? {
         let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
         guard FileManager.default.fileExists(atPath: keys.path) else { return nil }
-        _ = try SecretFile.create(folder.appendingPathComponent(TokenKeySet.fileName), try SecretFile.read(keys))
+        // Refused as the server would refuse it: one with public keys alone is no secret.
+        _ = try await TokenKeySet.read(keys)
+        _ = try SecretFile.create(folder.appendingPathComponent(TokenKeySet.fileName), try SecretFile.readPublic(keys))
         return try await BackupManifest.File.of(folder, TokenKeySet.fileName)
     }
 

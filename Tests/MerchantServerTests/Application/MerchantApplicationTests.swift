@@ -127,6 +127,18 @@ struct RunningMerchant {
 
 @Suite("The merchant's server", .timeLimit(.minutes(5)))
 struct MerchantApplicationTests {
+    @Test func aListOfAsManyProductsAsThereMayBeIsRead() async throws {
+        try await RunningMerchant.with { configuration in
+            let file = configuration.productsFiles[0]
+            let more = (1...4_990).map {
+                "  - {id: com.example.books.issue\($0), kind: nonConsumable, grants: [{content: issue-\($0)}]}\n"
+            }
+            try? Data((RunningMerchant.products + "\n" + more.joined()).utf8).write(to: file)
+        } _: { merchant async throws in
+            #expect(try await merchant.application.merchant.allProducts().products.count == 4_992)
+        }
+    }
+
     @Test func `products are served with a tag that changes with them`() async throws {
         try await RunningMerchant.with { merchant async throws in
             let route = MerchantRoute.products("com.example.books")

@@ -1,3 +1,4 @@
+import BlobStorage
 import Foundation
 import Merchant
 import MerchantWire
@@ -69,6 +70,93 @@ import Testing
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             _ = try place.makeFolder(MerchantPlace.restoreFolder)
             try await place.withMerchant(logger: .silent) { try await give(2, to: "ann", $0) }
+        }
+    }
+
+    /// Puts a text in as an item's next version.
+    private func put(_ text: String, _ item: ContentItemID, in place: MerchantPlace, _ folder: URL) async throws {
+        let file = folder.appendingPathComponent("\(item).txt")
+        try Data(text.utf8).write(to: file)
+        _ = try await place.putContent(item, from: file, mediaType: nil, bucket: nil, logger: .silent) { _ in }
+    }
+
+    private func content(of place: MerchantPlace) async throws -> [String] {
+        try await place.withMerchant(logger: .silent) { merchant in
+            var texts: [String] = []
+            for blob in try await merchant.contentBlobs().sorted(by: { $0.digest < $1.digest }) {
+                let digest = try #require(BlobDigest(blob.digest))
+                let size = try #require(try await merchant.blobs.size(of: digest))
+                var bytes: [UInt8] = []
+                for try await piece in try await merchant.blobs.bytes(of: digest, in: 0..<size) {
+                    bytes += piece.readableBytesView
+                }
+                texts.append(String(decoding: bytes, as: UTF8.self))
+            }
+            return texts
+        }
+    }
+
+    @Test func contentThatWasDamagedInItsPlaceIsMended() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let place = try MerchantPlace(
+                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+            let copy = directory.url.appendingPathComponent("copy")
+            try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
+            for name in ["one", "two", "three"] {
+                try await put("All of issue \(name).", ContentItemID(name), in: place, directory.url)
+            }
+            let texts = try await content(of: place)
+            _ = try await backup(of: place).make(at: copy, withContent: true)
+
+            let folder = place.folder.appendingPathComponent(MerchantPlace.contentFolder)
+            let files = try #require(FileManager.default.enumerator(atPath: folder.path)).compactMap { $0 as? String }
+                .filter { $0.hasSuffix("/\(($0 as NSString).lastPathComponent)") && $0.count > 64 }.sorted()
+            try #require(files.count == 3)
+            func path(_ index: Int) -> String { folder.appendingPathComponent(files[index]).path }
+            // One is short, one has other bytes, one is gone.
+            #expect(truncate(path(0), 3) == 0)
+            let bytes = try #require(FileManager.default.contents(atPath: path(1)))
+            try Data(bytes.map { ~$0 }).write(to: URL(fileURLWithPath: path(1)))
+            #expect(unlink(path(2)) == 0)
+            _ = try await backup(of: place).restore(from: copy, replaces: true)
+            #expect(try await content(of: place) == texts)
+        }
+    }
+
+    @Test func whatABackupIsMadeOfIsTheServers() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let place = try MerchantPlace(
+                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+            try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
+            // A killed backup's folder goes, another's that is being made stays, and so does what is none.
+            let backups = directory.url.appendingPathComponent("backups")
+            let killed = backups.appendingPathComponent(".monday.\(UUID().uuidString).new")
+            try FileManager.default.createDirectory(at: killed, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: backups.appendingPathComponent(".mine.new"), withIntermediateDirectories: true)
+            let running = try StagingFolder(in: backups, name: ".x.\(UUID().uuidString).new") { _ in false }
+            // Public keys are no secret.
+            let pem = TokenSamples.p256.publicKey.pemRepresentation
+            let keys = try JSONSerialization.data(withJSONObject: [
+                "issuer": "login", "audience": "app", "keys": [["id": "ec", "algorithm": "ES256", "publicKey": pem]],
+            ])
+            try keys.write(to: place.folder.appendingPathComponent(TokenKeySet.fileName))
+            let copy = backups.appendingPathComponent("tuesday")
+            _ = try await backup(of: place).make(at: copy, withContent: true)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: backups.path).sorted()
+                    == [".mine.new", running.url.lastPathComponent, "tuesday"].sorted())
+            #expect(FileManager.default.contents(atPath: copy.path + "/" + TokenKeySet.fileName) == keys)
+            // It looks as before: who puts content in here is told when a server keeps it in a bucket.
+            #expect(!MerchantPlace.hasContent(place.folder))
+
+            try await put("Issue one.", "one", in: place, directory.url)
+            try FileManager.default.removeItem(at: place.folder.appendingPathComponent(MerchantPlace.contentFolder))
+            let error = await #expect(throws: MerchantServerError.self) {
+                try await backup(of: place).make(at: backups.appendingPathComponent("wednesday"), withContent: true)
+            }
+            #expect(error?.detail.contains("--blobs") == true, "\(error?.detail ?? "")")
+            _ = try await backup(of: place).make(at: backups.appendingPathComponent("thursday"), withContent: false)
         }
     }
 }

@@ -1,28 +1,33 @@
 import Foundation
 import Glibc
 
-/// Where files are put together before they are kept: a folder of this process's own, beside those of other processes that share the data directory.
-/// What a process that was killed has left is removed by the next that starts.
-final class UploadFolder: Sendable {
+/// Where files are put together before they are kept: a folder of this process's own, beside those of other processes that share the place. What
+/// a process that was killed has left is removed by the next one.
+final class StagingFolder: Sendable {
     let url: URL
     /// Of the folder, locked; a folder without a lock is nobody's.
     private let lock: Int32
 
-    /// - Parameter parent: is there.
+    /// - Parameters:
+    ///   - parent: is there.
+    ///   - name: of the folder.
+    ///   - isOne: tells the names of such folders from others that are in the parent.
     /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
-    init(in parent: URL) throws {
+    init(
+        in parent: URL, name: String = UUID().uuidString, where isOne: (_ name: String) -> Bool = { _ in true }
+    ) throws {
         let failure = MerchantServerError(
             .dataDirectoryUnusable, "\(parent.path) cannot be written. Give another directory with --data.")
         // Held for a moment, so that no folder is seen that is there and not locked yet.
         guard let gate = Self.locked(parent, waits: true) else { throw failure }
         defer { Self.release(gate) }
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? [] {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? [] where isOne(name) {
             let left = parent.appendingPathComponent(name)
             guard let mine = Self.locked(left, waits: false) else { continue }
             try? FileManager.default.removeItem(at: left)
             Self.release(mine)
         }
-        url = parent.appendingPathComponent(UUID().uuidString)
+        url = parent.appendingPathComponent(name)
         guard mkdir(url.path, 0o700) == 0, let lock = Self.locked(url, waits: false) else { throw failure }
         self.lock = lock
     }
