@@ -49,7 +49,7 @@ struct ModuleTable {
         "PurchaseVault": Row(["StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(
             ["ContentDownloads", "MerchantWire", "StoreKit", "StoreReceipts", "StoreWire"],
-            outside: ["AsyncHTTPClient", "NIOCore"]
+            outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]
         ),
 
         // The store's column. The domain knows nothing of HTTP.
