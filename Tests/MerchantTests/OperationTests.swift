@@ -100,6 +100,53 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func whatEndsIsToldOfWhoeverFindsIt(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            func news() async throws -> [String] {
+                try await shop.merchant.outbox.takeDueEvents(
+                    limit: 99, now: shop.clock.milliseconds, leaseEnd: .max
+                ).map { event in
+                    let body = String(decoding: event.body, as: UTF8.self)
+                    return ["expiry", "spend"].first { body.contains("\"reason\":\"\($0)\"") } ?? event.type
+                }.sorted()
+            }
+            func passing(_ id: Int) async throws -> VerifiedPurchase {
+                let purchase = shop.purchase("passing", id)
+                _ = try await shop.redeem(purchase, for: "ann")
+                _ = try await news()
+                shop.clock.milliseconds += 1_000_000
+                return purchase
+            }
+            func spend(_ key: String, _ amount: Int64) async throws {
+                _ = try await shop.merchant.spend(
+                    SpendRequest(key: key, currency: "gems", amount: amount), by: "ann")
+            }
+            // A spend that is refused.
+            _ = try await passing(1)
+            #expect(try await shop.code { try await spend("a", 10) } == .insufficientBalance)
+            #expect(try await news() == ["expiry"])
+            // One that is not.
+            _ = try await shop.redeem(shop.purchase("coins", 2), for: "ann")
+            _ = try await passing(3)
+            try await spend("b", 10)
+            #expect(try await news() == ["expiry", "spend"])
+            // A refund, and its reversal.
+            let refunded = try await passing(4)
+            try await shop.notify("REFUND", refunded)
+            #expect(try await news() == ["expiry", "purchase.revoked"])
+            let early = shop.purchase("passing", 5)
+            _ = try await shop.redeem(early, for: "ann")
+            try await shop.notify("REFUND", early)
+            _ = try await news()
+            shop.clock.milliseconds += 1_000_000
+            try await shop.notify("REFUND_REVERSED", early)
+            #expect(try await news() == ["expiry", "purchase.reinstated"])
+            #expect(try await shop.gems("ann") == 90)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     @Test(arguments: Backend.available) func keysAreKeptByTheirDigests(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let keys = shop.merchant.apiKeys

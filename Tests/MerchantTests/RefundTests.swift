@@ -84,6 +84,84 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available, [true, false]) func whatWasTakenInsteadOfSpentCreditsLastsAsBefore(
+        _ backend: Backend, _ isLate: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let passing = shop.purchase("passing", 1)
+            _ = try await shop.redeem(passing, shop.purchase("coins", 2), for: "ann")
+            // The 50 that end are spent first: the refund takes others.
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 50), by: "ann")
+            try await shop.notify("REFUND", passing)
+            #expect(try await shop.gems("ann") == 50)
+            if isLate { shop.clock.milliseconds += 1_000_001 }
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", passing)
+            shop.clock.milliseconds += 1_000_001
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func creditsOfAnotherPurchaseComeBackAsTheyWere(_ backend: Backend) async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            let first = shop.purchase("passing", 1)
+            _ = try await shop.redeem(first, for: "ann")
+            shop.clock.milliseconds += 500_000
+            _ = try await shop.redeem(shop.purchase("passing", 2), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 50), by: "ann")
+            // What is left is the second one's, and ends with it.
+            try await shop.notify("REFUND", first)
+            #expect(try await shop.gems("ann") == 0)
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", first)
+            shop.clock.milliseconds += 600_000
+            #expect(try await shop.gems("ann") == 50)
+            shop.clock.milliseconds += 400_000
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aReversalTakesTheFlagAway(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            _ = try await shop.redeem(coins, for: "ann")
+            func spend(_ key: String, _ amount: Int64) async throws -> String? {
+                _ = try await shop.merchant.spend(
+                    SpendRequest(key: key, currency: "gems", amount: amount), by: "ann")
+                shop.clock.milliseconds += 1
+                try await shop.notify("REFUND", coins)
+                let flags = try await shop.merchant.report(of: "ann").flags
+                #expect(flags.count == 1)
+                shop.clock.milliseconds += 1
+                try await shop.notify("REFUND_REVERSED", coins)
+                #expect(try await shop.merchant.report(of: "ann").flags == [])
+                return flags.first?.detail
+            }
+            #expect(try await spend("a", 70) == "100 gems were refunded, and 30 of them taken back.")
+            #expect(try await spend("b", 10) == "100 gems were refunded, and 20 of them taken back.")
+            #expect(try await shop.gems("ann") == 20)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func theNewestWordOfARefundStands(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            _ = try await shop.redeem(coins, for: "ann")
+            let now = shop.clock.milliseconds
+            try await shop.notify("REFUND", coins, signedAt: now + 10)
+            try await shop.notify("REFUND", coins, signedAt: now + 30)
+            try await shop.notify("REFUND_REVERSED", coins, signedAt: now + 20)
+            #expect(try await shop.gems("ann") == 0)
+            try await shop.notify("REFUND_REVERSED", coins, signedAt: now + 40)
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     @Test(arguments: Backend.available) func anOldPlansRefundAndGraceLeaveTheNewOneAlone(_ backend: Backend)
         async throws
     {

@@ -117,11 +117,11 @@ extension Merchant {
         if let obstacle = plan.obstacle { return obstacle }
         let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
         guard owner == user else { return .alreadyRedeemed }
-        if plan.product.kind == .autoRenewableSubscription, policy.conflict == .refuse,
-            let row = try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection),
-            row.userID != user, row.userID != ""
+        if plan.product.kind == .autoRenewableSubscription,
+            let row = try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection)
         {
-            return .alreadyRedeemed
+            if row.hasReplaced(plan.purchase) { return .expired }
+            if policy.conflict == .refuse, row.userID != user, row.userID != "" { return .alreadyRedeemed }
         }
         guard let row = try RedemptionRow.find(plan.key.text, connection) else { return nil }
         if row.state == .revoked { return .revoked }

@@ -33,10 +33,12 @@ enum Right: Sendable, Hashable {
 /// The rights' rows. Each is one right from one source: a redemption's key, or a subscription's.
 enum Rights {
     /// Gives a right, or makes it last longer. What was revoked comes back with a period that begins after that.
-    /// - Parameter lifetime: how long it lasts, in milliseconds; nil when the purchase says until when, or for good.
+    /// - Parameters:
+    ///   - expiresAt: until when it lasts; nil for good.
+    ///   - lifetime: how long it lasts instead, in milliseconds.
     static func give(
-        _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, lifetime: Int64?,
-        _ connection: Connection
+        _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, expiresAt: Int64?,
+        lifetime: Int64?, _ connection: Connection
     ) throws {
         try connection.execute(
             """
@@ -56,7 +58,7 @@ enum Rights {
             """,
             [
                 user.rawValue, right.kind, right.name, source, purchase.productID.rawValue, purchase.purchasedAt,
-                lifetime.map { TimedRight.end(purchase.purchasedAt, $0) } ?? purchase.expiresAt, lifetime,
+                lifetime.map { TimedRight.end(purchase.purchasedAt, $0) } ?? expiresAt, lifetime,
             ])
         if lifetime != nil { try TimedRight.settle(of: user, from: source, connection) }
     }
@@ -77,46 +79,73 @@ enum Rights {
     }
 
     /// Gives back what was revoked.
-    static func reinstate(of user: UserID, from source: String, _ connection: Connection) throws {
+    /// - Parameter moment: when the period was bought that is given back, to the second: the rights that an earlier or later one gave stay as they are.
+    ///   Nil gives all.
+    static func reinstate(
+        of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ connection: Connection
+    ) throws {
         try connection.execute(
-            "UPDATE entitlements SET revoked_at = NULL WHERE user_id = $1 AND source = $2",
-            [user.rawValue, source])
+            """
+            UPDATE entitlements SET revoked_at = NULL
+            WHERE user_id = $1 AND source = $2
+                AND (CAST($3 AS BIGINT) IS NULL OR starts_at / 1000 = CAST($3 AS BIGINT))
+            """, [user.rawValue, source, moment.map { $0 / 1_000 }])
         try TimedRight.settle(of: user, from: source, connection)
+    }
+
+    // MARK: A subscription's, whoever has them
+
+    /// Lets another user have the rights as they stand, and revokes them.
+    static func transfer(
+        _ source: String, from user: UserID, to other: UserID, at now: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, grace_until,
+                revoked_at, lifetime)
+            SELECT CAST($2 AS TEXT), kind, name, source, product_id, starts_at, expires_at, grace_until, revoked_at, lifetime
+                FROM entitlements WHERE user_id = $1 AND source = $3
+            ON CONFLICT (user_id, kind, name, source) DO UPDATE SET product_id = excluded.product_id,
+                starts_at = excluded.starts_at, expires_at = excluded.expires_at, grace_until = excluded.grace_until,
+                revoked_at = excluded.revoked_at, lifetime = excluded.lifetime
+            """, [user.rawValue, other.rawValue, source])
+        try TimedRight.settle(of: other, from: source, connection)
+        try revoke(of: user, from: source, at: now, connection)
     }
 
     /// Ends what a plan gave that another took the place of.
     static func endPlan(
-        _ productID: ProductID, of user: UserID, from source: String, at moment: Int64, _ connection: Connection
+        _ productID: ProductID, from source: String, at moment: Int64, _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            UPDATE entitlements SET expires_at = $4, grace_until = NULL
-            WHERE user_id = $1 AND source = $2 AND product_id = $3 AND expires_at > $4
+            UPDATE entitlements SET expires_at = $3, grace_until = NULL
+            WHERE source = $1 AND expires_at IS NOT NULL AND product_id = $2 AND expires_at > $3
             """,
-            [user.rawValue, source, productID.rawValue, moment])
+            [source, productID.rawValue, moment])
     }
 
-    /// Makes a subscription's rights last at least until a moment.
+    /// Makes the rights of a plan last at least until a moment.
     static func extend(
-        of user: UserID, from source: String, productID: ProductID, to expiresAt: Int64, _ connection: Connection
+        _ productID: ProductID, from source: String, to expiresAt: Int64, _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            UPDATE entitlements SET expires_at = $4
-            WHERE user_id = $1 AND source = $2 AND product_id = $3 AND expires_at < $4
+            UPDATE entitlements SET expires_at = $3
+            WHERE source = $1 AND expires_at IS NOT NULL AND product_id = $2 AND expires_at < $3
             """,
-            [user.rawValue, source, productID.rawValue, expiresAt])
+            [source, productID.rawValue, expiresAt])
     }
 
-    /// Sets until when the rights of a subscription's present plan may be used though they are not paid for.
+    /// Sets until when the rights of the present plan may be used though they are not paid for.
     static func setGrace(
-        of user: UserID, from source: String, productID: ProductID, until graceUntil: Int64?, _ connection: Connection
+        _ productID: ProductID, from source: String, until graceUntil: Int64?, _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            UPDATE entitlements SET grace_until = CASE WHEN product_id = $4 THEN CAST($3 AS BIGINT) END
-            WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-            """, [user.rawValue, source, graceUntil, productID.rawValue])
+            UPDATE entitlements SET grace_until = CASE WHEN product_id = $3 THEN CAST($2 AS BIGINT) END
+            WHERE source = $1 AND expires_at IS NOT NULL AND revoked_at IS NULL
+            """, [source, graceUntil, productID.rawValue])
     }
 
     /// All rights that a user ever had.

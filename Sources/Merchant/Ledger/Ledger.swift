@@ -43,6 +43,7 @@ enum Ledger {
 
     /// What came of taking credits under a caller's key.
     enum Debit {
+        /// Taken, perhaps after what had come to its end.
         case posted(Posting)
         /// The key was used before, and nothing was taken.
         case repeated(CurrencyID, LedgerEntry)
@@ -50,9 +51,10 @@ enum Ledger {
     }
 
     /// Takes credits if there are enough and the key is new.
+    /// - Parameter onExpiry: called when credits were taken out whose time is over, whatever comes of it then.
     static func debit(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, key: String,
-        note: String?, at now: Int64, _ connection: Connection
+        note: String?, at now: Int64, _ connection: Connection, onExpiry: () throws -> Void
     ) throws -> Debit {
         guard let standing = try standing(of: user, currency, connection), standing.posting.balance >= amount,
             !standing.isDue(at: now)
@@ -60,7 +62,9 @@ enum Ledger {
             if let (currency, entry) = try entry(ofKey: key, user, connection) { return .repeated(currency, entry) }
             // What has come to its end is taken out first, and then it is looked at again.
             guard try expire(user, currency, at: now, connection) else { return .insufficient }
-            return try debit(user, currency, amount, kind, key: key, note: note, at: now, connection)
+            try onExpiry()
+            return try debit(
+                user, currency, amount, kind, key: key, note: note, at: now, connection, onExpiry: onExpiry)
         }
         let posting = try standing.posting.adding(-amount)
         // A key is nearly always new: that it is not is found by writing it, which has to look anyway.
@@ -74,34 +78,63 @@ enum Ledger {
         return .posted(posting)
     }
 
+    /// What came of taking a refunded purchase's credits back.
+    struct Refund {
+        var taken: Int64 = 0
+        /// What was to be taken.
+        var due: Int64
+        /// What of it was to end.
+        var lots: [Lots.Lot] = []
+        /// Whether credits were taken out whose time is over.
+        var hasExpired: Bool
+    }
+
     /// Takes back what a refunded purchase gave, but for what of it has come to its end.
-    /// - Returns: what was taken, and what was to be taken.
     static func takeBack(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ policy: RefundPolicy, reference: String,
         at now: Int64, _ connection: Connection
-    ) throws -> (taken: Int64, due: Int64) {
-        try expire(user, currency, at: now, connection)
+    ) throws -> Refund {
+        let hasExpired = try expire(user, currency, at: now, connection)
         let expired = try connection.queryOne(
             """
             SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM ledger_entries
             WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
             """, [user.rawValue, currency.rawValue, reference])
-        let due = max(amount - (try expired?.int64(0) ?? 0), 0)
-        guard let standing = try standing(of: user, currency, connection) else { return (0, due) }
-        let taken =
+        var refund = Refund(due: max(amount - (try expired?.int64(0) ?? 0), 0), hasExpired: hasExpired)
+        guard let standing = try standing(of: user, currency, connection) else { return refund }
+        refund.taken =
             switch policy {
-            case .toZero: min(due, max(standing.posting.balance, 0))
-            case .belowZero: due
-            case .flag: Int64(0)
+            case .toZero: min(refund.due, max(standing.posting.balance, 0))
+            case .belowZero: refund.due
+            case .flag: 0
             }
-        guard taken > 0 else { return (0, due) }
-        let posting = try standing.posting.adding(-taken)
-        try write(user, currency, -taken, .refund, posting, reference, nil, now, connection)
+        guard refund.taken > 0 else { return refund }
+        let posting = try standing.posting.adding(-refund.taken)
+        try write(user, currency, -refund.taken, .refund, posting, reference, nil, now, connection)
         if standing.nextExpiry != nil {
-            try Lots.takeBack(user, currency, taken, reference: reference, connection)
-            try Lots.trim(user, currency, to: max(posting.balance, 0), connection)
+            refund.lots =
+                try Lots.takeBack(user, currency, refund.taken, reference: reference, connection)
+                + Lots.trim(user, currency, to: max(posting.balance, 0), connection)
         }
-        return (taken, due)
+        return refund
+    }
+
+    /// Gives back what a refund took, once the store has reversed that. What was to end does so when it would have; what had been taken in its stead, because
+    /// it was spent, lasts as before.
+    /// - Returns: whether credits were taken out whose time is over.
+    static func giveBack(
+        _ user: UserID, _ credits: TakenCredits, reference: String, at now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let posting = try credit(
+            user, credits.currency, credits.amount, .refundReversal, reference: reference, at: now, connection)
+        for lot in credits.lots ?? [] {
+            try Lots.add(
+                user, credits.currency, lot.remaining, expiresAt: lot.expiresAt, reference: lot.reference,
+                balance: posting.balance, connection)
+        }
+        // Below zero, they are used up by that.
+        try Lots.trim(user, credits.currency, to: max(posting.balance, 0), connection)
+        return try expire(user, credits.currency, at: now, connection)
     }
 
     /// Takes out the credits whose time is over; says whether the account had any.
@@ -234,6 +267,16 @@ enum Ledger {
                 posting.balance, reference, note, now,
             ]) == 1
     }
+}
+
+/// What a refund took of a user's credits in one currency, kept with the redemption.
+struct TakenCredits: Codable, Sendable, Equatable {
+    var currency: CurrencyID
+    var amount: Int64
+    /// What of it was to end, and when; nil like none.
+    var lots: [Lots.Lot]?
+
+    var balance: Balance { Balance(currency: currency, amount: amount) }
 }
 
 extension LedgerEntry {

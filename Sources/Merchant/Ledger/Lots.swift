@@ -4,7 +4,7 @@ import StoreWire
 
 /// What is left of the credits that end: part of the balance, spent before what does not end, the soonest to end first.
 enum Lots {
-    struct Lot {
+    struct Lot: Codable, Sendable, Equatable {
         var expiresAt: Int64
         var reference: String
         var remaining: Int64
@@ -33,20 +33,23 @@ enum Lots {
     }
 
     /// Uses a purchase's own.
+    /// - Returns: what was used of each.
     static func takeBack(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, reference: String, _ connection: Connection
-    ) throws {
+    ) throws -> [Lot] {
         let own = try all(user, currency, connection).filter { $0.reference == reference }
-        try take(amount, of: own, user, currency, connection)
+        return try take(amount, of: own, user, currency, connection)
     }
 
     /// Uses the latest to end until they are no more than a balance.
+    /// - Returns: what was used of each.
+    @discardableResult
     static func trim(
         _ user: UserID, _ currency: CurrencyID, to balance: Int64, _ connection: Connection
-    ) throws {
+    ) throws -> [Lot] {
         let lots = try all(user, currency, connection)
         let excess = lots.reduce(0) { $0 + $1.remaining } - balance
-        if excess > 0 { try take(excess, of: lots.reversed(), user, currency, connection) }
+        return excess > 0 ? try take(excess, of: lots.reversed(), user, currency, connection) : []
     }
 
     /// Removes those that have come to their end, and gives what was left of each.
@@ -80,13 +83,16 @@ enum Lots {
         ).map { Lot(expiresAt: try $0.int64(0), reference: try $0.string(1), remaining: try $0.int64(2)) }
     }
 
+    @discardableResult
     private static func take(
         _ amount: Int64, of lots: [Lot], _ user: UserID, _ currency: CurrencyID, _ connection: Connection
-    ) throws {
+    ) throws -> [Lot] {
         var left = amount
+        var taken: [Lot] = []
         for lot in lots where left > 0 {
             let used = min(left, lot.remaining)
             left -= used
+            taken.append(Lot(expiresAt: lot.expiresAt, reference: lot.reference, remaining: used))
             let key: [any SQLConvertible] = [user.rawValue, currency.rawValue, lot.expiresAt, lot.reference]
             if used == lot.remaining {
                 try connection.execute(
@@ -102,5 +108,6 @@ enum Lots {
                     """, key + [used])
             }
         }
+        return taken
     }
 }

@@ -122,16 +122,17 @@ struct BooksPage: Sendable {
         try proveGrants(account, name, connection)
     }
 
-    /// Each grant has a redemption of the user's behind it, and none has two in one currency.
+    /// Each grant, and what refunds took and gave back, has a redemption behind it whose credits are this user's.
     private mutating func proveGrants(_ account: Account, _ name: String, _ connection: Connection) throws {
         let ungrounded = try connection.queryOne(
             """
-            SELECT count(*) FROM ledger_entries WHERE user_id = $1 AND currency = $2 AND kind = 'grant'
+            SELECT count(*) FROM ledger_entries WHERE user_id = $1 AND currency = $2
+                AND kind IN ('grant', 'refund', 'refundReversal')
                 AND NOT EXISTS (SELECT 1 FROM redemptions WHERE redemption_key = ledger_entries.reference
-                    AND state IN ('granted', 'revoked'))
+                    AND state IN ('granted', 'revoked') AND coalesce(credited_user, redemptions.user_id) = $1)
             """, [account.user.rawValue, account.currency.rawValue])
         if let count = try ungrounded?.int64(0), count > 0 {
-            findings.append("\(name): \(count) grants have no redeemed purchase behind them")
+            findings.append("\(name): \(count) grants or refunds have no redeemed purchase behind them")
         }
     }
 
@@ -146,15 +147,19 @@ struct BooksPage: Sendable {
             owed[currency, default: (0, 0)].granted += amount
         }
         for balance in redemption.takenBack { owed[balance.currency, default: (0, 0)].taken += balance.amount }
-        for (currency, due) in owed {
-            let row = try connection.queryOne(
-                """
-                SELECT CAST(coalesce(sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END), 0) AS BIGINT),
-                    CAST(coalesce(sum(CASE kind WHEN 'grant' THEN 0 ELSE -amount END), 0) AS BIGINT)
-                FROM ledger_entries WHERE user_id = $1 AND currency = $2 AND reference = $3
-                    AND kind IN ('grant', 'refund', 'refundReversal')
-                """, [redemption.creditedUser.rawValue, currency.rawValue, redemption.key])
-            let (granted, taken) = (try row?.int64(0) ?? 0, try row?.int64(1) ?? 0)
+        var booked: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
+        let rows = try connection.query(
+            """
+            SELECT currency, CAST(sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END) AS BIGINT),
+                CAST(sum(CASE kind WHEN 'grant' THEN 0 ELSE -amount END) AS BIGINT)
+            FROM ledger_entries WHERE user_id = $1 AND reference = $2
+                AND kind IN ('grant', 'refund', 'refundReversal')
+            GROUP BY currency
+            """, [redemption.creditedUser.rawValue, redemption.key])
+        for row in rows { booked[CurrencyID(try row.string(0))] = (try row.int64(1), try row.int64(2)) }
+        for currency in Set(owed.keys).union(booked.keys).sorted() {
+            let due = owed[currency] ?? (0, 0)
+            let (granted, taken) = booked[currency] ?? (0, 0)
             if granted != due.granted {
                 return "\(redemption.key): gives \(due.granted) \(currency), and \(granted) were granted"
             }

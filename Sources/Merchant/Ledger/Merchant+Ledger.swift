@@ -151,7 +151,12 @@ extension Merchant {
                 posting = try Ledger.credit(
                     user, currency, amount, kind, reference: key, note: note, at: now, connection)
             } else {
-                switch try Ledger.debit(user, currency, -amount, kind, key: key, note: note, at: now, connection) {
+                let debit = try Ledger.debit(
+                    user, currency, -amount, kind, key: key, note: note, at: now, connection
+                ) {
+                    try writer.write(.balanceChanged(user, currency, "expiry"), connection)
+                }
+                switch debit {
                 case .posted(let posted): posting = posted
                 case .repeated(let known, let entry): return again(known, entry)
                 case .insufficient: return .insufficient

@@ -24,9 +24,14 @@ struct StoreNews {
     /// False for what changes nothing here.
     func apply() throws -> Bool {
         switch notification.type {
-        case "SUBSCRIBED", "DID_RENEW", "OFFER_REDEEMED", "ONE_TIME_CHARGE", "DID_CHANGE_RENEWAL_PREF":
+        case "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE":
             try redeemForOwner()
             try setStatus(grace: .some(nil))
+        case "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF":
+            try redeemForOwner()
+            // What is chosen for the next period pays nothing now.
+            let isPaid = ["UPGRADE", "INITIAL_BUY", "RESUBSCRIBE"].contains(notification.subtype)
+            try setStatus(grace: isPaid ? .some(nil) : nil)
         case "RENEWAL_EXTENDED":
             try extend()
             try redeemForOwner()
@@ -58,16 +63,22 @@ struct StoreNews {
     }
 
     private func extend() throws {
-        guard let expiresAt = purchase.expiresAt, let row = try SubscriptionRow.find(subscriptionKey, connection),
-            !row.userID.rawValue.isEmpty
-        else { return }
-        try Rights.extend(
-            of: row.userID, from: subscriptionKey, productID: purchase.productID, to: expiresAt, connection)
+        guard let expiresAt = purchase.expiresAt else { return }
+        guard let row = try SubscriptionRow.find(subscriptionKey, connection) else {
+            // The app may bring a receipt of before.
+            return try SubscriptionRow.insert(
+                subscriptionKey, purchase, expiresAt: expiresAt, for: UserID(""), connection)
+        }
+        // Another plan may have taken the place of the one that is made longer.
+        if purchase.purchasedAt >= row.purchasedAt {
+            try Rights.extend(purchase.productID, from: subscriptionKey, to: expiresAt, connection)
+        }
         try connection.execute(
             """
             UPDATE subscriptions SET expires_at = $2
             WHERE subscription_key = $1 AND purchased_at = $3 AND expires_at < $2
             """, [subscriptionKey, expiresAt, purchase.purchasedAt])
+        guard !row.userID.rawValue.isEmpty else { return }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),
             connection)
@@ -92,8 +103,7 @@ struct StoreNews {
             ])
         guard !row.userID.rawValue.isEmpty else { return }
         if grace != nil {
-            try Rights.setGrace(
-                of: row.userID, from: subscriptionKey, productID: row.productID, until: graceUntil, connection)
+            try Rights.setGrace(row.productID, from: subscriptionKey, until: graceUntil, connection)
         }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),

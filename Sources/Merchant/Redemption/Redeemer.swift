@@ -43,10 +43,14 @@ struct Redeemer {
             if plan.isRefund { try takeBack(plan) }
             return try answerAgain(plan, owner, user, obstacle)
         }
+        var plan = plan
         if plan.product.kind == .autoRenewableSubscription {
             // A period that was refunded says nothing of whose the subscription is.
             if try RedemptionRow.find(plan.key.text, connection)?.state == .revoked { return .refused(.revoked) }
-            switch try enterSubscription(plan, owner) {
+            let known = try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection)
+            if let known, known.hasReplaced(plan.purchase) { return try answerAgain(plan, owner, user, .expired) }
+            plan.expiresAt = plan.expiresAt.map { known?.end(of: plan.purchase, $0) ?? $0 }
+            switch try enterSubscription(plan, known, owner) {
             case .own: break
             case .guest(let members): return try joinFamily(plan, members, owner, user)
             case .refused(let code): return .refused(code)
@@ -87,8 +91,9 @@ struct Redeemer {
     private func answerAgain(
         _ plan: RedemptionPlan, _ owner: UserID, _ user: UserID, _ obstacle: MerchantErrorCode
     ) throws -> Outcome {
+        // A guest may have come before the first user.
         for key in plan.key.places(policy.members) {
-            guard let row = try RedemptionRow.find(key, connection) else { break }
+            guard let row = try RedemptionRow.find(key, connection) else { continue }
             if row.state == .granted, row.userID == owner { return again(plan, row, user) }
         }
         return .refused(obstacle)
@@ -109,7 +114,7 @@ struct Redeemer {
         try events.write(.redeemed(plan, owner), connection)
         return .redeemed(
             plan.answer(
-                redeemedAt: now, expiresAt: plan.purchase.expiresAt, grants: plan.grants,
+                redeemedAt: now, expiresAt: plan.expiresAt, grants: plan.grants,
                 wentToNamedOwner: owner != user))
     }
 
@@ -121,7 +126,7 @@ struct Redeemer {
         try Rights.give(
             right, to: owner,
             from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase,
-            lifetime: lifetime, connection)
+            expiresAt: plan.expiresAt, lifetime: lifetime, connection)
     }
 
     // MARK: Subscriptions
@@ -135,28 +140,36 @@ struct Redeemer {
     }
 
     /// Makes the subscription known, or finds that it is somebody else's.
-    private func enterSubscription(_ plan: RedemptionPlan, _ owner: UserID) throws -> Subscriber {
+    /// - Parameter row: what is known of it.
+    private func enterSubscription(
+        _ plan: RedemptionPlan, _ row: SubscriptionRow?, _ owner: UserID
+    ) throws -> Subscriber {
         let key = RedemptionKey.subscription(plan.purchase)
-        guard let expiresAt = plan.purchase.expiresAt else { return .refused(.malformedReceipt) }
-        guard let row = try SubscriptionRow.find(key, connection) else {
+        guard let expiresAt = plan.expiresAt else { return .refused(.malformedReceipt) }
+        guard let row else {
             try SubscriptionRow.insert(key, plan.purchase, expiresAt: expiresAt, for: owner, connection)
             return .own
         }
+        var subscriber = Subscriber.own
         switch row.userID {
         case owner: break
         case "": try SubscriptionRow.claim(key, for: owner, connection)
         default:
             switch policy.conflict {
             case .refuse: return .refused(.alreadyRedeemed)
-            case .family: return .guest(members: policy.members)
+            case .family: subscriber = .guest(members: policy.members)
             case .transfer:
-                try Rights.revoke(of: row.userID, from: key, at: now, connection)
+                try Rights.transfer(key, from: row.userID, to: owner, at: now, connection)
                 try SubscriptionRow.transfer(key, to: owner, connection)
                 try events.write(.transferred(key, from: row.userID, to: owner), connection)
             }
         }
-        try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, owner: owner, connection)
-        return .own
+        try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, connection)
+        // A period that is known may have been made longer since.
+        if row.purchasedAt == plan.purchase.purchasedAt, expiresAt > row.expiresAt {
+            try Rights.extend(plan.purchase.productID, from: key, to: expiresAt, connection)
+        }
+        return subscriber
     }
 
     // MARK: Conflicts
@@ -181,12 +194,15 @@ struct Redeemer {
                         row.creditedUser.rawValue, try ProductCatalog.json(row.credits),
                     ]) == 1
             else { return .refused(.unavailable) }
-            try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
+            // A subscription's went over with it.
+            if plan.product.kind != .autoRenewableSubscription {
+                try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
+            }
             for grant in rights { try giveRight(grant, plan, to: owner) }
             // Who had it before may have it again.
-            let isSubscription = plan.product.kind == .autoRenewableSubscription
-            try Rights.reinstate(
-                of: owner, from: isSubscription ? RedemptionKey.subscription(plan.purchase) : row.key, connection)
+            if plan.product.kind != .autoRenewableSubscription {
+                try Rights.reinstate(of: owner, from: row.key, connection)
+            }
             try events.write(.transferred(row.key, from: row.userID, to: owner), connection)
             return .redeemed(
                 plan.answer(
@@ -224,7 +240,7 @@ extension ProductGrant {
 extension MerchantPolicy {
     /// How many users may have what one has bought.
     var members: Int {
-        if case .family(let members) = conflict { min(max(members, 1), 6) } else { 1 }
+        if case .family(let members) = conflict { min(max(members, 1), RedemptionKey.mostPlaces) } else { 1 }
     }
 }
 

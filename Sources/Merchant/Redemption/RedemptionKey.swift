@@ -29,6 +29,9 @@ struct RedemptionKey: Hashable, Sendable {
         [text] + (2...max(count, 2)).prefix(max(count - 1, 0)).map { "\(text)#\($0)" }
     }
 
+    /// Most users that one purchase may have.
+    static let mostPlaces = 6
+
     private static func scope(_ purchase: VerifiedPurchase) -> String {
         purchase.anchor + "/" + (purchase.environment == .production ? "P/" : "S/") + purchase.bundleID.rawValue + "/"
     }

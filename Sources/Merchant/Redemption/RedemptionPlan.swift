@@ -11,6 +11,8 @@ struct RedemptionPlan: Sendable {
     var grants: [ProductGrant]
     /// ``grants`` as they are kept.
     var grantsJSON: String
+    /// When it ends; of a subscription's period that was made longer, later than the purchase says.
+    var expiresAt: Int64?
     /// Why it gives nothing any longer, if it was not redeemed before.
     var obstacle: MerchantErrorCode?
 
@@ -19,6 +21,7 @@ struct RedemptionPlan: Sendable {
         self.purchase = purchase
         product = entry.product
         key = RedemptionKey(purchase, kind: entry.product.kind)
+        expiresAt = purchase.expiresAt
         if purchase.quantity == 1 {
             grants = entry.product.grants
             grantsJSON = entry.grantsJSON

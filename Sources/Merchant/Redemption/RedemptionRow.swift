@@ -21,7 +21,7 @@ struct RedemptionRow {
     var state: State
     var stateSignedAt: Int64
     /// What a refund took back.
-    var takenBack: [Balance]
+    var takenBack: [TakenCredits]
     /// Who was given the credits: they stay there when the purchase goes over to another user.
     var creditedUser: UserID
     /// The grants of credits.
@@ -52,7 +52,7 @@ struct RedemptionRow {
         state = State(rawValue: try row.string(5)) ?? .revoked
         stateSignedAt = try row.int64(6)
         takenBack =
-            try row.optionalString(7).map { try JSONDecoder().decode([Balance].self, from: Data($0.utf8)) } ?? []
+            try row.optionalString(7).map { try JSONDecoder().decode([TakenCredits].self, from: Data($0.utf8)) } ?? []
         creditedUser = UserID(try row.optionalString(8) ?? row.string(1))
         credits = try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits)
     }
@@ -72,7 +72,7 @@ struct RedemptionRow {
             [
                 key, user.rawValue, purchase.productID.rawValue, purchase.transactionID,
                 purchase.originalTransactionID, purchase.quantity, plan.grantsJSON, purchase.purchasedAt,
-                purchase.expiresAt, now, purchase.signedAt,
+                plan.expiresAt, now, purchase.signedAt,
             ]) == 1
     }
 

@@ -21,74 +21,90 @@ struct Revocation {
 
     /// Takes everything back from whoever redeemed it. A purchase that nobody has redeemed yet is remembered, and gives nothing any more.
     func revoke() throws {
-        for (index, place) in key.places(max(policy.members, 1)).enumerated() {
-            guard let row = try RedemptionRow.find(place, connection) else {
-                if index == 0 { try remember(.revoked) }
-                break
-            }
-            guard signedAt >= row.stateSignedAt, row.state != .revoked else { continue }
+        try eachPlace(orRemember: .revoked) { row in
+            guard signedAt >= row.stateSignedAt else { return }
+            guard row.state != .revoked else { return try sign(row) }
             try revoke(row)
         }
     }
 
+    /// Every user's share of the purchase: a guest may have come before the first user, and under another policy than today's.
+    private func eachPlace(
+        orRemember state: RedemptionRow.State, _ body: (RedemptionRow) throws -> Void
+    ) throws {
+        for (index, place) in key.places(RedemptionKey.mostPlaces).enumerated() {
+            if let row = try RedemptionRow.find(place, connection) {
+                try body(row)
+            } else if index == 0 {
+                try remember(state)
+            }
+        }
+    }
+
+    /// Who has the rights that a redemption gave: a subscription may have gone over to another user since.
+    private func holder(of row: RedemptionRow) throws -> UserID {
+        guard kind == .autoRenewableSubscription, row.key == key.text,
+            let holder = try SubscriptionRow.find(subscriptionKey, connection)?.userID, !holder.rawValue.isEmpty
+        else { return row.userID }
+        return holder
+    }
+
     private func revoke(_ row: RedemptionRow) throws {
-        var takenBack: [Balance] = []
+        var takenBack: [TakenCredits] = []
         for case .credits(let currency, let amount, _) in row.credits where !row.creditedUser.rawValue.isEmpty {
             let share = min(max(purchase.revokedShare ?? 100_000, 0), 100_000)
             // Rounded up: a part of a credit is one.
             let refunded = (amount * share + 99_999) / 100_000
-            let (taken, due) = try Ledger.takeBack(
+            let refund = try Ledger.takeBack(
                 row.creditedUser, currency, refunded, policy.refund, reference: row.key, at: now, connection)
-            if taken > 0 { takenBack.append(Balance(currency: currency, amount: taken)) }
-            if taken < due { try flag(row, currency, due: due, taken: taken) }
+            if refund.hasExpired { try events.write(.balanceChanged(row.creditedUser, currency, "expiry"), connection) }
+            if refund.taken > 0 {
+                takenBack.append(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots))
+            }
+            if refund.taken < refund.due { try flag(row, currency, due: refund.due, taken: refund.taken) }
         }
         try setState(row.key, .revoked, takenBack: takenBack)
         guard !row.userID.rawValue.isEmpty else { return }
         let moment = purchase.revokedAt ?? now
         if kind == .autoRenewableSubscription {
             try Rights.revoke(
-                of: row.userID, from: subscriptionKey, boughtBy: purchase.purchasedAt, at: moment, connection)
+                of: try holder(of: row), from: subscriptionKey, boughtBy: purchase.purchasedAt, at: moment, connection)
         } else {
             try Rights.revoke(of: row.userID, from: key.text, at: moment, connection)
         }
-        try events.write(.revoked(row.key, row.userID, takenBack: takenBack), connection)
+        try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
     }
 
     /// Gives back what was taken, when the store has reversed the refund.
     func reinstate() throws {
-        for (index, place) in key.places(max(policy.members, 1)).enumerated() {
-            guard let row = try RedemptionRow.find(place, connection) else {
-                if index == 0 { try remember(.open) }
-                break
+        try eachPlace(orRemember: .open) { row in
+            guard signedAt >= row.stateSignedAt else { return }
+            // If not, the refund itself is still on its way, and older than this.
+            guard row.state == .revoked else { return try sign(row) }
+            for credits in row.takenBack {
+                if try Ledger.giveBack(row.creditedUser, credits, reference: row.key, at: now, connection) {
+                    try events.write(.balanceChanged(row.creditedUser, credits.currency, "expiry"), connection)
+                }
             }
-            guard signedAt >= row.stateSignedAt else { continue }
-            guard row.state == .revoked else {
-                // The refund itself is still on its way, and older than this.
-                try connection.execute(
-                    "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1", [row.key, signedAt])
-                continue
-            }
-            for balance in row.takenBack { try giveBack(balance, row) }
+            try connection.execute(
+                "DELETE FROM user_flags WHERE user_id = $1 AND reference = $2 AND code = $3",
+                [row.creditedUser.rawValue, row.key, Self.keptCredits])
             try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: nil)
-            guard !row.userID.rawValue.isEmpty else { continue }
-            let source = kind == .autoRenewableSubscription ? subscriptionKey : key.text
-            try Rights.reinstate(of: row.userID, from: source, connection)
+            guard !row.userID.rawValue.isEmpty else { return }
+            if kind == .autoRenewableSubscription {
+                try Rights.reinstate(
+                    of: try holder(of: row), from: subscriptionKey, boughtAt: purchase.purchasedAt, connection)
+            } else {
+                try Rights.reinstate(of: row.userID, from: key.text, connection)
+            }
             try events.write(.reinstated(row.key, row.userID), connection)
         }
     }
 
-    /// Credits that end do so when they would have ended without the refund.
-    private func giveBack(_ balance: Balance, _ row: RedemptionRow) throws {
-        var expiresAt: Int64?
-        for case .credits(balance.currency, _, let lifetime?) in row.credits {
-            expiresAt = row.redeemedAt + lifetime * 1_000
-        }
-        try Ledger.credit(
-            row.creditedUser, balance.currency, balance.amount, .refundReversal, reference: row.key,
-            expiresAt: expiresAt, at: now, connection)
-        if let expiresAt, expiresAt <= now {
-            try Ledger.expire(row.creditedUser, balance.currency, at: now, connection)
-        }
+    /// Notes that the store has said again how it stands, so that nothing older counts.
+    private func sign(_ row: RedemptionRow) throws {
+        try connection.execute(
+            "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1", [row.key, signedAt])
     }
 
     /// Keeps what the store says of a purchase that nobody has redeemed yet.
@@ -106,7 +122,7 @@ struct Revocation {
             ])
     }
 
-    private func setState(_ key: String, _ state: RedemptionRow.State, takenBack: [Balance]?) throws {
+    private func setState(_ key: String, _ state: RedemptionRow.State, takenBack: [TakenCredits]?) throws {
         let text = try takenBack.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         try connection.execute(
             """
@@ -114,14 +130,17 @@ struct Revocation {
             """, [key, state.rawValue, signedAt, text])
     }
 
+    /// The flag of a user who spent what was refunded.
+    private static let keptCredits = "refunded_credits_kept"
+
     private func flag(_ row: RedemptionRow, _ currency: CurrencyID, due: Int64, taken: Int64) throws {
         try connection.execute(
             """
             INSERT INTO user_flags (user_id, reference, code, detail, created_at) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (user_id, reference, code) DO NOTHING
+            ON CONFLICT (user_id, reference, code) DO UPDATE SET detail = excluded.detail, created_at = excluded.created_at
             """,
             [
-                row.creditedUser.rawValue, row.key, "refunded_credits_kept",
+                row.creditedUser.rawValue, row.key, Self.keptCredits,
                 "\(due) \(currency.rawValue) were refunded, and \(taken) of them taken back.", now,
             ])
     }

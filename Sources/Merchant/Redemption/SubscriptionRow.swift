@@ -14,6 +14,20 @@ struct SubscriptionRow {
     /// When the store signed what it last said of renewal and grace.
     var statusSignedAt: Int64
 
+    /// Whether another plan took the place of a purchase's before it was over: its money was given back. The store says so itself only in what it has
+    /// signed since. A plan that is chosen for the next period begins up to a day early, when it is paid.
+    func hasReplaced(_ purchase: VerifiedPurchase) -> Bool {
+        guard let expiresAt = purchase.expiresAt, productID != purchase.productID, purchasedAt > purchase.purchasedAt
+        else { return false }
+        return expiresAt - purchasedAt > min(86_400_000, (expiresAt - purchase.purchasedAt) / 8)
+    }
+
+    /// Until when a period lasts, by what the purchase says and what is known of it.
+    func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
+        purchasedAt == purchase.purchasedAt && productID == purchase.productID
+            ? max(expiresAt, self.expiresAt) : expiresAt
+    }
+
     static func find(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
         try connection.queryOne(
             """
@@ -51,15 +65,14 @@ struct SubscriptionRow {
             "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1", [key, owner.rawValue])
     }
 
-    /// Takes a newer period in. What another plan gave ends when the new one begins.
+    /// Takes a newer period in. What another plan gave, to whoever has the subscription, ends when the new one begins.
     static func advance(
-        _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, expiresAt: Int64, owner: UserID,
+        _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, expiresAt: Int64,
         _ connection: Connection
     ) throws {
         guard purchase.purchasedAt >= row.purchasedAt else { return }
         if purchase.productID != row.productID {
-            try Rights.endPlan(
-                row.productID, of: owner, from: key, at: purchase.purchasedAt, connection)
+            try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
         }
         guard
             expiresAt != row.expiresAt || purchase.purchasedAt != row.purchasedAt || purchase.productID != row.productID

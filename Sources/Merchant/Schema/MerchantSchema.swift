@@ -7,7 +7,8 @@ import Database
 public enum MerchantSchema {
     /// In the order in which they apply.
     public static let migrations: [Migration] = [
-        Migration(1, "merchant", products + redemptions + ledger + entitlements + operation)
+        Migration(1, "merchant", products + redemptions + ledger + entitlements + operation),
+        Migration(2, "shared subscriptions", sharedSubscriptions),
     ]
 
     private static let products = [
@@ -149,6 +150,11 @@ public enum MerchantSchema {
             PRIMARY KEY (user_id, kind, name, source)
         ) WITHOUT ROWID
         """
+    ]
+
+    /// What a subscription gave is found by it, whoever has it: only what ends comes from one.
+    private static let sharedSubscriptions = [
+        "CREATE INDEX entitlements_of_subscription ON entitlements (source) WHERE expires_at IS NOT NULL"
     ]
 
     private static let operation = [

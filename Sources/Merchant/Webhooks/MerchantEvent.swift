@@ -31,7 +31,7 @@ enum MerchantEvent {
         case .redeemed(let plan, let user):
             EventData(
                 user: user, purchase: plan.key.text, product: plan.purchase.productID,
-                transaction: plan.purchase.transactionID, grants: plan.grants, expiresAt: plan.purchase.expiresAt)
+                transaction: plan.purchase.transactionID, grants: plan.grants, expiresAt: plan.expiresAt)
         case .transferred(let key, let from, let to): EventData(user: to, purchase: key, formerUser: from)
         case .revoked(let key, let user, let takenBack):
             EventData(user: user, purchase: key, takenBack: takenBack)
@@ -84,8 +84,10 @@ struct EventWriter: Sendable {
     func write(_ event: MerchantEvent, _ connection: Connection) throws {
         guard isOn else { return }
         let data = event.data
-        let about = [event.type, data.user.rawValue, data.purchase ?? "", data.currency?.rawValue ?? ""]
-        let digest = SHA256.hash(data: Array(about.joined(separator: "\u{1F}").utf8)).prefix(4)
+        let about = [
+            event.type, data.user.rawValue, data.purchase ?? "", data.currency?.rawValue ?? "", data.reason ?? "",
+        ]
+        let digest = SHA256.hash(data: Array(about.joined(separator: "\u{1F}").utf8)).prefix(8)
         let id = base + "-" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

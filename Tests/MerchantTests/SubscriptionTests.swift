@@ -1,0 +1,245 @@
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// Periods, plans, users and what the store says of them, in orders in which they were not made.
+@Suite struct SubscriptionTests {
+    private static let day: Int64 = 86_400_000
+
+    /// A year of gold, and a month that takes its place on the tenth day.
+    private struct Plans {
+        let year: VerifiedPurchase
+        let month: VerifiedPurchase
+
+        init(_ shop: TestMerchant) {
+            let start = shop.clock.milliseconds
+            year = shop.purchase("gold", 1, expiresIn: 365 * day, purchasedAt: start)
+            month = shop.purchase("monthly", 2, original: 1, expiresIn: 30 * day, purchasedAt: start + 10 * day)
+        }
+    }
+
+    private func end(_ right: EntitlementID, _ user: UserID, _ shop: TestMerchant) async throws -> Int64? {
+        try await shop.merchant.entitlements(of: user).entitlements.first { $0.entitlement == right }?.expiresAt
+    }
+
+    @Test(arguments: Backend.available) func aPlanThatWasLeftGivesNothingWhenItComesLate(_ backend: Backend)
+        async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            let plans = Plans(shop)
+            shop.clock.milliseconds += 10 * Self.day
+            _ = try await shop.redeem(plans.month, for: "ann")
+            try await shop.notify("SUBSCRIBED", plans.year)
+            #expect(try await shop.code { _ = try await shop.redeem(plans.year, for: "ann") } == .expired)
+            try await shop.notify("RENEWAL_EXTENDED", plans.year)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await end("club", "ann", shop) == plans.month.expiresAt)
+            #expect(try await shop.gems("ann") == 10)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatWasRedeemedInTimeIsAnsweredAgain(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let plans = Plans(shop)
+            let answer = try await shop.redeem(plans.year, for: "ann")
+            shop.clock.milliseconds += 10 * Self.day
+            _ = try await shop.redeem(plans.month, for: "ann")
+            #expect(try await shop.redeem(plans.year, for: "ann") == answer)
+            try await shop.notify("RENEWAL_EXTENDED", plans.year)
+            #expect(try await shop.rights("ann") == ["club": .active, "gold": .expired])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aPlanForTheNextPeriodTakesNothingFromThisOne(_ backend: Backend)
+        async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            let start = shop.clock.milliseconds
+            let first = shop.purchase("monthly", 1, expiresIn: 30 * Self.day)
+            // Paid a few hours before the first is over.
+            let next = shop.purchase(
+                "gold", 2, original: 1, expiresIn: 30 * Self.day, purchasedAt: start + 30 * Self.day - 20_000_000)
+            shop.clock.milliseconds = next.purchasedAt
+            try await shop.notify("DID_RENEW", next)
+            _ = try await shop.redeem(next, for: "ann")
+            _ = try await shop.redeem(first, for: "ann")
+            #expect(try await shop.gems("ann") == 10)
+            #expect(try await shop.rights("ann") == ["club": .active, "gold": .active])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aReversalGivesItsOwnPeriodBack(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            try await shop.notify("REFUND", first)
+            shop.clock.milliseconds += 30_000
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            _ = try await shop.redeem(second, for: "ann")
+            #expect(try await shop.rights("ann") == ["club": .active])
+            try await shop.notify("REFUND", second)
+            try await shop.notify("REFUND_REVERSED", first)
+            #expect(try await shop.rights("ann") == ["club": .revoked])
+            try await shop.notify("REFUND_REVERSED", second)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundReachesWhoHasTheSubscriptionNow(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            shop.clock.milliseconds += 1_000
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 90_000)
+            _ = try await shop.redeem(second, for: "ann")
+            // Taken over by the first period, of which the second is another.
+            _ = try await shop.redeem(first, for: "bob")
+            #expect(try await shop.rights("ann") == ["club": .revoked])
+            #expect(try await shop.rights("bob") == ["club": .active])
+            try await shop.notify("REFUND", second)
+            #expect(try await shop.rights("bob") == ["club": .revoked])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", second)
+            #expect(try await shop.rights("ann") == ["club": .revoked])
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await end("club", "bob", shop) == second.expiresAt)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aSubscriptionComesBackAsItStands(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let plans = Plans(shop)
+            _ = try await shop.redeem(plans.year, for: "ann")
+            _ = try await shop.redeem(plans.year, for: "bob")
+            shop.clock.milliseconds += 10 * Self.day
+            _ = try await shop.redeem(plans.month, for: "bob")
+            #expect(try await shop.rights("bob") == ["gold": .expired, "club": .active])
+            for user in ["ann", "bob", "ann"] as [UserID] {
+                _ = try await shop.redeem(plans.month, for: user)
+                // The plan that was left does not come back with it.
+                #expect(try await shop.rights(user) == ["gold": .expired, "club": .active])
+                #expect(try await end("club", user, shop) == plans.month.expiresAt)
+            }
+            #expect(try await shop.rights("bob")["club"] == .revoked)
+            #expect(try await shop.gems("bob") == 10)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aPeriodOfOnesOwnBringsTheSubscriptionBack(_ backend: Backend) async throws
+    {
+        let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            shop.clock.milliseconds += 1_000
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 90_000)
+            _ = try await shop.redeem(second, for: "ann")
+            _ = try await shop.redeem(first, for: "bob")
+            _ = try await shop.redeem(second, for: "ann")
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.rights("bob") == ["club": .revoked])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aGuestMayComeBeforeTheFirst(_ backend: Backend) async throws {
+        let family = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
+        try await TestMerchant.with(backend, policy: family) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000), for: "ann")
+            shop.clock.milliseconds += 60_000
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            let answer = try await shop.redeem(second, for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active])
+            try await shop.notify("REFUND", second)
+            #expect(try await shop.rights("bob") == ["club": .revoked])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", second)
+            #expect(try await shop.rights("bob") == ["club": .active])
+            // When it is over, who had it is answered as before.
+            shop.clock.milliseconds += 60_000
+            #expect(try await shop.redeem(second, for: "bob") == answer)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatTheStoreSaysReachesTheWholeFamily(_ backend: Backend) async throws {
+        let family = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
+        try await TestMerchant.with(backend, policy: family) { shop async throws in
+            let plans = Plans(shop)
+            for user in ["ann", "bob"] as [UserID] { _ = try await shop.redeem(plans.year, for: user) }
+            shop.clock.milliseconds += 10 * Self.day
+            // A guest's app may be the first to bring the new plan.
+            _ = try await shop.redeem(plans.month, for: "bob")
+            #expect(try await shop.rights("ann")["gold"] == .expired)
+            _ = try await shop.redeem(plans.month, for: "ann")
+            for user in ["ann", "bob"] as [UserID] {
+                #expect(try await shop.rights(user) == ["gold": .expired, "club": .active])
+            }
+            let longer = shop.purchase(
+                "monthly", 2, original: 1, expiresIn: 40 * Self.day, purchasedAt: plans.month.purchasedAt)
+            try await shop.notify("RENEWAL_EXTENDED", longer)
+            shop.clock.milliseconds += 35 * Self.day
+            for user in ["ann", "bob"] as [UserID] { #expect(try await shop.rights(user)["club"] == .active) }
+            shop.clock.milliseconds += 6 * Self.day
+            let until = shop.clock.milliseconds + Self.day
+            try await shop.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", longer, graceUntil: until)
+            for user in ["ann", "bob"] as [UserID] {
+                #expect(try await shop.rights(user) == ["gold": .expired, "club": .grace])
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatIsChosenForTheNextPeriodEndsNoGrace(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let month = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(month, for: "ann")
+            shop.clock.milliseconds += 60_000
+            let until = shop.clock.milliseconds + 10_000
+            try await shop.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", month, graceUntil: until)
+            for (type, subtype) in [
+                ("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE"), ("DID_CHANGE_RENEWAL_PREF", nil),
+                ("OFFER_REDEEMED", "DOWNGRADE"),
+            ] {
+                shop.clock.milliseconds += 1
+                try await shop.notify(type, subtype, month)
+                #expect(try await shop.rights("ann") == ["club": .grace], "\(type)")
+            }
+            shop.clock.milliseconds += 1
+            try await shop.notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", month)
+            #expect(try await shop.rights("ann") == ["club": .expired])
+        }
+    }
+
+    @Test(arguments: Backend.available, [true, false]) func anExtensionCountsWhoeverTellsOfIt(
+        _ backend: Backend, _ isNotified: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let start = shop.clock.milliseconds
+            let old = shop.purchase("monthly", 1, expiresIn: 60_000)
+            let longer = shop.purchase("monthly", 1, expiresIn: 90_000)
+            if isNotified {
+                // Before anybody has redeemed it.
+                try await shop.notify("RENEWAL_EXTENDED", longer)
+                _ = try await shop.redeem(old, for: "ann")
+            } else {
+                _ = try await shop.redeem(old, for: "ann")
+                shop.clock.milliseconds += 70_000
+                #expect(try await shop.rights("ann") == ["club": .expired])
+                _ = try await shop.redeem(longer, for: "ann")
+            }
+            #expect(try await end("club", "ann", shop) == start + 90_000)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.gems("ann") == 10)
+            #expect(try await shop.findings() == [])
+        }
+    }
+}
