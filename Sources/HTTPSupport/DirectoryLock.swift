@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The lock on a server's data directory: one process at a time has it, until it gives it back or ends in whatever way. The file `lock` says which.
-/// A lock of another name may be shared.
+/// A lock on a server's data directory: of the server, which one process at a time has and of which the file `lock` says which, or of the folder itself,
+/// which may be shared. It lasts until it is given back or the process ends in whatever way.
 public final class DirectoryLock: Sendable {
     /// Who may have it at the same time.
     public enum Kind: Sendable {
@@ -28,22 +28,30 @@ public final class DirectoryLock: Sendable {
     /// The descriptor of the locked file; nil once it was given back.
     private let lock: Mutex<Int32?>
 
-    /// Takes the lock of a folder that is there, or is refused at once.
-    /// - Parameter name: the file that is locked. It says who has it when one process does.
-    public init(_ folder: URL, _ name: String = "lock", _ kind: Kind = .exclusive) throws(Refusal) {
-        let path = folder.appendingPathComponent(name).path
-        let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    /// Locks a folder itself, whoever may write into it, or is refused at once.
+    public init(folder: URL, _ kind: Kind) throws(Refusal) {
+        let lock = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lock >= 0 else { throw .unwritable }
         guard flock(lock, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 else {
+            Glibc.close(lock)
+            throw .held(by: nil)
+        }
+        self.lock = Mutex(lock)
+    }
+
+    /// Takes the server's lock in a folder that is there, or is refused at once.
+    public init(_ folder: URL) throws(Refusal) {
+        let path = folder.appendingPathComponent("lock").path
+        let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw .unwritable }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let owner = try? String(contentsOfFile: path, encoding: .utf8)
             Glibc.close(lock)
             throw .held(by: owner.flatMap { Int32($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
         }
+        let line = Array("\(getpid())\n".utf8)
         ftruncate(lock, 0)
-        if kind == .exclusive {
-            let line = Array("\(getpid())\n".utf8)
-            _ = pwrite(lock, line, line.count, 0)
-        }
+        _ = pwrite(lock, line, line.count, 0)
         self.lock = Mutex(lock)
     }
 

@@ -268,7 +268,10 @@ public actor MerchantClient {
     // MARK: For the parts in other files
 
     /// Stops a download that runs; what came is kept.
-    func stopDownload(of item: ContentItemID) { downloads[item]?.cancel() }
+    func stopDownload(of item: ContentItemID) {
+        machine.paused(item)
+        downloads[item]?.cancel()
+    }
 
     /// Downloads an item, or joins the download that runs.
     func fetch(_ item: ContentItemID) async -> Result<MerchantContent, MerchantClientError> {

@@ -27,7 +27,7 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
         case noEvidence
         /// The downloaded file is not what was announced. What came is thrown away: try again.
         case wrongContent
-        /// The client was closed, or the task was cancelled.
+        /// The client was closed, the task was cancelled, or another user has signed in since it was asked.
         case cancelled
     }
 

@@ -8,21 +8,32 @@ final class StagingFolder: Sendable {
     /// Of the folder, locked; a folder without a lock is nobody's.
     private let lock: Int32
 
-    /// - Parameters:
-    ///   - parent: is there.
-    ///   - name: of the folder.
-    ///   - isOne: tells the names of such folders from others that are in the parent.
+    /// - Parameter parent: is there, and for such folders alone.
     /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
-    init(
-        in parent: URL, name: String = UUID().uuidString, where isOne: (_ name: String) -> Bool = { _ in true }
-    ) throws {
+    convenience init(in parent: URL) throws {
+        try self.init(in: parent, name: UUID().uuidString, waits: true) {
+            UUID(uuidString: $0.lastPathComponent) != nil
+        }
+    }
+
+    /// - Parameters:
+    ///   - parent: is there; when somebody else has locked it, what others have left stays.
+    ///   - name: of the folder.
+    ///   - isLeft: tells what may be removed, when nobody has locked it, from what else is in the parent.
+    /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
+    convenience init(beside parent: URL, name: String, where isLeft: (URL) -> Bool) throws {
+        try self.init(in: parent, name: name, waits: false, where: isLeft)
+    }
+
+    private init(in parent: URL, name: String, waits: Bool, where isLeft: (URL) -> Bool) throws {
         let failure = MerchantServerError(
             .dataDirectoryUnusable, "\(parent.path) cannot be written. Give another directory with --data.")
         // Held for a moment, so that no folder is seen that is there and not locked yet.
-        guard let gate = Self.locked(parent, waits: true) else { throw failure }
-        defer { Self.release(gate) }
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? [] where isOne(name) {
-            let left = parent.appendingPathComponent(name)
+        let gate = Self.locked(parent, waits: waits)
+        guard gate != nil || !waits else { throw failure }
+        defer { if let gate { Self.release(gate) } }
+        let names = gate == nil ? [] : (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
+        for left in names.map({ parent.appendingPathComponent($0) }) where isLeft(left) {
             guard let mine = Self.locked(left, waits: false) else { continue }
             try? FileManager.default.removeItem(at: left)
             Self.release(mine)

@@ -299,6 +299,27 @@ struct MerchantAccountTests {
         }
     }
 
+    @Test func `what is asked before anybody has signed in is asked for who does`() async throws {
+        try await withMerchant { merchant, device, log in
+            let (asked, note) = AsyncStream.makeStream(of: Void.self)
+            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            var configuration = device.configuration(log)
+            configuration.token = { _ in
+                note.finish()
+                for await _ in silence {}
+                return "token"
+            }
+            let client = try MerchantClient(configuration)
+            await client.open()
+            async let account = client.account()
+            for await _ in asked {}
+            await client.userChanged()
+            speak.finish()
+            #expect(try await account.userID == "ape")
+            await client.close()
+        }
+    }
+
     @Test func `a redemption that waits for a token takes that of who signs in`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")

@@ -102,6 +102,15 @@ struct RedemptionStateMachineTests {
         }
     }
 
+    @Test func `a download that is paused stays so, whatever was tried before`() {
+        var machine = Machine(finishing: .afterDelivery)
+        _ = machine.launched([Self.delivering("a")])
+        #expect(machine.wake().isEmpty)
+        machine.paused("a")
+        let error = MerchantClientError(.cancelled, "")
+        #expect(machine.failed(.deliver("a"), error) == [.tell(.notDelivered("a", error, seconds: nil))])
+    }
+
     @Test func `a delay that was cut short asks for nothing when it ends`() {
         var machine = Self.asking()
         let error = MerchantClientError(.unreachable, "", retryAfter: 600)

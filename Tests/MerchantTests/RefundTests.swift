@@ -124,6 +124,25 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func whatAnEarlierProgramTookBackEndsToo(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let passing = shop.purchase("passing", 1)
+            _ = try await shop.redeem(passing, for: "ann")
+            try await shop.notify("REFUND", passing)
+            let count = try await shop.database.write { connection in
+                try connection.execute(
+                    "UPDATE redemptions SET taken_back = $1", ["[{\"amount\":50,\"currency\":\"gems\"}]"])
+            }
+            #expect(count == 1)
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", passing)
+            #expect(try await shop.gems("ann") == 50)
+            shop.clock.milliseconds += 1_000_000
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     @Test(arguments: Backend.available) func aReversalTakesTheFlagAway(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let coins = shop.purchase("coins", 1)

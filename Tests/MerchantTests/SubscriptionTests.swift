@@ -91,8 +91,16 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func aRefundReachesWhoHasTheSubscriptionNow(_ backend: Backend) async throws {
-        let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
+        let policy = MerchantPolicy(conflict: .transfer, environments: [.production], sendsWebhooks: true)
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            func told(_ type: String) async throws -> [String] {
+                try await shop.merchant.outbox.takeDueEvents(
+                    limit: 99, now: shop.clock.milliseconds, leaseEnd: .max
+                ).filter { $0.type == type }.map { event in
+                    let body = String(decoding: event.body, as: UTF8.self)
+                    return body.contains("\"user\":\"bob\"") ? "bob" : "ann"
+                }.sorted()
+            }
             let first = shop.purchase("monthly", 1, expiresIn: 60_000)
             _ = try await shop.redeem(first, for: "ann")
             shop.clock.milliseconds += 1_000
@@ -104,8 +112,11 @@ import Testing
             #expect(try await shop.rights("bob") == ["club": .active])
             try await shop.notify("REFUND", second)
             #expect(try await shop.rights("bob") == ["club": .revoked])
+            // Who had the credits, and who the rights.
+            #expect(try await told("purchase.revoked") == ["ann", "bob"])
             shop.clock.milliseconds += 1
             try await shop.notify("REFUND_REVERSED", second)
+            #expect(try await told("purchase.reinstated") == ["ann", "bob"])
             #expect(try await shop.rights("ann") == ["club": .revoked])
             #expect(try await shop.rights("bob") == ["club": .active])
             #expect(try await end("club", "bob", shop) == second.expiresAt)
@@ -227,8 +238,9 @@ import Testing
             let old = shop.purchase("monthly", 1, expiresIn: 60_000)
             let longer = shop.purchase("monthly", 1, expiresIn: 90_000)
             if isNotified {
-                // Before anybody has redeemed it.
+                // Before anybody has redeemed it; the app has the receipt of before.
                 try await shop.notify("RENEWAL_EXTENDED", longer)
+                shop.clock.milliseconds += 70_000
                 _ = try await shop.redeem(old, for: "ann")
             } else {
                 _ = try await shop.redeem(old, for: "ann")

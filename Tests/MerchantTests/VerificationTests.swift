@@ -134,6 +134,18 @@ import Testing
                 "data": ["bundleId": "com.example.books", "environment": "Sandbox"],
             ])
             #expect(try await shop.merchant.receive(signedPayload: test) == .ignored)
+            // What is bought elsewhere, and what is not known yet.
+            for part in ["externalPurchaseToken", "somethingNew"] {
+                let payload = try shop.sign([
+                    "notificationType": "EXTERNAL_PURCHASE_TOKEN", "subtype": "UNREPORTED",
+                    "notificationUUID": "n-\(part)", "version": "2.0", "signedDate": shop.clock.milliseconds,
+                    part: [
+                        "externalPurchaseId": "SANDBOX_1", "tokenCreationDate": 1, "appAppleId": 1,
+                        "bundleId": "com.example.books",
+                    ],
+                ])
+                #expect(try await shop.merchant.receive(signedPayload: payload) == .ignored)
+            }
         }
     }
 

@@ -142,6 +142,25 @@ struct ReceiptVerifierTests {
         #expect(await code(verifier, signed, []) == .truncated)
     }
 
+    @Test func ofIntermediatesWithOneNameAndKeyTheOneOfThatTimeCounts() async throws {
+        let (early, late) = (
+            try TestChain(intermediateValidity: .years(2016, 2020)).make(),
+            try TestChain(intermediateValidity: .years(2018, 2030)).make()
+        )
+        let signer = try early.signer()
+        let signature = try signer.signature(overSHA1Of: [3])
+        // The root, too, has one name and key, and another number.
+        for intermediates in [[early.intermediate, late.intermediate], [late.intermediate, early.intermediate]] {
+            for (year, isValid) in [(2017, true), (2019, true), (2025, true), (2035, false)] {
+                let verifier = try ReceiptVerifier(roots: [early.root], intermediates: intermediates)
+                let answer = await verifier.verifyTransactionSignature(
+                    signed: [3], signature: signature, leaf: early.leaf,
+                    at: ClosedRange<Date>.years(year, year + 1).lowerBound)
+                #expect(((try? answer.get()) != nil) == isValid, "\(year)")
+            }
+        }
+    }
+
     @Test func aTransactionLeafNeedsAMarker() async throws {
         let chain = try TestChain(leafMarker: false).make()
         let signer = try chain.signer()

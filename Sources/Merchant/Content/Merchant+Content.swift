@@ -69,7 +69,7 @@ extension Merchant {
         let (version, obstacle) = try await database.read { connection in
             var obstacle: MerchantErrorCode?
             for plan in plans {
-                obstacle = try Self.obstacle(plan, user, policy, connection)
+                obstacle = try Self.obstacle(plan, user, policy, at: now, connection)
                 if obstacle == nil { break }
             }
             return (try Self.newestVersion(of: item, connection), obstacle)
@@ -112,16 +112,18 @@ extension Merchant {
 
     /// Why a purchase gives a user nothing now; nil when it does, or would when it were redeemed.
     private static func obstacle(
-        _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, _ connection: Connection
+        _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, at now: Int64, _ connection: Connection
     ) throws -> MerchantErrorCode? {
+        var plan = plan
+        let subscription =
+            plan.product.kind == .autoRenewableSubscription
+            ? try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection) : nil
+        if let subscription { plan.learn(from: subscription, at: now) }
         if let obstacle = plan.obstacle { return obstacle }
         let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
         guard owner == user else { return .alreadyRedeemed }
-        if plan.product.kind == .autoRenewableSubscription,
-            let row = try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection)
-        {
-            if row.hasReplaced(plan.purchase) { return .expired }
-            if policy.conflict == .refuse, row.userID != user, row.userID != "" { return .alreadyRedeemed }
+        if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "" {
+            return .alreadyRedeemed
         }
         guard let row = try RedemptionRow.find(plan.key.text, connection) else { return nil }
         if row.state == .revoked { return .revoked }

@@ -273,7 +273,7 @@ enum Ledger {
 struct TakenCredits: Codable, Sendable, Equatable {
     var currency: CurrencyID
     var amount: Int64
-    /// What of it was to end, and when; nil like none.
+    /// What of it was to end, and when; nil when an earlier program took it, which did not keep that.
     var lots: [Lots.Lot]?
 
     var balance: Balance { Balance(currency: currency, amount: amount) }

@@ -49,8 +49,13 @@ extension PurchaseVerifier {
             (1...128).contains(fields.notificationUUID.utf8.count), !fields.notificationUUID.utf8.contains(0),
             fields.notificationType.utf8.count <= 128, (fields.subtype?.utf8.count ?? 0) <= 128
         else { throw MerchantError(.malformedReceipt) }
-        let part = fields.data ?? fields.summary ?? fields.appData
-        guard let part, let bundleID = part.bundleId else { throw MerchantError(.malformedReceipt) }
+        // Of what is bought elsewhere, and of what is not known yet, nothing follows here; refused, it would be sent again and again.
+        guard let part = fields.data ?? fields.summary ?? fields.appData else {
+            return VerifiedNotification(
+                notificationID: fields.notificationUUID, type: fields.notificationType, subtype: fields.subtype,
+                signedAt: SignedTransactionFields.milliseconds(fields.signedDate), purchase: nil, renewal: nil)
+        }
+        guard let bundleID = part.bundleId else { throw MerchantError(.malformedReceipt) }
         let (anchor, environment, _) = try accept(
             outer.rootFingerprint, part.environment.flatMap { StoreEnvironment(rawValue: $0) }, bundleID)
         var purchase: VerifiedPurchase?

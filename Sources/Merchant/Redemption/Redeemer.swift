@@ -39,17 +39,18 @@ struct Redeemer {
     /// Redeems one purchase for its owner.
     /// - Parameter user: whom the answer is for.
     func redeem(_ plan: RedemptionPlan, ownedBy owner: UserID, askedBy user: UserID) throws -> Outcome {
+        var plan = plan
+        let known =
+            plan.product.kind == .autoRenewableSubscription
+            ? try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection) : nil
+        if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
             if plan.isRefund { try takeBack(plan) }
             return try answerAgain(plan, owner, user, obstacle)
         }
-        var plan = plan
         if plan.product.kind == .autoRenewableSubscription {
             // A period that was refunded says nothing of whose the subscription is.
             if try RedemptionRow.find(plan.key.text, connection)?.state == .revoked { return .refused(.revoked) }
-            let known = try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection)
-            if let known, known.hasReplaced(plan.purchase) { return try answerAgain(plan, owner, user, .expired) }
-            plan.expiresAt = plan.expiresAt.map { known?.end(of: plan.purchase, $0) ?? $0 }
             switch try enterSubscription(plan, known, owner) {
             case .own: break
             case .guest(let members): return try joinFamily(plan, members, owner, user)

@@ -42,6 +42,13 @@ struct RedemptionPlan: Sendable {
         }
     }
 
+    /// Takes in what is known of its subscription: that the period was made longer since, or that another plan took its place.
+    mutating func learn(from row: SubscriptionRow, at now: Int64) {
+        expiresAt = expiresAt.map { row.end(of: purchase, $0) }
+        if obstacle == .expired, purchase.isUpgraded != true, let expiresAt, expiresAt > now { obstacle = nil }
+        if obstacle == nil, row.hasReplaced(purchase) { obstacle = .expired }
+    }
+
     /// Whether the evidence proves that the money was given back. For a subscription a receipt has the same date when another plan took over
     /// (`cancellation_date`), which takes nothing away from who subscribes.
     var isRefund: Bool {

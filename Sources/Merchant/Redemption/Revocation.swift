@@ -66,13 +66,15 @@ struct Revocation {
         try setState(row.key, .revoked, takenBack: takenBack)
         guard !row.userID.rawValue.isEmpty else { return }
         let moment = purchase.revokedAt ?? now
+        let holder = try self.holder(of: row)
         if kind == .autoRenewableSubscription {
             try Rights.revoke(
-                of: try holder(of: row), from: subscriptionKey, boughtBy: purchase.purchasedAt, at: moment, connection)
+                of: holder, from: subscriptionKey, boughtBy: purchase.purchasedAt, at: moment, connection)
         } else {
             try Rights.revoke(of: row.userID, from: key.text, at: moment, connection)
         }
         try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
+        if holder != row.userID { try events.write(.revoked(row.key, holder, takenBack: []), connection) }
     }
 
     /// Gives back what was taken, when the store has reversed the refund.
@@ -81,7 +83,7 @@ struct Revocation {
             guard signedAt >= row.stateSignedAt else { return }
             // If not, the refund itself is still on its way, and older than this.
             guard row.state == .revoked else { return try sign(row) }
-            for credits in row.takenBack {
+            for credits in row.takenBack.map({ Self.withLots($0, row) }) {
                 if try Ledger.giveBack(row.creditedUser, credits, reference: row.key, at: now, connection) {
                     try events.write(.balanceChanged(row.creditedUser, credits.currency, "expiry"), connection)
                 }
@@ -91,18 +93,34 @@ struct Revocation {
                 [row.creditedUser.rawValue, row.key, Self.keptCredits])
             try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: nil)
             guard !row.userID.rawValue.isEmpty else { return }
+            let holder = try self.holder(of: row)
             if kind == .autoRenewableSubscription {
                 try Rights.reinstate(
-                    of: try holder(of: row), from: subscriptionKey, boughtAt: purchase.purchasedAt, connection)
+                    of: holder, from: subscriptionKey, boughtAt: purchase.purchasedAt, connection)
             } else {
                 try Rights.reinstate(of: row.userID, from: key.text, connection)
             }
             try events.write(.reinstated(row.key, row.userID), connection)
+            if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
         }
+    }
+
+    /// Of what an earlier program took back it was not kept what of it was to end: all of it, as far as the purchase says.
+    private static func withLots(_ credits: TakenCredits, _ row: RedemptionRow) -> TakenCredits {
+        var credits = credits
+        guard credits.lots == nil else { return credits }
+        for case .credits(credits.currency, _, let lifetime?) in row.credits {
+            credits.lots = [
+                Lots.Lot(
+                    expiresAt: row.redeemedAt + lifetime * 1_000, reference: row.key, remaining: credits.amount)
+            ]
+        }
+        return credits
     }
 
     /// Notes that the store has said again how it stands, so that nothing older counts.
     private func sign(_ row: RedemptionRow) throws {
+        guard signedAt > row.stateSignedAt else { return }
         try connection.execute(
             "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1", [row.key, signedAt])
     }

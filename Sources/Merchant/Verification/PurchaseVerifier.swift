@@ -217,7 +217,6 @@ public final class PurchaseVerifier: Sendable {
     private static func bounded(
         _ environment: StoreEnvironment, _ bundleID: BundleID, _ purchases: [VerifiedPurchase]
     ) throws -> VerifiedEvidence {
-        guard purchases.count <= MerchantLimits.transactions else { throw MerchantError(.tooLarge) }
         var seen: Set<String> = []
         var kept: [VerifiedPurchase] = []
         kept.reserveCapacity(purchases.count)
@@ -231,6 +230,8 @@ public final class PurchaseVerifier: Sendable {
             else { throw MerchantError(.malformedReceipt) }
             if purchases.count == 1 || seen.insert(purchase.transactionID).inserted { kept.append(purchase) }
         }
+        // Apple names one in two lists of an answer, whose size is bounded.
+        guard kept.count <= MerchantLimits.transactions else { throw MerchantError(.tooLarge) }
         return VerifiedEvidence(environment: environment, bundleID: bundleID, purchases: kept)
     }
 }

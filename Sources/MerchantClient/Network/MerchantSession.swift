@@ -14,6 +14,9 @@ actor MerchantSession {
     private var asking: (refused: String?, task: Task<Result<String, MerchantClientError>, Never>)?
     /// Rises when the user changes: an answer for an earlier one is not remembered.
     private var generation = 0
+    /// Rises when a user whose token was used is another's no longer: what is asked in one's name is not repeated in the next one's.
+    private var user = 0
+    private var hasUser = false
 
     init(transport: MerchantTransport, token: @escaping @Sendable (_ refused: String?) async throws -> String) {
         self.transport = transport
@@ -23,19 +26,21 @@ actor MerchantSession {
     /// Another user is, or nobody is signed in.
     func forgetToken() {
         generation += 1
+        if hasUser { user += 1 }
+        hasUser = false
         known = nil
         asking = nil
     }
 
     /// Asks for a value, in the user's name where the route wants one. A token that is refused is replaced once.
     ///
-    /// - Parameter generation: whose question it is; nil for the user's who is signed in when it is asked.
+    /// - Parameter user: whose question it is; nil for the user's who is signed in when it is asked.
     /// - Throws: ``MerchantClientError``.
     func ask<Value: Decodable & Sendable>(
-        _ route: MerchantRoute, _ body: Data? = nil, of generation: Int? = nil, as type: Value.Type = Value.self
+        _ route: MerchantRoute, _ body: Data? = nil, of user: Int? = nil, as type: Value.Type = Value.self
     ) async throws(MerchantClientError) -> Value {
         guard route.access == .user else { return try await transport.send(route, body: body).value() }
-        return try await withToken(of: generation) { [transport] token throws(MerchantClientError) in
+        return try await withToken(of: user) { [transport] token throws(MerchantClientError) in
             try await transport.send(route, body: body, token: token).value()
         }
     }
@@ -48,12 +53,12 @@ actor MerchantSession {
         _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
         pause: @Sendable (_ attempt: Int, _ atLeast: Int) async throws -> Void
     ) async throws(MerchantClientError) -> Value {
-        let generation = generation
+        let user = user
         var attempt = 1
         while true {
             let seconds: Int
             do throws(MerchantClientError) {
-                return try await ask(route, body, of: generation)
+                return try await ask(route, body, of: user)
             } catch {
                 seconds = error.retryAfter ?? 0
                 // Who is told to come back later is not helped by an attempt now, and who waits is not to wait for long.
@@ -72,16 +77,16 @@ actor MerchantSession {
     ///
     /// - Throws: ``MerchantClientError``, of `body` or `notSignedIn`.
     func withToken<Value: Sendable>(
-        of generation: Int? = nil,
+        of user: Int? = nil,
         _ body: @Sendable (String) async throws(MerchantClientError) -> Value
     ) async throws(MerchantClientError) -> Value {
-        let first = try await token(refused: nil, of: generation)
+        let first = try await token(refused: nil, of: user)
         do throws(MerchantClientError) {
             return try await body(first)
         } catch {
             guard error.code == .notSignedIn else { throw error }
         }
-        return try await body(try await token(refused: first, of: generation))
+        return try await body(try await token(refused: first, of: user))
     }
 
     /// The token; while one is fetched, others wait for it. One that was asked for before the user changed is nobody's.
@@ -89,7 +94,7 @@ actor MerchantSession {
     /// - Parameter expected: whose it has to be; nil for that of the user who is signed in.
     /// - Throws: ``MerchantClientError``: `notSignedIn`, `cancelled` when it would be another user's.
     private func token(refused: String?, of expected: Int?) async throws(MerchantClientError) -> String {
-        guard expected == nil || expected == generation else {
+        guard expected == nil || expected == user else {
             throw MerchantClientError(.cancelled, "another user has signed in since it was asked")
         }
         if let known, known != refused { return known }
@@ -112,6 +117,7 @@ actor MerchantSession {
         // A header cannot carry more, and what has a line break in it would carry another header.
         if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
         let token = try answer.get()
+        hasUser = true
         guard Self.isSendable(token) else {
             throw MerchantClientError(.notSignedIn, "the user's token is empty, too long, or not printable")
         }

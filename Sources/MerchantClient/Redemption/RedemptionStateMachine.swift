@@ -84,6 +84,9 @@ struct RedemptionStateMachine: Sendable {
         return startAll()
     }
 
+    /// The app stops a download: it is not tried again before the app, or the next launch, says so.
+    mutating func paused(_ item: ContentItemID) { woken.remove(.deliver(item)) }
+
     /// The app gives a purchase up.
     mutating func abandoned(_ id: String) -> [Action] {
         shown.remove(id)

@@ -51,8 +51,6 @@ public struct MerchantPlace: Sendable {
     private static let databaseName = "merchant.sqlite"
     /// The folder for files that are coming in. A server makes it, and who puts content in beside one.
     static let uploads = "uploads"
-    /// Locked by commands together, and by a restore alone.
-    static let commandsLock = "commands.lock"
     /// Where a restore into a folder with a SQLite database puts one together. It is left behind only when that is killed.
     static let restoreFolder = "restore"
 
@@ -60,7 +58,9 @@ public struct MerchantPlace: Sendable {
     /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
     func lock() throws -> DirectoryLock? {
         guard databaseURL == nil else { return nil }
-        return try taking("lock", .exclusive) { owner in
+        return try taking { () throws(DirectoryLock.Refusal) in
+            try DirectoryLock(folder)
+        } words: { owner in
             "The data directory \(folder.path) is in use by another merchant\(owner). Stop it, give another directory with "
                 + "--data, or a PostgreSQL with --database, which several servers may share."
         }
@@ -72,16 +72,20 @@ public struct MerchantPlace: Sendable {
     /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
     func lockForCommands(_ kind: DirectoryLock.Kind) throws -> DirectoryLock? {
         guard databaseURL == nil else { return nil }
-        return try taking(Self.commandsLock, kind) { owner in
+        return try taking { () throws(DirectoryLock.Refusal) in
+            try DirectoryLock(folder: folder, kind)
+        } words: { _ in
             kind == .shared
-                ? "A backup is being restored into \(folder.path)\(owner). Wait until that is done."
-                : "Another command works on the merchant in \(folder.path)\(owner). Wait until it is done, then restore."
+                ? "A backup is being restored into \(folder.path). Wait until that is done."
+                : "Another command works on the merchant in \(folder.path). Wait until it is done, then restore."
         }
     }
 
-    private func taking(_ name: String, _ kind: DirectoryLock.Kind, words: (String) -> String) throws -> DirectoryLock {
-        do {
-            return try DirectoryLock(folder, name, kind)
+    private func taking(
+        _ take: () throws(DirectoryLock.Refusal) -> DirectoryLock, words: (_ owner: String) -> String
+    ) throws -> DirectoryLock {
+        do throws(DirectoryLock.Refusal) {
+            return try take()
         } catch .unwritable {
             throw MerchantServerError(
                 .dataDirectoryUnusable,

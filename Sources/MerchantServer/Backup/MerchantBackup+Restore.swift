@@ -30,6 +30,12 @@ extension MerchantBackup {
                 "\(folder.path) is of a merchant on \(manifest.engine == .sqlite ? "SQLite" : "PostgreSQL"), and can be restored only so"
                     + "\(manifest.engine == .sqlite ? "" : ": name the server with --database").")
         }
+        let restores = place.folder.appendingPathComponent(MerchantPlace.restoreFolder)
+        guard !(folder.standardizedFileURL.path + "/").hasPrefix(restores.standardizedFileURL.path + "/") else {
+            throw MerchantServerError(
+                .badBackup, "\(restores.path) is where restores are put together. Move the backup somewhere else first."
+            )
+        }
         let lock = try place.lock()
         defer { lock?.release() }
         let commands = try place.lockForCommands(.exclusive)
@@ -42,7 +48,7 @@ extension MerchantBackup {
             throw Self.notEmpty(keys.path)
         }
         // A killed restore leaves it, so that nobody takes the place for a new one.
-        let restores = try place.makeFolder(MerchantPlace.restoreFolder)
+        _ = try place.makeFolder(MerchantPlace.restoreFolder)
         let staging = try StagingFolder(in: restores)
         // Locked as long as it is used.
         defer {
@@ -71,7 +77,8 @@ extension MerchantBackup {
     ) async throws -> Report {
         let file = place.databaseFile
         if !replaces, FileManager.default.fileExists(atPath: file.path) { throw Self.notEmpty(file.path) }
-        let aside = try MerchantPlace(folder: staging, databaseURL: nil, schema: place.schema)
+        let aside = try MerchantPlace(
+            folder: staging.appendingPathComponent("books"), databaseURL: nil, schema: place.schema)
         try await BlobThreads.run { [copy = folder.appendingPathComponent(manifest.database.name)] in
             do {
                 try FileManager.default.copyItem(at: copy, to: aside.databaseFile)

@@ -49,13 +49,16 @@ public struct MerchantBackup: Sendable {
         guard known == [] || known == nil && !FileManager.default.fileExists(atPath: folder.path) else {
             throw MerchantServerError(.storage, "\(folder.path) is there already. Name a folder that is not.")
         }
+        // A restore would put another database in the place of the one that is copied.
+        let lock = try place.lockForCommands(.shared)
+        defer { lock?.release() }
         let staging: StagingFolder
         do {
             let parent = folder.deletingLastPathComponent()
             try FileManager.default.createDirectory(
                 at: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             staging = try StagingFolder(
-                in: parent, name: ".\(folder.lastPathComponent).\(UUID().uuidString).new", where: Self.isStaging)
+                beside: parent, name: ".\(folder.lastPathComponent).\(UUID().uuidString).new", where: Self.isLeft)
         } catch {
             throw MerchantServerError(.storage, "\(folder.path) cannot be made.")
         }
@@ -72,9 +75,14 @@ public struct MerchantBackup: Sendable {
             hasContent: report.hasContent)
     }
 
-    /// Whether a folder beside backups is one that is being made.
-    private static func isStaging(_ name: String) -> Bool {
-        name.hasPrefix(".") && name.hasSuffix(".new") && UUID(uuidString: String(name.dropLast(4).suffix(36))) != nil
+    /// Whether a folder is one of a backup that was killed: a day ago, since of another machine's the lock may not be seen.
+    private static func isLeft(_ folder: URL) -> Bool {
+        let name = folder.lastPathComponent
+        guard name.hasPrefix("."), name.hasSuffix(".new"), UUID(uuidString: String(name.dropLast(4).suffix(36))) != nil,
+            let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path),
+            let changed = attributes[.modificationDate] as? Date
+        else { return false }
+        return changed.timeIntervalSinceNow < -86_400
     }
 
     private func fill(_ folder: URL, _ withContent: Bool) async throws -> BackupManifest {

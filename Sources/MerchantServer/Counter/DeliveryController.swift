@@ -28,7 +28,7 @@ struct DeliveryController: Sendable {
     @Sendable private func deliver(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
         return try await response(
-            to: request, with: try await merchant.content(try context.item(), for: user), context.channel)
+            to: request, with: try await merchant.content(try context.item(), for: user), context)
     }
 
     @Sendable private func deliverAgainstEvidence(
@@ -37,11 +37,11 @@ struct DeliveryController: Sendable {
         let user = try authentication.user(of: request)
         let version = try await merchant.content(
             try context.item(), for: user, against: try await request.evidence())
-        return try await response(to: request, with: version, context.channel)
+        return try await response(to: request, with: version, context)
     }
 
     private func response(
-        to request: Request, with version: ContentVersion, _ channel: any Channel
+        to request: Request, with version: ContentVersion, _ context: MerchantRequestContext
     ) async throws -> Response {
         guard let digest = BlobDigest(version.digest) else { throw MerchantError(.unknownContent) }
         let entityTag = "\"\(digest)\""
@@ -67,6 +67,7 @@ struct DeliveryController: Sendable {
         case .unsatisfiable:
             headers[.contentRange] = "bytes */\(version.size)"
             headers[.contentType] = nil
+            headers[.requestID] = context.requestID
             return Response(status: .rangeNotSatisfiable, headers: headers)
         }
         let count = range.upperBound - range.lowerBound
@@ -81,7 +82,7 @@ struct DeliveryController: Sendable {
             body: ResponseBody(contentLength: Int(count)) { [onStep = merchant.onStep, patience] writer in
                 defer { onStep?(.deliveryEnded) }
                 if let bytes {
-                    try await StallWatch.during(channel, .outgoing, patience) { watch in
+                    try await StallWatch.during(context.channel, .outgoing, patience) { watch in
                         for try await piece in bytes {
                             try await writer.write(piece)
                             watch.progress(piece.readableBytes)

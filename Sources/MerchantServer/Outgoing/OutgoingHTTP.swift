@@ -8,6 +8,8 @@ enum OutgoingHTTP {
     static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
+        // More than ask at once: who waits for a connection is given up after the time that one may take to be made.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         configuration.timeout.connect = .seconds(5)
         configuration.redirectConfiguration = .disallow
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -57,7 +59,7 @@ enum OutgoingHTTP {
     /// - Parameters:
     ///   - limit: bytes of the answer at most; nil when the answer's body does not matter and is dropped.
     ///   - timeout: for all of it.
-    /// - Throws: ``BodyTooLarge``, `CancellationError`, or the client's error.
+    /// - Throws: ``BodyTooLarge``, `CancellationError`, or the client's error: `deadlineExceeded` when the time is over.
     static func post(
         _ body: [UInt8], to url: URL, headers: [(String, String)], answerLimit limit: Int?, timeout: Duration
     ) async throws -> Answer {
@@ -65,25 +67,53 @@ enum OutgoingHTTP {
         request.method = .POST
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = .bytes(ByteBuffer(bytes: body))
-        let deadline = NIODeadline.now() + TimeAmount(timeout)
-        let response = try await client.execute(request, deadline: deadline)
+        // The client's own deadline ends with the answer's head.
+        let deadline = ContinuousClock.now + timeout
+        let response = try await client.execute(request, deadline: .now() + TimeAmount(timeout))
         let retryAfter = response.headers.first(name: "Retry-After").flatMap { Int($0) }
         var answer = Answer(
             status: Int(response.status.code), retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: [])
         guard let limit else {
             // A short body is taken off the connection, which then serves the next request as well.
-            var dropped = 0
-            var parts = response.body.makeAsyncIterator()
-            while dropped <= 16 << 10, let part = try? await parts.next() { dropped += part.readableBytes }
+            try? await within(min(deadline - .now, .seconds(1))) {
+                var dropped = 0
+                var parts = response.body.makeAsyncIterator()
+                while dropped <= 16 << 10, let part = try await parts.next() { dropped += part.readableBytes }
+            }
             return answer
         }
         if let length = response.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > limit {
             throw BodyTooLarge()
         }
-        for try await part in response.body {
-            guard answer.body.count + part.readableBytes <= limit else { throw BodyTooLarge() }
-            answer.body += part.readableBytesView
+        answer.body = try await within(deadline - .now) {
+            var body: [UInt8] = []
+            for try await part in response.body {
+                guard body.count + part.readableBytes <= limit else { throw BodyTooLarge() }
+                body += part.readableBytesView
+            }
+            return body
         }
         return answer
+    }
+
+    /// Does something that ends when its task is cancelled, and cancels it when the time is over.
+    private static func within<Value: Sendable>(
+        _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask {
+                let value = try await body()
+                // A body that was cut off may look like one that has ended.
+                try Task.checkCancellation()
+                return value
+            }
+            group.addTask {
+                try await Task.sleep(for: time)
+                throw HTTPClientError.deadlineExceeded
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
+        }
     }
 }

@@ -129,6 +129,8 @@ public struct StoreClient: RemoteVerifying {
                 retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
         }
         let answer: StoreAnswer
+        // One that found no connection free says nothing of the store.
+        var wasSent = true
         do {
             let left = Duration.seconds(max(deadline - seconds, 0.1))
             answer = StoreAnswer(
@@ -145,6 +147,7 @@ public struct StoreClient: RemoteVerifying {
                 circuits.change(host) { $0.abandoned(at: seconds) }
                 throw CancellationError()
             }
+            wasSent = error as? HTTPClientError != .getConnectionFromPoolTimeout
             answer = .passing((error as? HTTPClientError)?.shortDescription ?? "no connection", retryAfter: nil)
         }
         switch answer {
@@ -155,7 +158,7 @@ public struct StoreClient: RemoteVerifying {
             circuits.change(host) { $0.succeeded() }
             metrics?.count(host, .answered)
         case .passing:
-            circuits.change(host) { $0.failed(at: seconds) }
+            circuits.change(host) { wasSent ? $0.failed(at: seconds) : $0.abandoned(at: seconds) }
             metrics?.count(host, .failed)
         case .malformed:
             // It may be the receipt's fault, and then nobody else's requests are to suffer for it.

@@ -36,7 +36,13 @@ struct CertificateChains: Sendable {
             }
             others.append(certificate)
         }
-        let intermediates = CertificateStore(others + anchors.intermediates.map(\.certificate))
+        // Of several with one name and key, as Apple has had, the first that leads to a root is taken: one that was valid then.
+        let known = anchors.intermediates.map(\.certificate)
+        let isValid = { (certificate: Certificate) in
+            (certificate.notValidBefore...max(certificate.notValidBefore, certificate.notValidAfter)).contains(date)
+        }
+        let intermediates = CertificateStore(
+            others + known.filter(isValid) + known.filter { !isValid($0) })
         var verifier = Verifier(rootCertificates: anchors.rootStore) { ChainPolicy() }
         switch await verifier.validate(leaf: leafCertificate, intermediates: intermediates) {
         case .couldNotValidate(let failures):

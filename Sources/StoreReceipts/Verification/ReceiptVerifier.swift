@@ -168,8 +168,8 @@ extension ReceiptVerifier {
     /// (6.5.1 in version 2, 6.11.1 in version 3).
     ///
     /// Succeeds with the root's SHA-256 fingerprint. Fails with `malformed`, `unsupportedAlgorithm`, `badSignature`,
-    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. Leaves of 1024 bits are read, as version 2 had
-    /// them.
+    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. A leaf of 1024 bits, as
+    /// Apple's were in version 2, is `unsupportedAlgorithm`.
     public func verifyTransactionSignature(
         signed: [UInt8], signature: [UInt8], leaf: [UInt8], at date: Date
     ) async -> Result<[UInt8], ReceiptRejection> {

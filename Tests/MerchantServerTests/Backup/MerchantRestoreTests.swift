@@ -46,12 +46,45 @@ import Testing
             }
             for await refusal in atWork {
                 #expect(refusal?.code == .dataDirectoryInUse)
-                #expect(
-                    refusal?.detail.contains("is being restored into \(place.folder.path) (process \(getpid()))")
-                        == true)
+                #expect(refusal?.detail.contains("is being restored into \(place.folder.path)") == true)
             }
             let left = try await place.withMerchant(logger: .silent) { try await $0.balances(of: "ann").balances }
             #expect(left.map(\.amount) == [1])
+        }
+    }
+
+    @Test func aBackupThatLiesWhereRestoresArePutTogetherStays() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let place = try MerchantPlace(
+                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+            try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
+            let restores = place.folder.appendingPathComponent(MerchantPlace.restoreFolder)
+            let copy = restores.appendingPathComponent("monday")
+            _ = try await backup(of: place).make(at: copy, withContent: true)
+            let refusal = await #expect(throws: MerchantServerError.self) {
+                try await backup(of: place).restore(from: copy, replaces: true)
+            }
+            #expect(refusal?.detail.contains("Move the backup somewhere else") == true)
+            // Nor does another one's restore take it away.
+            let other = directory.url.appendingPathComponent("other")
+            _ = try await backup(of: place).make(at: other, withContent: true)
+            _ = try await backup(of: place).restore(from: other, replaces: true)
+            #expect(FileManager.default.fileExists(atPath: copy.appendingPathComponent("backup.json").path))
+        }
+    }
+
+    @Test func aBackupAndARestoreKeepOffOneAnother() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let place = try MerchantPlace(
+                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+            try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
+            let lock = try place.lockForCommands(.exclusive)
+            let refusal = await #expect(throws: MerchantServerError.self) {
+                try await backup(of: place).make(at: directory.url.appendingPathComponent("copy"), withContent: true)
+            }
+            #expect(refusal?.code == .dataDirectoryInUse)
+            lock?.release()
+            _ = try await backup(of: place).make(at: directory.url.appendingPathComponent("copy"), withContent: true)
         }
     }
 
@@ -130,11 +163,21 @@ import Testing
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             // A killed backup's folder goes, another's that is being made stays, and so does what is none.
             let backups = directory.url.appendingPathComponent("backups")
-            let killed = backups.appendingPathComponent(".monday.\(UUID().uuidString).new")
-            try FileManager.default.createDirectory(at: killed, withIntermediateDirectories: true)
+            func left(_ name: String, hours: Double) throws -> String {
+                let name = ".\(name).\(UUID().uuidString).new"
+                let folder = backups.appendingPathComponent(name)
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -3_600 * hours)], ofItemAtPath: folder.path)
+                return name
+            }
+            _ = try left("monday", hours: 25)
+            let recent = try left("tuesday", hours: 23)
             try FileManager.default.createDirectory(
                 at: backups.appendingPathComponent(".mine.new"), withIntermediateDirectories: true)
-            let running = try StagingFolder(in: backups, name: ".x.\(UUID().uuidString).new") { _ in false }
+            let running = try StagingFolder(beside: backups, name: ".x.\(UUID().uuidString).new") { _ in false }
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -100_000)], ofItemAtPath: running.url.path)
             // Public keys are no secret.
             let pem = TokenSamples.p256.publicKey.pemRepresentation
             let keys = try JSONSerialization.data(withJSONObject: [
@@ -145,7 +188,7 @@ import Testing
             _ = try await backup(of: place).make(at: copy, withContent: true)
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: backups.path).sorted()
-                    == [".mine.new", running.url.lastPathComponent, "tuesday"].sorted())
+                    == [".mine.new", recent, running.url.lastPathComponent, "tuesday"].sorted())
             #expect(FileManager.default.contents(atPath: copy.path + "/" + TokenKeySet.fileName) == keys)
             // It looks as before: who puts content in here is told when a server keeps it in a bucket.
             #expect(!MerchantPlace.hasContent(place.folder))
