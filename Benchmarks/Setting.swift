@@ -20,6 +20,7 @@ struct Setting: Sendable {
     static let usage = """
         cornerstore-bench [--quick] [--only SECTION] [--rounds N] [--seconds S] [--clients N] [--content-mib N] [FILE.storekit]
         Measures this build against the raw work under it. The last lines are NAME VALUE GOAL ok|short.
+        SECTION is one of these, or the beginning of several: \(Section.all.map(\.name).joined(separator: ", ")).
         """
 
     init(arguments: some Sequence<String>) throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MerchantServer
+import StoreReceipts
 import TestSupport
 import Testing
 
@@ -75,6 +76,29 @@ import Testing
         guard option != .storeData, option != .sandboxStore else { return }
         let usual = try described(options())
         #expect(try layers.allSatisfy { try described($0) != usual })
+    }
+
+    @Test func aCornerstoreIsAskedAtItsTwoHosts() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let roots = directory.url.appendingPathComponent("roots")
+            try FileManager.default.createDirectory(at: roots, withIntermediateDirectories: true)
+            let keys = directory.url.appendingPathComponent("authority")
+            try await SharedAuthority.copy(to: keys)
+            let authority = try await CertificateAuthority.open(directory: keys, at: Date())
+            try Data(authority.receiptRoot).write(to: roots.appendingPathComponent("receipt-root.der"))
+            try Data(authority.jwsRoot).write(to: roots.appendingPathComponent("jws-root.der"))
+            let flags: [MerchantOption: String] = [
+                .remote: "true", .storeData: directory.url.path, .sandboxStore: "http://127.0.0.1:8401",
+            ]
+            let given = try options(
+                flags, lists: [.store: ["http://127.0.0.1:8402"]],
+                environment: ["CORNERSTORE_SHARED_SECRET": "hush-hush"])
+            let remote = try #require(try given.configuration().remote)
+            #expect(
+                try remote.hosts
+                    == .cornerstore(production: "http://127.0.0.1:8402", sandbox: "http://127.0.0.1:8401"))
+            #expect(remote.sharedSecret == "hush-hush")
+        }
     }
 
     @Test func whatHasSeveralValuesComesFromEveryLayer() throws {

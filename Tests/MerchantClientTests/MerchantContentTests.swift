@@ -320,6 +320,38 @@ struct MerchantAccountTests {
         }
     }
 
+    @Test func `what the second user asks is not asked for the third`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.change { $0.gems = 10 }
+            let (asked, note) = AsyncStream.makeStream(of: Void.self)
+            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            let count = Mutex(0)
+            var configuration = device.configuration(log)
+            configuration.token = { _ in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == 2 {
+                    note.finish()
+                    for await _ in silence {}
+                }
+                return "token"
+            }
+            let client = try MerchantClient(configuration)
+            await client.open()
+            _ = try await client.account()
+            await client.userChanged()
+            let spend = Task { try await client.spend(3, of: "gems", key: "hat-17") }
+            for await _ in asked {}
+            await client.userChanged()
+            speak.finish()
+            let error = await #expect(throws: MerchantClientError.self) { try await spend.value }
+            #expect(error?.code == .cancelled && merchant.count(.spends) == 0)
+            await client.close()
+        }
+    }
+
     @Test func `a redemption that waits for a token takes that of who signs in`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")

@@ -135,16 +135,67 @@ import Testing
             ])
             #expect(try await shop.merchant.receive(signedPayload: test) == .ignored)
             // What is bought elsewhere, and what is not known yet.
-            for part in ["externalPurchaseToken", "somethingNew"] {
+            for (part, app, isOurs) in [
+                ("externalPurchaseToken", "com.example.books", true), ("somethingNew", "com.example.books", true),
+                ("externalPurchaseToken", "com.example.other", false),
+            ] {
                 let payload = try shop.sign([
                     "notificationType": "EXTERNAL_PURCHASE_TOKEN", "subtype": "UNREPORTED",
-                    "notificationUUID": "n-\(part)", "version": "2.0", "signedDate": shop.clock.milliseconds,
+                    "notificationUUID": "n-\(part)-\(app)", "version": "2.0", "signedDate": shop.clock.milliseconds,
                     part: [
                         "externalPurchaseId": "SANDBOX_1", "tokenCreationDate": 1, "appAppleId": 1,
-                        "bundleId": "com.example.books",
+                        "bundleId": app,
                     ],
                 ])
-                #expect(try await shop.merchant.receive(signedPayload: payload) == .ignored)
+                if isOurs {
+                    #expect(try await shop.merchant.receive(signedPayload: payload) == .ignored)
+                } else {
+                    #expect(try await code(payload) == .wrongApp)
+                }
+            }
+        }
+    }
+
+    @Test func whoIsNamedIsTheOwnerWhereTheEvidenceNamesAnybody() async throws {
+        try await TestMerchant.with(.sqlite) { shop async throws in
+            let token = try await shop.merchant.describe("ann").accountToken
+            let signed = shop.transaction("coins", "2000000000000001", ["appAccountToken": token])
+            let answer = try await shop.merchant.redeem(.signedTransaction(try shop.sign(signed)), for: "bob")
+            #expect(answer.redeemed.map(\.wentToNamedOwner) == [true])
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.gems("bob") == 0)
+            // Apple's app receipts name nobody.
+            let receipt = try shop.receipt([shop.inApp("coins", "2000000000000002")])
+            #expect(
+                try await shop.merchant.redeem(.receipt(receipt), for: "bob").redeemed.map(\.wentToNamedOwner) == [
+                    false
+                ]
+            )
+            #expect(try await shop.gems("bob") == 100)
+        }
+    }
+
+    @Test func transactionsAreCountedOnce() async throws {
+        func entries(_ numbers: ClosedRange<Int>) -> String {
+            numbers.map { number in
+                """
+                {"quantity": "1", "product_id": "unheard", "transaction_id": "\(2_000_000_000_000_000 + number)",
+                "original_transaction_id": "\(2_000_000_000_000_000 + number)", "purchase_date_ms": "1770091506000"}
+                """
+            }.joined(separator: ",")
+        }
+        // Apple names a renewal in both lists.
+        for (both, more, expected) in [(1_001, 999, MerchantErrorCode.unknownProduct), (1_001, 1_000, .tooLarge)] {
+            let json = """
+                {"status": 0, "environment": "Sandbox", "receipt": {"bundle_id": "com.example.books",
+                "request_date_ms": "1770091506000", "in_app": [\(entries(1...both)), \(entries(5_001...5_000 + more))]},
+                "latest_receipt_info": [\(entries(1...both))]}
+                """
+            try await TestMerchant.with(.sqlite, way: .remote(Oracle(json: json), anchors: ["there": "test"])) {
+                shop async throws in
+                #expect(
+                    try await shop.code { _ = try await shop.merchant.redeem(.receipt([0x30]), for: "ann") }
+                        == expected)
             }
         }
     }

@@ -51,6 +51,9 @@ extension PurchaseVerifier {
         else { throw MerchantError(.malformedReceipt) }
         // Of what is bought elsewhere, and of what is not known yet, nothing follows here; refused, it would be sent again and again.
         guard let part = fields.data ?? fields.summary ?? fields.appData else {
+            if let app = fields.externalPurchaseToken?.bundleId, !takes(BundleID(app)) {
+                throw MerchantError(.wrongApp)
+            }
             return VerifiedNotification(
                 notificationID: fields.notificationUUID, type: fields.notificationType, subtype: fields.subtype,
                 signedAt: SignedTransactionFields.milliseconds(fields.signedDate), purchase: nil, renewal: nil)
@@ -93,6 +96,7 @@ private struct NotificationFields: Decodable {
     var data: Part?
     var summary: Part?
     var appData: Part?
+    var externalPurchaseToken: Part?
 
     struct Part: Decodable {
         var bundleId: String?

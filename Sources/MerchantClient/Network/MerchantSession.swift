@@ -14,9 +14,9 @@ actor MerchantSession {
     private var asking: (refused: String?, task: Task<Result<String, MerchantClientError>, Never>)?
     /// Rises when the user changes: an answer for an earlier one is not remembered.
     private var generation = 0
-    /// Rises when a user whose token was used is another's no longer: what is asked in one's name is not repeated in the next one's.
+    /// Rises when the user changes who was the first to have a token, or came after: what is asked in one's name is not asked in the next one's.
     private var user = 0
-    private var hasUser = false
+    private var hadUser = false
 
     init(transport: MerchantTransport, token: @escaping @Sendable (_ refused: String?) async throws -> String) {
         self.transport = transport
@@ -26,8 +26,7 @@ actor MerchantSession {
     /// Another user is, or nobody is signed in.
     func forgetToken() {
         generation += 1
-        if hasUser { user += 1 }
-        hasUser = false
+        if hadUser { user += 1 }
         known = nil
         asking = nil
     }
@@ -117,7 +116,7 @@ actor MerchantSession {
         // A header cannot carry more, and what has a line break in it would carry another header.
         if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
         let token = try answer.get()
-        hasUser = true
+        hadUser = true
         guard Self.isSendable(token) else {
             throw MerchantClientError(.notSignedIn, "the user's token is empty, too long, or not printable")
         }

@@ -49,9 +49,6 @@ public struct MerchantBackup: Sendable {
         guard known == [] || known == nil && !FileManager.default.fileExists(atPath: folder.path) else {
             throw MerchantServerError(.storage, "\(folder.path) is there already. Name a folder that is not.")
         }
-        // A restore would put another database in the place of the one that is copied.
-        let lock = try place.lockForCommands(.shared)
-        defer { lock?.release() }
         let staging: StagingFolder
         do {
             let parent = folder.deletingLastPathComponent()
@@ -64,6 +61,9 @@ public struct MerchantBackup: Sendable {
         }
         // Locked as long as it is filled.
         defer { withExtendedLifetime(staging) {} }
+        // A restore would put another database in the place of the one that is copied. Taken after the staging folder, which may be in the same one.
+        let lock = try place.lockForCommands(.shared)
+        defer { lock?.release() }
         let report = try await fill(staging.url, withContent)
         guard rename(staging.url.path, folder.path) == 0 else {
             throw MerchantServerError(.storage, "\(folder.path) cannot be made: \(String(cString: strerror(errno))).")

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import Foundation
 import Logging
-import Merchant
 import MerchantWire
 import NIOCore
 import StoreReceipts
@@ -9,6 +8,7 @@ import StoreWire
 import TestSupport
 import Testing
 
+@testable import Merchant
 @testable import MerchantServer
 
 /// A merchant on a free port, over SQLite, that trusts the keys of the tests' store.
@@ -392,6 +392,40 @@ struct MerchantApplicationTests {
                 #expect(refusal.hasPrefix("HTTP/1.1 4") && refusal.hasSuffix("\r\n\r\n"), "\(refusal)")
                 #expect(refusal.lowercased().contains("content-length: "), "\(refusal)")
             }
+        }
+    }
+
+    @Test func `what is larger than its limit is refused, and the server goes on`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            let (token, key) = (try await merchant.token("ann"), merchant.backendKey)
+            let requests: [(MerchantRoute, String?, String, Int)] = [
+                (.spends, token, "application/json", MerchantLimits.request),
+                (.redemptions, token, "application/json", MerchantLimits.redemption),
+                (.redemptions, token, "application/octet-stream", MerchantLimits.evidence),
+                (.contentFileByReceipt("issue-12"), token, "application/json", MerchantLimits.redemption),
+                (.notifications, nil, "application/json", MerchantLimits.notification),
+                (.userSpends("ann"), key, "application/json", MerchantLimits.request),
+                (.userAdjustments("ann"), key, "application/json", MerchantLimits.request),
+                (.putProduct("com.example.books", "coins"), key, "application/json", MerchantLimits.request),
+            ]
+            for (route, bearer, type, limit) in requests {
+                let over = try await merchant.send(
+                    route, as: bearer, [UInt8](repeating: 0x20, count: limit + 1), type: type)
+                #expect(over.status == 413 && over.code == "too_large", "\(route) \(type): \(over.status)")
+                // What it is then refused for is what is in it.
+                let fits = try await merchant.send(
+                    route, as: bearer, [UInt8](repeating: 0x20, count: limit), type: type)
+                #expect([400, 422].contains(fits.status), "\(route) \(type): \(fits.status)")
+            }
+        }
+    }
+
+    @Test func `without its database it lives and is not ready`() async throws {
+        try await RunningMerchant.with { merchant async throws in
+            await merchant.application.merchant.database.close()
+            #expect(try await merchant.send(.health).status == 200)
+            let readiness = try await merchant.send(.readiness)
+            #expect(readiness.status == 503 && readiness.headers["retry-after"] != nil)
         }
     }
 

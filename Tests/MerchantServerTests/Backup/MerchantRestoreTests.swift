@@ -184,6 +184,13 @@ import Testing
                 "issuer": "login", "audience": "app", "keys": [["id": "ec", "algorithm": "ES256", "publicKey": pem]],
             ])
             try keys.write(to: place.folder.appendingPathComponent(TokenKeySet.fileName))
+            let before = ".monday.\(UUID().uuidString).new"
+            let inside = try place.makeFolder(before)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -100_000)], ofItemAtPath: inside.path)
+            _ = try await backup(of: place).make(
+                at: place.folder.appendingPathComponent("sunday"), withContent: true)
+            #expect(!FileManager.default.fileExists(atPath: inside.path))
             let copy = backups.appendingPathComponent("tuesday")
             _ = try await backup(of: place).make(at: copy, withContent: true)
             #expect(
