@@ -21,6 +21,8 @@ struct JourneyMerchant {
         app: com.example.monkeys
         products:
           - {id: credits5, kind: consumable, grants: [{credits: 5, currency: credits}]}
+          - {id: hats, kind: nonConsumable, grants: [{entitlement: hats}]}
+          - {id: club.monthly, kind: autoRenewableSubscription, grants: [{entitlement: club}, {credits: 7, currency: credits}]}
         """
 
     struct NotReady: Error {}
@@ -38,7 +40,12 @@ struct JourneyMerchant {
             let roots = ["receipt-root.der", "jws-root.der"].map {
                 store.configuration.dataDirectory.appendingPathComponent("roots/\($0)")
             }
-            let trusted = TrustedStore.cornerstore(roots: try roots.map { Array(try Data(contentsOf: $0)) })
+            // iOS 6 receipts carry no intermediate.
+            let authority = try await CertificateAuthority.open(
+                directory: store.configuration.dataDirectory.appendingPathComponent("authority"), at: Date())
+            let trusted = TrustedStore.cornerstore(
+                roots: try roots.map { Array(try Data(contentsOf: $0)) },
+                intermediates: [authority.receiptSigner(for: .sandbox).certificates[1]])
             var configuration = MerchantServerConfiguration(
                 dataDirectory: folder.appendingPathComponent("merchant"), port: 0, stores: [trusted],
                 policy: MerchantPolicy(environments: [.sandbox]), productsFiles: [products], rates: nil)
@@ -120,6 +127,11 @@ struct JourneyMerchant {
         try await send(.balances, as: token).decoded(BalanceList.self).amount(of: "credits")
     }
 
+    func rights(_ token: String) async throws -> [String?: Entitlement.State] {
+        let list = try await send(.entitlements, as: token).decoded(EntitlementList.self).entitlements
+        return Dictionary(list.map { ($0.entitlement?.rawValue, $0.state) }, uniquingKeysWith: { $1 })
+    }
+
     /// What the store would send about a transaction.
     func notification(_ type: String, of transaction: InAppPurchase) async throws -> [UInt8] {
         let authority = try await CertificateAuthority.open(
@@ -190,6 +202,52 @@ struct MerchantJourneyTests {
                 #expect(page.entries.map(\.kind) == [.refund, .spend, .grant])
                 #expect(page.entries.map(\.balance) == [0, 3, 5])
                 #expect(try await merchant.application.merchant.checkBooks().findings == [])
+                await app.stop()
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available, [false, true])
+    func `what lasts is one purchase by every receipt and on every device`(
+        _ backend: Backend, _ isRemote: Bool
+    ) async throws {
+        try await JourneyStore.with(backend) { store async throws in
+            try await JourneyMerchant.with(backend, store, isRemote: isRemote) { merchant async throws in
+                let first = try await JourneyDevice(store)
+                var app = JourneyApp(first.launch())
+                let (ann, bob) = (try await merchant.token("ann"), try await merchant.token("bob"))
+                func redeem(_ receipt: Data?, as token: String) async throws -> JourneyMerchant.Reply {
+                    try await merchant.send(
+                        .redemptions, as: token, [UInt8](try #require(receipt)), type: "application/octet-stream")
+                }
+                // By the transactions' own receipts, of iOS 6.
+                for (index, product) in ["hats", "club.monthly"].enumerated() {
+                    app.queue.add(payment(product))
+                    _ = await app.told(index * 3 + 2)
+                    let transaction = try #require(app.latest)
+                    let answer = try await redeem(transaction.transactionReceipt, as: ann)
+                        .decoded(RedemptionAnswer.self)
+                    #expect(answer.confirms(transactionID: transaction.transactionIdentifier ?? ""))
+                    app.queue.finishTransaction(transaction)
+                    _ = await app.told(index * 3 + 3)
+                }
+                #expect(try await merchant.rights(ann) == ["hats": .active, "club": .active])
+                await app.stop()
+
+                // Restored elsewhere, the app's receipt speaks of the same.
+                let second = JourneyDevice(beside: first, name: "b")
+                app = JourneyApp(second.launch())
+                app.queue.restoreCompletedTransactions()
+                _ = await app.told(2)
+                let receipt = try second.receipt()
+                let again = try await redeem(receipt, as: ann).decoded(RedemptionAnswer.self)
+                #expect(Set(again.redeemed.map(\.productID)) == ["hats", "club.monthly"] && again.refused.isEmpty)
+                let stolen = try await redeem(receipt, as: bob)
+                #expect(stolen.status == 409 && stolen.code == "already_redeemed")
+                #expect(try await merchant.rights(bob) == [:])
+                #expect(try await merchant.credits(ann) == 7)
+                let report = try await merchant.application.merchant.checkBooks()
+                #expect(report.findings == [] && report.entries == 1)
                 await app.stop()
             }
         }
