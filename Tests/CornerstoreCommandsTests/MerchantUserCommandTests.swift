@@ -160,6 +160,19 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func namesMoveNobodysCursor(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            try await shop.adjust("ann", "go\u{1B}[31m\nld", [7])
+            try await shop.end("go\u{1B}[31m\nld", 8, of: "ann")
+            let check = await shop.run("check")
+            #expect(check.status == 1 && check.output.contains("users have 7 go[31mld."), "\(check.output)")
+            #expect(check.output.contains("ann/go[31mld: 8 credits are to end"), "\(check.output)")
+            for command in ["check", "user ann", "history ann"] {
+                #expect(await !shop.run(command).output.contains("\u{1B}[31m"), "\(command)")
+            }
+        }
+    }
+
     @Test(arguments: Backend.available) func deadEventsAreSentAgain(_ backend: Backend) async throws {
         try await with(backend) { shop in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)

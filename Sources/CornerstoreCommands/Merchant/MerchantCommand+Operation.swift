@@ -133,11 +133,13 @@ extension MerchantCommand {
         func run() async throws {
             let report = try await place.withMerchant { try await $0.checkBooks() }
             try Console.current.report(report, json: output.json) { _ in
-                let held = report.outstanding.map { "\($0.amount) \($0.currency)" }.joined(separator: ", ")
+                let held = report.outstanding.map { "\($0.amount) \(Style.printable($0.currency.rawValue))" }
+                    .joined(separator: ", ")
                 return
                     "\(Self.count(report.accounts, "account", "accounts")), \(Self.count(report.entries, "entry", "entries")); "
                     + "users have \(held.isEmpty ? "no credits" : held).\n"
-                    + (report.balances ? "The books balance." : report.findings.joined(separator: "\n"))
+                    + (report.balances
+                        ? "The books balance." : report.findings.map(Style.printable).joined(separator: "\n"))
             }
             if !report.balances { throw ExitCode(1) }
         }
