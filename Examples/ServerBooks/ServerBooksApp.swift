@@ -166,7 +166,7 @@ public final class ServerBooksApp {
 
     private func list() {
         if let problem = stand.problem { print("(\(problem))") }
-        for issue in stand.issues { print("\(issue.name)  \(issue.title)  \(stand.label(of: issue))") }
+        for issue in stand.issues { print(Self.plain("\(issue.name)  \(issue.title)  \(stand.label(of: issue))")) }
         if stand.issues.isEmpty, stand.problem == nil { print("The shelf is empty.") }
     }
 
@@ -181,7 +181,12 @@ public final class ServerBooksApp {
     private func say(_ text: String) {
         if isProgressShown { print() }
         isProgressShown = false
-        print(text)
+        print(Self.plain(text))
+    }
+
+    /// Without what would move the terminal's cursor: names come from servers.
+    private static func plain(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
     }
 
     private func fail(_ text: String) {
@@ -190,7 +195,7 @@ public final class ServerBooksApp {
     }
 
     private func tell(_ download: MerchantDownload) {
-        var line = "\(download.item): \(Int(download.progress * 100)) %"
+        var line = "\(Self.plain(download.item.rawValue)): \(Int(download.progress * 100)) %"
         if isTerminal, let left = download.secondsLeft { line += ", \(Int(min(left, 86_400).rounded(.up))) s left" }
         guard said.updateValue(line, forKey: download.item) != line else { return }
         guard isTerminal else { return print(line) }

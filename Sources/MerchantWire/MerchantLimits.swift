@@ -20,7 +20,7 @@ public enum MerchantLimits {
     public static let transactions = 2_000
     /// Entries in one page of history.
     public static let page = 200
-    /// Products of one app.
+    /// Products of one app that are on sale.
     public static let products = 5_000
     /// Grants of one product.
     public static let grants = 16

@@ -41,7 +41,9 @@ import Testing
 
         /// Files that are under way, or were left there.
         var staged: [String] {
-            (FileManager.default.enumerator(atPath: data + "/uploads")?.allObjects as? [String]) ?? []
+            let all = (FileManager.default.enumerator(atPath: data + "/uploads")?.allObjects as? [String]) ?? []
+            // What is locked while somebody makes a folder there.
+            return all.filter { $0 != ".lock" }
         }
     }
 

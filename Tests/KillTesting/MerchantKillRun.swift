@@ -204,7 +204,7 @@ package final class MerchantKillRun: Sendable {
                 .filter { (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true }
                 .map(\.lastPathComponent)
         }
-        wrong += files("uploads").map { "\($0) is left of an upload" }
+        wrong += files("uploads").filter { $0 != ".lock" }.map { "\($0) is left of an upload" }
         let uploads = Set(logs.flatMap(\.uploads))
         wrong += Set(files("content")).symmetricDifference(uploads).sorted().map {
             "\($0) is in the folder of content and was not uploaded, or the other way around"

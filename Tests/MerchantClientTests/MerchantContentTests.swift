@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Foundation
 import MerchantWire
 import StoreWire
@@ -247,6 +248,16 @@ struct MerchantAccountTests {
             #expect(error?.code == .unreachable)
             await client.close()
         }
+    }
+
+    @Test func `an answer that drips is given up`() async throws {
+        let error = await #expect(throws: HTTPClientError.self) {
+            try await MerchantTransport.within(.milliseconds(50)) {
+                try await Task.sleep(for: .seconds(600))
+            }
+        }
+        #expect(error == .deadlineExceeded)
+        #expect(try await MerchantTransport.within(.seconds(600)) { 7 } == 7)
     }
 
     @Test func `a spend whose answer is lost is made once`() async throws {

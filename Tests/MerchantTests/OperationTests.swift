@@ -79,6 +79,35 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func anAppsListHasNoMoreThanItsClientTakes(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let merchant = shop.merchant
+            let known = try await merchant.allProducts().products
+            func file(_ count: Int) throws -> ProductsFile {
+                let lines = (1...count).map {
+                    "  - {id: more\($0), kind: nonConsumable, grants: [{content: more-\($0)}]}\n"
+                }
+                let text = "app: com.example.books\nproducts:\n" + lines.joined()
+                return try ProductsFile(yaml: Array(text.utf8), file: "more.yaml")
+            }
+            try await merchant.put(
+                MerchantProduct(
+                    bundleID: TestMerchant.bundleID, productID: "own", kind: .consumable,
+                    grants: [.credits("gems", amount: 1, lifetime: nil)]))
+            // With the one of the API it would be one too many; nothing of it is taken.
+            #expect(try await shop.code { _ = try await merchant.takeIn(try file(5_000)) } == .tooLarge)
+            #expect(try await merchant.allProducts().products.count == known.count + 1)
+            // What is off sale does not count.
+            #expect(try await merchant.takeIn(try file(4_999)))
+            var last = try #require(try await merchant.product(TestMerchant.bundleID, "own")).product
+            last.productID = "another"
+            let tooMany = last
+            #expect(try await shop.code { try await merchant.put(tooMany) } == .tooLarge)
+            last.isOnSale = false
+            try await merchant.put(last)
+        }
+    }
+
     /// What ended is taken out, and told of, by the server; who looks beside it must not do it in silence.
     @Test(arguments: Backend.available) func whoLooksChangesNothing(_ backend: Backend) async throws {
         let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)

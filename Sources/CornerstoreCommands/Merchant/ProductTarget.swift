@@ -52,6 +52,7 @@ struct ProductTarget: ParsableArguments {
     private static func apps(of list: [MerchantProduct]) -> [BundleID] { Set(list.map(\.bundleID)).sorted() }
 
     private static func doubt(_ why: String, _ apps: [BundleID]) -> CommandError {
-        CommandError(.usage, "\(why); choose with --app one of \(apps.map(\.rawValue).joined(separator: ", ")).")
+        let names = apps.map { Style.printable($0.rawValue) }.joined(separator: ", ")
+        return CommandError(.usage, "\(why); choose with --app one of \(names).")
     }
 }

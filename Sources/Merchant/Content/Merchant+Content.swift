@@ -15,9 +15,7 @@ extension Merchant {
     ) async throws -> ContentVersion {
         try Self.checkName(item.rawValue)
         guard size <= MerchantLimits.content else { throw MerchantError(.tooLarge) }
-        guard Self.isMediaType(mediaType) else {
-            throw MerchantError(.invalidRequest, "The media type is not of the form type/subtype.")
-        }
+        try Self.check(mediaType: mediaType)
         try await blobs.put(file, as: digest)
         onStep?(.uploadKept)
         let now = self.now()
@@ -132,6 +130,14 @@ extension Merchant {
             if try RedemptionRow.find(place, connection)?.userID == user { return nil }
         }
         return .alreadyRedeemed
+    }
+
+    /// Makes sure that content can be delivered as what it is said to be.
+    /// - Throws: ``MerchantError`` `invalid_request`.
+    public static func check(mediaType: String) throws {
+        guard isMediaType(mediaType) else {
+            throw MerchantError(.invalidRequest, "The media type is not of the form type/subtype.")
+        }
     }
 
     /// `type/subtype` of RFC 9110's tokens, without parameters.

@@ -55,15 +55,12 @@ extension Merchant {
             try product.check()
             if let old {
                 try Self.checkKind(product, [old.product])
-            } else {
-                let count = try connection.queryOne(
-                    "SELECT count(*) FROM products WHERE bundle_id = $1", [bundleID.rawValue])
-                guard try count?.int64(0) ?? 0 < MerchantLimits.products else {
-                    throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products.")
-                }
             }
             let isChanged = old.map { $0.product != product || $0.isFromFile } ?? true
-            if isChanged { try Self.write(product, isFromFile: false, connection) }
+            if isChanged {
+                try Self.write(product, isFromFile: false, connection)
+                try Self.checkCount(of: bundleID, connection)
+            }
             return (product, isChanged)
         }
     }
@@ -106,7 +103,17 @@ extension Merchant {
                 try Self.write(product, isFromFile: true, connection)
                 changed = true
             }
+            if changed { try Self.checkCount(of: file.bundleID, connection) }
             return (changed, changed)
+        }
+    }
+
+    /// What is on sale goes to the app in one list, which takes no more.
+    private static func checkCount(of bundleID: BundleID, _ connection: Connection) throws {
+        let count = try connection.queryOne(
+            "SELECT count(*) FROM products WHERE bundle_id = $1 AND is_on_sale", [bundleID.rawValue])
+        guard try count?.int64(0) ?? 0 <= MerchantLimits.products else {
+            throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products on sale.")
         }
     }
 

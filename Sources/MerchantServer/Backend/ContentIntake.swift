@@ -34,6 +34,8 @@ struct ContentIntake: Sendable {
     func keep(
         _ item: ContentItemID, mediaType: String, _ fill: (Incoming) async throws -> Void
     ) async throws -> ContentVersion {
+        // Before all of it has come.
+        try Merchant.check(mediaType: mediaType)
         let url = uploads.url.appendingPathComponent("\(UUID().uuidString).new")
         defer { try? FileManager.default.removeItem(at: url) }
         let file = try await StagedFile.open(url)

@@ -30,7 +30,9 @@ struct ContentUploadController: Sendable {
         let intake = ContentIntake(merchant: merchant, uploads: uploads)
         if let announced = request.headers[.contentLength].flatMap({ Int64($0) }) { try intake.check(size: announced) }
         let version = try await intake.keep(
-            item, mediaType: String(mediaType.split(separator: ";").first ?? "application/octet-stream")
+            item,
+            mediaType: (mediaType.split(separator: ";").first ?? "application/octet-stream")
+                .trimmingCharacters(in: .whitespaces)
         ) { file in
             try await StallWatch.during(context.channel, .incoming, patience) { watch in
                 for try await piece in request.pieces {

@@ -55,6 +55,7 @@ extension MerchantBackup {
             withExtendedLifetime(staging) {}
             try? FileManager.default.removeItem(at: staging.url)
             // Unless another restore is in it.
+            unlink(restores.appendingPathComponent(StagingFolder.lockName).path)
             rmdir(restores.path)
         }
         guard let url = place.databaseURL else {

@@ -339,7 +339,7 @@ struct MerchantApplicationTests {
             let token = try await merchant.token("ann")
             let text = String(repeating: "All about monkeys. ", count: 10_000)
             let put = try await merchant.send(
-                .putContent("issue-12"), as: merchant.backendKey, Array(text.utf8), type: "text/plain")
+                .putContent("issue-12"), as: merchant.backendKey, Array(text.utf8), type: "text/plain ; charset=utf-8")
             #expect(put.status == 201)
             let file = MerchantRoute.contentFile("issue-12")
             #expect(try await merchant.send(file, as: token).code == "not_entitled")
