@@ -31,6 +31,7 @@ struct ConnectionChannel: ServerChildChannel {
             if let answering {
                 try pipeline.addHandler(DirectRequestHandler(answering), position: .before(codec))
             }
+            try pipeline.addHandler(UnsentBytesHandler(), position: .before(codec))
             try pipeline.addHandler(LateBodyHandler(), position: .before(codec))
             try pipeline.addHandler(LastRequestHandler(), position: .before(codec))
             return connection

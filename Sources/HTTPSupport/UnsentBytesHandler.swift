@@ -1,0 +1,60 @@
+import NIOCore
+import NIOHTTP1
+
+/// Lets an answer's last bytes out before the connection is closed behind them.
+///
+/// When the server stops, Hummingbird writes the end of an answer and closes the connection at once. What the other end has not taken yet is lost then: of a
+/// large answer some hundred KiB. Here the close waits for them, for a minute at most, and a second one does not.
+final class UnsentBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// How long a close waits.
+    static let patience = TimeAmount.seconds(60)
+
+    /// Answers whose ends were written, and those whose ends have gone to the system.
+    private var (written, sent) = (0, 0)
+    private var waiting: (mode: CloseMode, promise: EventLoopPromise<Void>?, end: Scheduled<Void>)?
+    private var isClosing = false
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        written += 1
+        let promise = promise ?? context.eventLoop.makePromise()
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        promise.futureResult.whenComplete { _ in
+            let (handler, context) = bound.value
+            handler.sent += 1
+            if handler.sent == handler.written { handler.close(context) }
+        }
+        context.write(data, promise: promise)
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard case .all = mode, written > sent, !isClosing else { return context.close(mode: mode, promise: promise) }
+        isClosing = true
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let end = context.eventLoop.scheduleTask(in: Self.patience) {
+            let (handler, context) = bound.value
+            handler.close(context)
+        }
+        waiting = (mode, promise, end)
+    }
+
+    /// Does what waits.
+    private func close(_ context: ChannelHandlerContext) {
+        guard let (mode, promise, end) = waiting else { return }
+        waiting = nil
+        end.cancel()
+        context.close(mode: mode, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        waiting?.end.cancel()
+        waiting?.promise?.succeed()
+        waiting = nil
+    }
+}
+
+@available(*, unavailable)
+extension UnsentBytesHandler: Sendable {}

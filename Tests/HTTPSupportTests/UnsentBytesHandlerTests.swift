@@ -1,0 +1,66 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import HTTPSupport
+
+@Suite struct UnsentBytesHandlerTests {
+    /// A system that takes nothing before it is told to.
+    private final class SlowSystem: ChannelOutboundHandler {
+        typealias OutboundIn = Any
+        typealias OutboundOut = Any
+        var promises: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { promises.append(promise) }
+        }
+    }
+
+    private let system = SlowSystem()
+    private let channel: EmbeddedChannel
+
+    init() throws {
+        channel = EmbeddedChannel(handlers: [system, UnsentBytesHandler()])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    private func answer() {
+        channel.writeAndFlush(HTTPServerResponsePart.head(.init(version: .http1_1, status: .ok)), promise: nil)
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+    }
+
+    @Test func aCloseWaitsForTheLastBytes() {
+        answer()
+        channel.close(promise: nil)
+        #expect(channel.isActive)
+        for promise in system.promises { promise.succeed() }
+        #expect(!channel.isActive)
+    }
+
+    @Test func aSecondCloseDoesNotWait() {
+        answer()
+        channel.close(promise: nil)
+        channel.close(promise: nil)
+        #expect(!channel.isActive)
+        for promise in system.promises { promise.fail(ChannelError.ioOnClosedChannel) }
+    }
+
+    @Test func whoTakesNothingIsClosedAfterAMinute() {
+        answer()
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+        for promise in system.promises { promise.fail(ChannelError.ioOnClosedChannel) }
+    }
+
+    @Test func whenNothingWaitsItClosesAtOnce() {
+        answer()
+        for promise in system.promises { promise.succeed() }
+        #expect(channel.isActive)
+        channel.close(promise: nil)
+        #expect(!channel.isActive)
+    }
+}
