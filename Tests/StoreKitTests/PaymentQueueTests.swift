@@ -365,6 +365,8 @@ struct PaymentQueueTests {
         }
         await timer.fire()
         await observer.wait { $0.last == "updated failed - credits5" }
+        // The line is written down before the error is.
+        await until { !errors.all.isEmpty }
         #expect(errors.all.first?.localizedDescription == PaymentFailure.otherAccount.text)
         #expect(device.store.purchases.isEmpty)
     }
