@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import MerchantWire
 import StoreWire
@@ -248,16 +247,6 @@ struct MerchantAccountTests {
             #expect(error?.code == .unreachable)
             await client.close()
         }
-    }
-
-    @Test func `an answer that drips is given up`() async throws {
-        let error = await #expect(throws: HTTPClientError.self) {
-            try await MerchantTransport.within(.milliseconds(50)) {
-                try await Task.sleep(for: .seconds(600))
-            }
-        }
-        #expect(error == .deadlineExceeded)
-        #expect(try await MerchantTransport.within(.seconds(600)) { 7 } == 7)
     }
 
     @Test func `a spend whose answer is lost is made once`() async throws {

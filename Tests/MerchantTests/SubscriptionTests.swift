@@ -25,6 +25,16 @@ import Testing
         try await shop.merchant.entitlements(of: user).entitlements.first { $0.entitlement == right }?.expiresAt
     }
 
+    /// Two periods of ann's that both run.
+    private func twoPeriods(_ shop: TestMerchant) async throws -> (VerifiedPurchase, VerifiedPurchase) {
+        let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+        _ = try await shop.redeem(first, for: "ann")
+        shop.clock.milliseconds += 1_000
+        let second = shop.purchase("monthly", 2, original: 1, expiresIn: 90_000)
+        _ = try await shop.redeem(second, for: "ann")
+        return (first, second)
+    }
+
     @Test(arguments: Backend.available) func aPlanThatWasLeftGivesNothingWhenItComesLate(_ backend: Backend)
         async throws
     {
@@ -101,11 +111,7 @@ import Testing
                     return body.contains("\"user\":\"bob\"") ? "bob" : "ann"
                 }.sorted()
             }
-            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
-            _ = try await shop.redeem(first, for: "ann")
-            shop.clock.milliseconds += 1_000
-            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 90_000)
-            _ = try await shop.redeem(second, for: "ann")
+            let (first, second) = try await twoPeriods(shop)
             // Taken over by the first period, of which the second is another.
             _ = try await shop.redeem(first, for: "bob")
             #expect(try await shop.rights("ann") == ["club": .revoked])
@@ -150,11 +156,7 @@ import Testing
     {
         let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
-            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
-            _ = try await shop.redeem(first, for: "ann")
-            shop.clock.milliseconds += 1_000
-            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 90_000)
-            _ = try await shop.redeem(second, for: "ann")
+            let (first, second) = try await twoPeriods(shop)
             _ = try await shop.redeem(first, for: "bob")
             _ = try await shop.redeem(second, for: "ann")
             #expect(try await shop.rights("ann") == ["club": .active])

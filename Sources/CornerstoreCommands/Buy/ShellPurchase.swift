@@ -33,19 +33,13 @@ struct ShellPurchase: Sendable {
         configuration.diagnostics = { problems.add($0) }
         try StoreKitConfiguration.use(configuration)
         do {
-            return try await withThrowingTaskGroup(of: BuyReport.self) { group in
-                group.addTask { try await buy() }
-                group.addTask {
-                    try await Task.sleep(for: Self.timeLimit)
-                    throw CommandError(
-                        .failed,
-                        "The store at \(store) did not complete the purchase in time. It is kept on the device, and the next “cornerstore buy” of "
-                            + "this account completes it.\(problems.text)")
-                }
-                defer { group.cancelAll() }
-                guard let report = try await group.next() else { throw CancellationError() }
-                return report
-            }
+            return try await withTimeLimit(
+                Self.timeLimit,
+                else: CommandError(
+                    .failed,
+                    "The store at \(store) did not complete the purchase in time. It is kept on the device, and the next “cornerstore buy” of "
+                        + "this account completes it.\(problems.text)")
+            ) { try await buy() }
         } catch let error as CommandError {
             guard signIn.wasRefused else { throw error }
             throw CommandError(.refused, "The store does not take this password of \(email).")

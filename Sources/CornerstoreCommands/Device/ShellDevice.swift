@@ -102,15 +102,6 @@ struct ShellDevice: Sendable {
         configuration.callbackQueue = DispatchQueue(label: "cornerstore device")
         configuration.diagnostics = { problems.add($0) }
         try StoreKitConfiguration.use(configuration)
-        return try await withThrowingTaskGroup(of: Report.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                throw CommandError(.failed, late + problems.text)
-            }
-            defer { group.cancelAll() }
-            guard let report = try await group.next() else { throw CancellationError() }
-            return report
-        }
+        return try await withTimeLimit(limit, else: CommandError(.failed, late + problems.text), body)
     }
 }

@@ -66,7 +66,7 @@ extension MerchantCommand {
                 let currency = try Self.choose(currency, of: report.balances.map(\.currency), name)
                 return (
                     try await merchant.lookAtHistory(of: UserID(name), currency, before: before),
-                    before == nil ? report.amount(of: currency) : nil
+                    before == nil ? BalanceList(balances: report.balances).amount(of: currency) : nil
                 )
             }
             try Console.current.report(page, json: output.json) { style in

@@ -55,7 +55,8 @@ struct UserText: Encodable {
             let more = page.next == nil ? "" : ", the newest \(page.entries.count)"
             parts.append(
                 style.dim("History of \(Style.printable(page.currency.rawValue))\(more)") + "\n"
-                    + Self.table(page, balance: report.amount(of: page.currency), style))
+                    + Self.table(page, balance: BalanceList(balances: report.balances).amount(of: page.currency), style)
+            )
         }
         return parts.joined(separator: "\n\n")
     }
@@ -79,9 +80,4 @@ struct UserText: Encodable {
                 "\(newest.balance - balance) of these have ended: the balance is \(balance). The server writes that down within a minute."
             )
     }
-}
-
-extension UserReport {
-    /// What the user has of a currency, without what has ended.
-    func amount(of currency: CurrencyID) -> Int64? { balances.first { $0.currency == currency }?.amount }
 }

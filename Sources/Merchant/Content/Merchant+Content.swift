@@ -113,9 +113,7 @@ extension Merchant {
         _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, at now: Int64, _ connection: Connection
     ) throws -> MerchantErrorCode? {
         var plan = plan
-        let subscription =
-            plan.product.kind == .autoRenewableSubscription
-            ? try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection) : nil
+        let subscription = try SubscriptionRow.find(of: plan, connection)
         if let subscription { plan.learn(from: subscription, at: now) }
         if let obstacle = plan.obstacle { return obstacle }
         let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)

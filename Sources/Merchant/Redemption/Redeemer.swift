@@ -40,9 +40,7 @@ struct Redeemer {
     /// - Parameter user: whom the answer is for.
     func redeem(_ plan: RedemptionPlan, ownedBy owner: UserID, askedBy user: UserID) throws -> Outcome {
         var plan = plan
-        let known =
-            plan.product.kind == .autoRenewableSubscription
-            ? try SubscriptionRow.find(RedemptionKey.subscription(plan.purchase), connection) : nil
+        let known = try SubscriptionRow.find(of: plan, connection)
         if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
             if plan.isRefund { try takeBack(plan) }
@@ -198,12 +196,10 @@ struct Redeemer {
             // A subscription's went over with it.
             if plan.product.kind != .autoRenewableSubscription {
                 try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
-            }
-            for grant in rights { try giveRight(grant, plan, to: owner) }
-            // Who had it before may have it again.
-            if plan.product.kind != .autoRenewableSubscription {
+                // Who had it before may have it again.
                 try Rights.reinstate(of: owner, from: row.key, connection)
             }
+            for grant in rights { try giveRight(grant, plan, to: owner) }
             try events.write(.transferred(row.key, from: row.userID, to: owner), connection)
             return .redeemed(
                 plan.answer(

@@ -49,6 +49,11 @@ struct Revocation {
         return holder
     }
 
+    /// What the purchase's rights are from, and of a subscription which period gave them.
+    private var rights: (source: String, period: Int64?) {
+        kind == .autoRenewableSubscription ? (subscriptionKey, purchase.purchasedAt) : (key.text, nil)
+    }
+
     private func revoke(_ row: RedemptionRow) throws {
         var takenBack: [TakenCredits] = []
         for case .credits(let currency, let amount, _) in row.credits where !row.creditedUser.rawValue.isEmpty {
@@ -67,12 +72,8 @@ struct Revocation {
         guard !row.userID.rawValue.isEmpty else { return }
         let moment = purchase.revokedAt ?? now
         let holder = try self.holder(of: row)
-        if kind == .autoRenewableSubscription {
-            try Rights.revoke(
-                of: holder, from: subscriptionKey, boughtBy: purchase.purchasedAt, at: moment, connection)
-        } else {
-            try Rights.revoke(of: row.userID, from: key.text, at: moment, connection)
-        }
+        let (source, period) = rights
+        try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
         try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
         if holder != row.userID { try events.write(.revoked(row.key, holder, takenBack: []), connection) }
     }
@@ -94,12 +95,8 @@ struct Revocation {
             try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: nil)
             guard !row.userID.rawValue.isEmpty else { return }
             let holder = try self.holder(of: row)
-            if kind == .autoRenewableSubscription {
-                try Rights.reinstate(
-                    of: holder, from: subscriptionKey, boughtAt: purchase.purchasedAt, connection)
-            } else {
-                try Rights.reinstate(of: row.userID, from: key.text, connection)
-            }
+            let (source, period) = rights
+            try Rights.reinstate(of: holder, from: source, boughtAt: period, connection)
             try events.write(.reinstated(row.key, row.userID), connection)
             if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
         }

@@ -28,6 +28,12 @@ struct SubscriptionRow {
             ? max(expiresAt, self.expiresAt) : expiresAt
     }
 
+    /// What is known of the subscription that a plan is a period of; nil for other kinds of products.
+    static func find(of plan: RedemptionPlan, _ connection: Connection) throws -> SubscriptionRow? {
+        guard plan.product.kind == .autoRenewableSubscription else { return nil }
+        return try find(RedemptionKey.subscription(plan.purchase), connection)
+    }
+
     static func find(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
         try connection.queryOne(
             """

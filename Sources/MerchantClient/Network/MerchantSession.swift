@@ -14,7 +14,8 @@ actor MerchantSession {
     private var asking: (refused: String?, task: Task<Result<String, MerchantClientError>, Never>)?
     /// Rises when the user changes: an answer for an earlier one is not remembered.
     private var generation = 0
-    /// Rises when the user changes who was the first to have a token, or came after: what is asked in one's name is not asked in the next one's.
+    /// Whose questions are asked now: rises with each change of the user once anybody has had a token. What is asked in one's name is not asked in the
+    /// next one's.
     private var user = 0
     private var hadUser = false
 

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import MerchantWire
 import NIOCore
+import StoreWire
 
 /// Carries requests to the merchant over HTTP. One HTTP client serves the whole process.
 struct MerchantTransport: Sendable {
@@ -66,11 +67,10 @@ struct MerchantTransport: Sendable {
             request.body = .bytes(ByteBuffer(bytes: body))
         }
         do {
-            // The client's own limit ends with the answer's head.
-            let deadline = ContinuousClock.now + .seconds(60)
-            let response = try await Self.client.execute(request, timeout: .seconds(60))
-            let answer = try await Self.within(deadline - .now) {
-                try await response.body.collect(upTo: Self.largestAnswer)
+            let (response, answer) = try await withTimeLimit(.seconds(60), else: HTTPClientError.deadlineExceeded) {
+                [request] in
+                let response = try await Self.client.execute(request, timeout: .seconds(60))
+                return (response, try await response.body.collect(upTo: Self.largestAnswer))
             }
             return Response(
                 status: Int(response.status.code), body: Data(answer.readableBytesView),
@@ -78,27 +78,6 @@ struct MerchantTransport: Sendable {
                 retryAfter: response.headers.first(name: "Retry-After").flatMap(Int.init).map { max(0, $0) })
         } catch {
             throw Self.failure(error)
-        }
-    }
-
-    /// Does something that ends when its task is cancelled, and cancels it when the time is over.
-    static func within<Value: Sendable>(
-        _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value.self) { group in
-            group.addTask {
-                let value = try await body()
-                // A body that was cut off may look like one that has ended.
-                try Task.checkCancellation()
-                return value
-            }
-            group.addTask {
-                try await Task.sleep(for: time)
-                throw HTTPClientError.deadlineExceeded
-            }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() else { throw CancellationError() }
-            return value
         }
     }
 

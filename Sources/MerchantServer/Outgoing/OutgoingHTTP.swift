@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import StoreWire
 
 /// The requests that the merchant's server makes of others. It follows no redirection and waits for nothing without end.
 enum OutgoingHTTP {
@@ -67,7 +68,6 @@ enum OutgoingHTTP {
         request.method = .POST
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = .bytes(ByteBuffer(bytes: body))
-        // The client's own deadline ends with the answer's head.
         let deadline = ContinuousClock.now + timeout
         let response = try await client.execute(request, deadline: .now() + TimeAmount(timeout))
         let retryAfter = response.headers.first(name: "Retry-After").flatMap { Int($0) }
@@ -75,7 +75,7 @@ enum OutgoingHTTP {
             status: Int(response.status.code), retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: [])
         guard let limit else {
             // A short body is taken off the connection, which then serves the next request as well.
-            try? await within(min(deadline - .now, .seconds(1))) {
+            try? await withTimeLimit(min(deadline - .now, .seconds(1)), else: HTTPClientError.deadlineExceeded) {
                 var dropped = 0
                 var parts = response.body.makeAsyncIterator()
                 while dropped <= 16 << 10, let part = try await parts.next() { dropped += part.readableBytes }
@@ -85,7 +85,7 @@ enum OutgoingHTTP {
         if let length = response.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > limit {
             throw BodyTooLarge()
         }
-        answer.body = try await within(deadline - .now) {
+        answer.body = try await withTimeLimit(deadline - .now, else: HTTPClientError.deadlineExceeded) {
             var body: [UInt8] = []
             for try await part in response.body {
                 guard body.count + part.readableBytes <= limit else { throw BodyTooLarge() }
@@ -94,26 +94,5 @@ enum OutgoingHTTP {
             return body
         }
         return answer
-    }
-
-    /// Does something that ends when its task is cancelled, and cancels it when the time is over.
-    private static func within<Value: Sendable>(
-        _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value.self) { group in
-            group.addTask {
-                let value = try await body()
-                // A body that was cut off may look like one that has ended.
-                try Task.checkCancellation()
-                return value
-            }
-            group.addTask {
-                try await Task.sleep(for: time)
-                throw HTTPClientError.deadlineExceeded
-            }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() else { throw CancellationError() }
-            return value
-        }
     }
 }

@@ -41,9 +41,11 @@ struct HTTPTransport: StoreTransport {
             http.body = .bytes(ByteBuffer(data: body))
         }
         do {
-            let response = try await Self.client.execute(http, timeout: .seconds(60))
-            let body = try await response.body.collect(upTo: Self.largestAnswer)
-            return StoreTransportResponse(status: Int(response.status.code), body: Data(buffer: body))
+            return try await withTimeLimit(.seconds(60), else: HTTPClientError.deadlineExceeded) { [http] in
+                let response = try await Self.client.execute(http, timeout: .seconds(60))
+                let body = try await response.body.collect(upTo: Self.largestAnswer)
+                return StoreTransportResponse(status: Int(response.status.code), body: Data(buffer: body))
+            }
         } catch {
             throw Self.cause(of: error)
         }

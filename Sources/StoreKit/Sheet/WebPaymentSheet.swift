@@ -154,7 +154,10 @@ public struct WebPaymentSheet: PaymentSheet {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(data: body))
         }
-        let response = try await Self.client.execute(request, timeout: time)
-        return (Int(response.status.code), Data(buffer: try await response.body.collect(upTo: 1 << 16)))
+        return try await withTimeLimit(.nanoseconds(time.nanoseconds), else: HTTPClientError.deadlineExceeded) {
+            [request] in
+            let response = try await Self.client.execute(request, timeout: time)
+            return (Int(response.status.code), Data(buffer: try await response.body.collect(upTo: 1 << 16)))
+        }
     }
 }

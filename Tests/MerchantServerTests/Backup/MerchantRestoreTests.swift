@@ -13,16 +13,24 @@ import Testing
         try MerchantBackup(of: place, bucket: nil, now: { Date() }, logger: .silent)
     }
 
+    /// A place for a merchant in a folder of the test's own.
+    private func withPlace(_ body: (MerchantPlace, URL) async throws -> Void) async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            try await body(
+                MerchantPlace(
+                    folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused"),
+                directory.url)
+        }
+    }
+
     private func give(_ amount: Int64, to user: UserID, _ merchant: Merchant) async throws {
         _ = try await merchant.adjust(
             AdjustmentRequest(key: "\(amount)", currency: "gold", amount: amount, note: nil), of: user)
     }
 
     @Test func aRestoreAndACommandKeepOffOneAnother() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            let place = try MerchantPlace(
-                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
-            let copy = directory.url.appendingPathComponent("copy")
+        try await withPlace { place, directory async throws in
+            let copy = directory.appendingPathComponent("copy")
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             _ = try await backup(of: place).make(at: copy, withContent: true)
 
@@ -54,9 +62,7 @@ import Testing
     }
 
     @Test func aBackupThatLiesWhereRestoresArePutTogetherStays() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            let place = try MerchantPlace(
-                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+        try await withPlace { place, directory async throws in
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             let restores = place.folder.appendingPathComponent(MerchantPlace.restoreFolder)
             let copy = restores.appendingPathComponent("monday")
@@ -66,7 +72,7 @@ import Testing
             }
             #expect(refusal?.detail.contains("Move the backup somewhere else") == true)
             // Nor does another one's restore take it away.
-            let other = directory.url.appendingPathComponent("other")
+            let other = directory.appendingPathComponent("other")
             _ = try await backup(of: place).make(at: other, withContent: true)
             _ = try await backup(of: place).restore(from: other, replaces: true)
             #expect(FileManager.default.fileExists(atPath: copy.appendingPathComponent("backup.json").path))
@@ -74,17 +80,15 @@ import Testing
     }
 
     @Test func aBackupAndARestoreKeepOffOneAnother() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            let place = try MerchantPlace(
-                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+        try await withPlace { place, directory async throws in
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             let lock = try place.lockForCommands(.exclusive)
             let refusal = await #expect(throws: MerchantServerError.self) {
-                try await backup(of: place).make(at: directory.url.appendingPathComponent("copy"), withContent: true)
+                try await backup(of: place).make(at: directory.appendingPathComponent("copy"), withContent: true)
             }
             #expect(refusal?.code == .dataDirectoryInUse)
             lock?.release()
-            _ = try await backup(of: place).make(at: directory.url.appendingPathComponent("copy"), withContent: true)
+            _ = try await backup(of: place).make(at: directory.appendingPathComponent("copy"), withContent: true)
         }
     }
 
@@ -130,13 +134,11 @@ import Testing
     }
 
     @Test func contentThatWasDamagedInItsPlaceIsMended() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            let place = try MerchantPlace(
-                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
-            let copy = directory.url.appendingPathComponent("copy")
+        try await withPlace { place, directory async throws in
+            let copy = directory.appendingPathComponent("copy")
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             for name in ["one", "two", "three"] {
-                try await put("All of issue \(name).", ContentItemID(name), in: place, directory.url)
+                try await put("All of issue \(name).", ContentItemID(name), in: place, directory)
             }
             let texts = try await content(of: place)
             _ = try await backup(of: place).make(at: copy, withContent: true)
@@ -157,12 +159,10 @@ import Testing
     }
 
     @Test func whatABackupIsMadeOfIsTheServers() async throws {
-        try await TemporaryDirectory.with { directory async throws in
-            let place = try MerchantPlace(
-                folder: directory.url.appendingPathComponent("books"), databaseURL: nil, schema: "unused")
+        try await withPlace { place, directory async throws in
             try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
             // A killed backup's folder goes, another's that is being made stays, and so does what is none.
-            let backups = directory.url.appendingPathComponent("backups")
+            let backups = directory.appendingPathComponent("backups")
             func left(_ name: String, hours: Double) throws -> String {
                 let name = ".\(name).\(UUID().uuidString).new"
                 let folder = backups.appendingPathComponent(name)
@@ -200,7 +200,7 @@ import Testing
             // It looks as before: who puts content in here is told when a server keeps it in a bucket.
             #expect(!MerchantPlace.hasContent(place.folder))
 
-            try await put("Issue one.", "one", in: place, directory.url)
+            try await put("Issue one.", "one", in: place, directory)
             try FileManager.default.removeItem(at: place.folder.appendingPathComponent(MerchantPlace.contentFolder))
             let error = await #expect(throws: MerchantServerError.self) {
                 try await backup(of: place).make(at: backups.appendingPathComponent("wednesday"), withContent: true)
