@@ -232,6 +232,46 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aSubscribersOldReceiptStillBringsTheContent(_ backend: Backend)
+        async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await TemporaryDirectory.with { directory async throws in
+                let file = directory.url.appendingPathComponent("file")
+                try Data("text".utf8).write(to: file)
+                _ = try await shop.merchant.addContent(
+                    "issue-12", file: file, digest: BlobDigest(SHA256.hash(data: Array("text".utf8))), size: 4,
+                    mediaType: "text/plain")
+                func period(_ id: String) throws -> Evidence {
+                    .signedTransaction(
+                        try shop.sign(
+                            shop.transaction(
+                                "magazine", id,
+                                [
+                                    "originalTransactionId": "2000000000000001", "webOrderLineItemId": id,
+                                    "expiresDate": shop.clock.milliseconds + 60_000,
+                                    "type": "Auto-Renewable Subscription",
+                                ])))
+                }
+                let first = try period("2000000000000001")
+                func code() async throws -> MerchantErrorCode? {
+                    try await shop.code { _ = try await shop.merchant.content("issue-12", for: "ann", against: first) }
+                }
+                _ = try await shop.merchant.redeem(first, for: "ann")
+                #expect(try await code() == nil)
+                shop.clock.milliseconds += 60_000
+                #expect(try await code() == .expired)
+                _ = try await shop.merchant.redeem(try period("2000000000000002"), for: "ann")
+                #expect(try await code() == nil)
+                // Nobody else has more by it.
+                #expect(
+                    try await shop.code {
+                        _ = try await shop.merchant.content("issue-12", for: "bob", against: first)
+                    } == .expired)
+            }
+        }
+    }
+
     @Test(arguments: Backend.available) func aStoreKeepsItsAnchor(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let old = TrustedStore(anchor: "first", roots: [[1]])

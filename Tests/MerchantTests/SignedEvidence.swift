@@ -54,16 +54,19 @@ extension TestMerchant {
 
     /// A signed notification about a signed transaction.
     func notification(
-        _ type: String, _ transaction: [String: Any], id: String, renewal: [String: Any]? = nil
+        _ type: String, _ transaction: [String: Any], id: String, renewal: [String: Any]? = nil,
+        subtype: String? = nil
     ) throws -> [UInt8] {
         var data: [String: Any] = [
             "bundleId": "com.example.books", "environment": "Sandbox",
             "signedTransactionInfo": String(decoding: try sign(transaction), as: UTF8.self),
         ]
         if let renewal { data["signedRenewalInfo"] = String(decoding: try sign(renewal), as: UTF8.self) }
-        return try sign([
+        var fields: [String: Any] = [
             "notificationType": type, "notificationUUID": id, "version": "2.0", "signedDate": clock.milliseconds,
             "data": data,
-        ])
+        ]
+        if let subtype { fields["subtype"] = subtype }
+        return try sign(fields)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import MerchantWire
 import StoreWire
 import TestSupport
@@ -254,6 +255,132 @@ import Testing
             #expect(try await shop.rights("ann") == ["club": .active])
             #expect(try await shop.gems("ann") == 10)
             #expect(try await shop.findings() == [])
+        }
+    }
+
+    /// Ann's month is over, and bob buys the subscription anew at the same store account, which leaves it its original id.
+    @Test(arguments: Backend.available, [true, false]) func itIsTheirsWhoBuyItAnew(
+        _ backend: Backend, _ isNotified: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            func month(_ id: String, _ user: UserID, _ reason: String) async throws -> [String: Any] {
+                shop.transaction(
+                    "monthly", id,
+                    [
+                        "originalTransactionId": "2000000000000001", "webOrderLineItemId": id,
+                        "expiresDate": shop.clock.milliseconds + 60_000, "type": "Auto-Renewable Subscription",
+                        "appAccountToken": try await shop.merchant.describe(user).accountToken,
+                        "transactionReason": reason,
+                    ])
+            }
+            func take(_ type: String, _ fields: [String: Any], for user: UserID) async throws {
+                if isNotified {
+                    let payload = try shop.notification(type, fields, id: UUID().uuidString)
+                    #expect(try await shop.merchant.receive(signedPayload: payload) == .applied)
+                }
+                let answer = try await shop.merchant.redeem(.signedTransaction(try shop.sign(fields)), for: user)
+                #expect(answer.redeemed.map(\.wentToNamedOwner) == [false])
+            }
+            try await take("SUBSCRIBED", month("2000000000000001", "ann", "PURCHASE"), for: "ann")
+            shop.clock.milliseconds += 60_000
+            // While ann may use it unpaid.
+            let renewal: [String: Any] = [
+                "originalTransactionId": "2000000000000001", "environment": "Sandbox",
+                "signedDate": shop.clock.milliseconds, "gracePeriodExpiresDate": shop.clock.milliseconds + 600_000,
+            ]
+            var unpaid = try shop.notification(
+                "DID_FAIL_TO_RENEW", try await month("2000000000000001", "ann", "PURCHASE"), id: "n-1",
+                renewal: renewal, subtype: "GRACE_PERIOD")
+            #expect(try await shop.merchant.receive(signedPayload: unpaid) == .applied)
+            #expect(try await shop.rights("ann") == ["club": .grace])
+
+            shop.clock.milliseconds += 1_000
+            let anew = try await month("2000000000000002", "bob", "PURCHASE")
+            try await take("SUBSCRIBED", anew, for: "bob")
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await [shop.gems("ann"), shop.gems("bob")] == [10, 10])
+
+            // What is said of it now is bob's alone.
+            shop.clock.milliseconds += 1_000
+            let longer = anew.merging(["expiresDate": shop.clock.milliseconds + 90_000]) { $1 }
+            unpaid = try shop.notification("RENEWAL_EXTENDED", longer, id: "n-2")
+            #expect(try await shop.merchant.receive(signedPayload: unpaid) == .applied)
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            #expect(try await end("club", "bob", shop) == shop.clock.milliseconds + 90_000)
+            shop.clock.milliseconds += 90_000
+            try await take("DID_RENEW", month("2000000000000003", "bob", "RENEWAL"), for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRenewalRepeatsAnOldName(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            // Ann is not known when bob brings it.
+            let token = AccountToken.token(of: "ann")
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, token: token), for: "bob")
+            _ = try await shop.merchant.describe("ann")
+            for (id, reason) in [(2, true), (3, nil)] as [(Int, Bool?)] {
+                shop.clock.milliseconds += 70_000
+                let next = shop.purchase(
+                    "monthly", id, original: 1, expiresIn: 60_000, renewal: reason, token: token)
+                try await shop.notify("DID_RENEW", next)
+                #expect(try await shop.rights("bob") == ["club": .active])
+                #expect(try await shop.rights("ann") == [:])
+            }
+            // Bought while bob's runs, it is bob's as well.
+            let early = shop.purchase("gold", 4, original: 1, expiresIn: 60_000, renewal: false, token: token)
+            try await shop.notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", early)
+            #expect(try await shop.rights("bob")["gold"] == .active)
+            #expect(try await shop.rights("ann") == [:])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anOldRefundIsToldToWhoHadIt(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            func told(_ type: String) async throws -> [Bool] {
+                try await shop.merchant.outbox.takeDueEvents(
+                    limit: 99, now: shop.clock.milliseconds, leaseEnd: .max
+                ).filter { $0.type == type }.map { String(decoding: $0.body, as: UTF8.self).contains("\"bob\"") }
+            }
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            shop.clock.milliseconds += 60_000
+            let token = try await shop.merchant.describe("bob").accountToken
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: token)
+            _ = try await shop.redeem(second, for: "bob")
+            try await shop.notify("REFUND", first)
+            #expect(try await told("purchase.revoked") == [false])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", first)
+            #expect(try await told("purchase.reinstated") == [false])
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whoHadAnEarlierPeriodGetsNothingOfThis(_ backend: Backend) async throws {
+        let family = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
+        try await TestMerchant.with(backend, policy: family) { shop async throws in
+            let first = shop.purchase("monthly", 1, expiresIn: 60_000)
+            for user in ["ann", "bob"] as [UserID] { _ = try await shop.redeem(first, for: user) }
+            shop.clock.milliseconds += 60_000
+            let second = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000)
+            try await shop.notify("DID_RENEW", second)
+            // A guest's app brings each period.
+            #expect(try await shop.rights("bob") == ["club": .expired])
+            let longer = shop.purchase("monthly", 2, original: 1, expiresIn: 90_000)
+            try await shop.notify("RENEWAL_EXTENDED", longer)
+            #expect(try await shop.rights("bob") == ["club": .expired])
+            #expect(try await end("club", "ann", shop) == longer.expiresAt)
+            shop.clock.milliseconds += 90_000
+            try await shop.notify(
+                "DID_FAIL_TO_RENEW", "GRACE_PERIOD", longer, graceUntil: shop.clock.milliseconds + 10_000)
+            #expect(try await shop.rights("bob") == ["club": .expired])
+            #expect(try await shop.rights("ann") == ["club": .grace])
         }
     }
 }

@@ -51,6 +51,7 @@ struct TestMerchant {
           - {id: issue, kind: nonConsumable, grants: [{content: issue-12}]}
           - {id: monthly, kind: autoRenewableSubscription, grants: [{entitlement: club}, {credits: 10, currency: gems}]}
           - {id: gold, kind: autoRenewableSubscription, grants: [{entitlement: gold}, {entitlement: club}]}
+          - {id: magazine, kind: autoRenewableSubscription, grants: [{content: issue-12}]}
         """
 
     /// Runs a test over a new merchant.
@@ -85,8 +86,8 @@ struct TestMerchant {
     func purchase(
         _ product: ProductID, _ id: Int, original: Int? = nil, quantity: Int64 = 1, expiresIn: Int64? = nil,
         purchasedAt: Int64? = nil, period: Int? = nil, revoked: Bool = false, upgraded: Bool? = false,
-        token: String? = nil, signedAt: Int64? = nil, environment: StoreEnvironment = .production,
-        stated: ProductKind? = nil
+        renewal: Bool? = nil, token: String? = nil, signedAt: Int64? = nil,
+        environment: StoreEnvironment = .production, stated: ProductKind? = nil
     ) -> VerifiedPurchase {
         let now = clock.milliseconds
         return VerifiedPurchase(
@@ -94,8 +95,8 @@ struct TestMerchant {
             transactionID: String(id), originalTransactionID: String(original ?? id), quantity: quantity,
             purchasedAt: purchasedAt ?? now, expiresAt: expiresIn.map { (purchasedAt ?? now) + $0 },
             webOrderLineItemID: (period ?? (expiresIn == nil ? nil : id)).map { String($0) },
-            revokedAt: revoked ? now : nil, revokedShare: nil, isUpgraded: upgraded, accountToken: token,
-            signedAt: signedAt ?? now)
+            revokedAt: revoked ? now : nil, revokedShare: nil, isUpgraded: upgraded, isRenewal: renewal,
+            accountToken: token, signedAt: signedAt ?? now)
     }
 
     func redeem(_ purchases: VerifiedPurchase..., for user: UserID) async throws -> RedemptionAnswer {

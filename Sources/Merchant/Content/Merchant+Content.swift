@@ -52,7 +52,8 @@ extension Merchant {
     }
 
     /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app delivers
-    /// first, and redeems and finishes when the content is there. A purchase that another user has redeemed is refused.
+    /// first, and redeems and finishes when the content is there. A purchase that gives the user nothing, or is another's, is refused unless the user is entitled
+    /// without it.
     /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`, `already_redeemed`.
     public func content(
         _ item: ContentItemID, for user: UserID, against evidence: Evidence
@@ -70,6 +71,8 @@ extension Merchant {
                 obstacle = try Self.obstacle(plan, user, policy, at: now, connection)
                 if obstacle == nil { break }
             }
+            // An older period's evidence, say, of a subscription that goes on.
+            if obstacle != nil, try Rights.has(.content(item), user, at: now, connection) { obstacle = nil }
             return (try Self.newestVersion(of: item, connection), obstacle)
         }
         if let obstacle { throw MerchantError(obstacle) }
@@ -118,7 +121,9 @@ extension Merchant {
         if let obstacle = plan.obstacle { return obstacle }
         let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
         guard owner == user else { return .alreadyRedeemed }
-        if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "" {
+        if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
+            !(row.isBoughtAnew(by: plan.purchase) && plan.purchase.names(user))
+        {
             return .alreadyRedeemed
         }
         guard let row = try RedemptionRow.find(plan.key.text, connection) else { return nil }

@@ -63,12 +63,13 @@ enum Rights {
         if lifetime != nil { try TimedRight.settle(of: user, from: source, connection) }
     }
 
-    /// Takes a source's rights from a user.
+    /// Takes a source's rights from a user; says whether there were any.
     /// - Parameter moment: when the period was bought that is taken back; a later one has given the right anew. Nil takes all.
+    @discardableResult
     static func revoke(
         of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ connection: Connection
-    ) throws {
-        try connection.execute(
+    ) throws -> Bool {
+        let count = try connection.execute(
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
@@ -76,21 +77,24 @@ enum Rights {
             """,
             [user.rawValue, source, now, moment])
         try TimedRight.settle(of: user, from: source, connection)
+        return count > 0
     }
 
-    /// Gives back what was revoked.
+    /// Gives back what was revoked; says whether there was any such right.
     /// - Parameter moment: when the period was bought that is given back, to the second: the rights that an earlier or later one gave stay as they are.
     ///   Nil gives all.
+    @discardableResult
     static func reinstate(
         of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ connection: Connection
-    ) throws {
-        try connection.execute(
+    ) throws -> Bool {
+        let count = try connection.execute(
             """
             UPDATE entitlements SET revoked_at = NULL
             WHERE user_id = $1 AND source = $2
                 AND (CAST($3 AS BIGINT) IS NULL OR starts_at / 1000 = CAST($3 AS BIGINT))
             """, [user.rawValue, source, moment.map { $0 / 1_000 }])
         try TimedRight.settle(of: user, from: source, connection)
+        return count > 0
     }
 
     // MARK: A subscription's, whoever has them
@@ -125,27 +129,29 @@ enum Rights {
             [source, productID.rawValue, moment])
     }
 
-    /// Makes the rights of a plan last at least until a moment.
+    /// Makes the rights that a period gave last at least until a moment. Who had an earlier period only gets nothing of it.
     static func extend(
-        _ productID: ProductID, from source: String, to expiresAt: Int64, _ connection: Connection
+        _ purchase: VerifiedPurchase, from source: String, to expiresAt: Int64, _ connection: Connection
     ) throws {
         try connection.execute(
             """
             UPDATE entitlements SET expires_at = $3
             WHERE source = $1 AND expires_at IS NOT NULL AND product_id = $2 AND expires_at < $3
+                AND starts_at / 1000 >= $4
             """,
-            [source, productID.rawValue, expiresAt])
+            [source, purchase.productID.rawValue, expiresAt, purchase.purchasedAt / 1_000])
     }
 
-    /// Sets until when the rights of the present plan may be used though they are not paid for.
+    /// Sets until when the rights of the present period may be used though they are not paid for.
     static func setGrace(
-        _ productID: ProductID, from source: String, until graceUntil: Int64?, _ connection: Connection
+        _ row: SubscriptionRow, from source: String, until graceUntil: Int64?, _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            UPDATE entitlements SET grace_until = CASE WHEN product_id = $3 THEN CAST($2 AS BIGINT) END
+            UPDATE entitlements SET grace_until =
+                CASE WHEN product_id = $3 AND starts_at / 1000 >= $4 THEN CAST($2 AS BIGINT) END
             WHERE source = $1 AND expires_at IS NOT NULL AND revoked_at IS NULL
-            """, [source, graceUntil, productID.rawValue])
+            """, [source, graceUntil, row.productID.rawValue, row.purchasedAt / 1_000])
     }
 
     /// All rights that a user ever had.

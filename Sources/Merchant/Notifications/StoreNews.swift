@@ -49,15 +49,15 @@ struct StoreNews {
 
     // MARK: Purchases
 
-    /// Redeems for whom the subscription belongs to, or whom the purchase names. Without either it waits for the app.
+    /// Redeems for whom the subscription belongs to, or whom the purchase names where that is not settled. Without either it waits for the app.
     private func redeemForOwner() throws {
         guard case .plan(let plan) = item else { return }
-        var owner = try SubscriptionRow.find(subscriptionKey, connection)?.userID
-        if owner == nil || owner == "", let token = purchase.accountToken {
-            owner = try AccountToken.owner(token, connection)
+        let row = try SubscriptionRow.find(subscriptionKey, connection)
+        var owner = row?.userID ?? ""
+        if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
+            owner = try AccountToken.owner(token, connection) ?? owner
         }
-        guard let owner, !owner.rawValue.isEmpty else { return }
-        // Whose subscription it is, is settled: what the purchase's own token says matters only to the first.
+        guard !owner.rawValue.isEmpty else { return }
         _ = try Redeemer(policy: policy, now: now, events: events, connection: connection)
             .redeem(plan, ownedBy: owner, askedBy: owner)
     }
@@ -71,7 +71,7 @@ struct StoreNews {
         }
         // Another plan may have taken the place of the one that is made longer.
         if purchase.purchasedAt >= row.purchasedAt {
-            try Rights.extend(purchase.productID, from: subscriptionKey, to: expiresAt, connection)
+            try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
         }
         try connection.execute(
             """
@@ -103,7 +103,7 @@ struct StoreNews {
             ])
         guard !row.userID.rawValue.isEmpty else { return }
         if grace != nil {
-            try Rights.setGrace(row.productID, from: subscriptionKey, until: graceUntil, connection)
+            try Rights.setGrace(row, from: subscriptionKey, until: graceUntil, connection)
         }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),

@@ -18,8 +18,13 @@ enum AccountToken {
 
     /// Whose purchase it is: who is named, if the merchant knows the name, else who is at the counter.
     static func owner(_ token: String?, atCounter user: UserID, _ connection: Connection) throws -> UserID {
-        guard let token, token != user.rawValue.lowercased(), token != Self.token(of: user) else { return user }
+        guard let token, !names(user, token) else { return user }
         return try owner(token, connection) ?? user
+    }
+
+    /// Whether it is one of the tokens that name a user.
+    static func names(_ user: UserID, _ token: String) -> Bool {
+        token == user.rawValue.lowercased() || token == Self.token(of: user)
     }
 
     /// The user whose token it is, once the user has asked for it.
@@ -38,4 +43,9 @@ enum AccountToken {
                 [token, user.rawValue])
         }
     }
+}
+
+extension VerifiedPurchase {
+    /// Whether its token is one of a user's.
+    func names(_ user: UserID) -> Bool { accountToken.map { AccountToken.names(user, $0) } ?? false }
 }

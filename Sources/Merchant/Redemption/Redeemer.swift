@@ -153,22 +153,30 @@ struct Redeemer {
         switch row.userID {
         case owner: break
         case "": try SubscriptionRow.claim(key, for: owner, connection)
+        case _ where row.isBoughtAnew(by: plan.purchase) && plan.purchase.names(owner):
+            // The rights of before end as they would have.
+            try Rights.setGrace(row, from: key, until: nil, connection)
+            try setUser(key, from: row.userID, to: owner)
         default:
             switch policy.conflict {
             case .refuse: return .refused(.alreadyRedeemed)
             case .family: subscriber = .guest(members: policy.members)
             case .transfer:
                 try Rights.transfer(key, from: row.userID, to: owner, at: now, connection)
-                try SubscriptionRow.transfer(key, to: owner, connection)
-                try events.write(.transferred(key, from: row.userID, to: owner), connection)
+                try setUser(key, from: row.userID, to: owner)
             }
         }
         try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, connection)
         // A period that is known may have been made longer since.
         if row.purchasedAt == plan.purchase.purchasedAt, expiresAt > row.expiresAt {
-            try Rights.extend(plan.purchase.productID, from: key, to: expiresAt, connection)
+            try Rights.extend(plan.purchase, from: key, to: expiresAt, connection)
         }
         return subscriber
+    }
+
+    private func setUser(_ key: String, from user: UserID, to owner: UserID) throws {
+        try SubscriptionRow.transfer(key, to: owner, connection)
+        try events.write(.transferred(key, from: user, to: owner), connection)
     }
 
     // MARK: Conflicts

@@ -73,9 +73,11 @@ struct Revocation {
         let moment = purchase.revokedAt ?? now
         let holder = try self.holder(of: row)
         let (source, period) = rights
-        try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
+        let hadRights = try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
         try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
-        if holder != row.userID { try events.write(.revoked(row.key, holder, takenBack: []), connection) }
+        if holder != row.userID, hadRights {
+            try events.write(.revoked(row.key, holder, takenBack: []), connection)
+        }
     }
 
     /// Gives back what was taken, when the store has reversed the refund.
@@ -96,9 +98,9 @@ struct Revocation {
             guard !row.userID.rawValue.isEmpty else { return }
             let holder = try self.holder(of: row)
             let (source, period) = rights
-            try Rights.reinstate(of: holder, from: source, boughtAt: period, connection)
+            let hadRights = try Rights.reinstate(of: holder, from: source, boughtAt: period, connection)
             try events.write(.reinstated(row.key, row.userID), connection)
-            if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
+            if holder != row.userID, hadRights { try events.write(.reinstated(row.key, holder), connection) }
         }
     }
 

@@ -22,6 +22,12 @@ struct SubscriptionRow {
         return expiresAt - purchasedAt > min(86_400_000, (expiresAt - purchase.purchasedAt) / 8)
     }
 
+    /// Whether somebody bought the subscription anew when it was over: it is theirs whom that purchase names. A renewal repeats the name of the purchase
+    /// that it renews, even when the subscription is another user's since.
+    func isBoughtAnew(by purchase: VerifiedPurchase) -> Bool {
+        purchase.isRenewal == false && expiresAt <= purchase.purchasedAt
+    }
+
     /// Until when a period lasts, by what the purchase says and what is known of it.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
         purchasedAt == purchase.purchasedAt && productID == purchase.productID

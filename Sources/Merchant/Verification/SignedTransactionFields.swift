@@ -20,6 +20,7 @@ struct SignedTransactionFields {
     var revocationDate: Double?
     var revocationPercentage: Int64?
     var isUpgraded: Bool?
+    var transactionReason: String?
     var environment: String
 
     /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no transaction.
@@ -43,6 +44,7 @@ struct SignedTransactionFields {
             revocationDate = try fields.number("revocationDate")
             revocationPercentage = try fields.wholeNumber("revocationPercentage")
             isUpgraded = try fields.flag("isUpgraded")
+            transactionReason = try fields.string("transactionReason")
         } catch is FlatJSONScanner.Failure {
             throw MerchantError(.malformedReceipt)
         }
@@ -55,7 +57,8 @@ struct SignedTransactionFields {
             originalTransactionID: originalTransactionId, quantity: quantity ?? 1,
             purchasedAt: Self.milliseconds(purchaseDate), expiresAt: expiresDate.map(Self.milliseconds),
             webOrderLineItemID: webOrderLineItemId, revokedAt: revocationDate.map(Self.milliseconds),
-            revokedShare: revocationPercentage, isUpgraded: isUpgraded ?? false, accountToken: appAccountToken,
+            revokedShare: revocationPercentage, isUpgraded: isUpgraded ?? false,
+            isRenewal: transactionReason.flatMap { Self.reasons[$0] }, accountToken: appAccountToken,
             signedAt: Self.milliseconds(signedDate))
     }
 
@@ -63,6 +66,8 @@ struct SignedTransactionFields {
         "Auto-Renewable Subscription": .autoRenewableSubscription, "Non-Consumable": .nonConsumable,
         "Consumable": .consumable, "Non-Renewing Subscription": .nonRenewingSubscription,
     ]
+
+    private static let reasons = ["PURCHASE": false, "RENEWAL": true]
 
     /// Within the years that a receipt's date can have.
     static func milliseconds(_ value: Double) -> Int64 {

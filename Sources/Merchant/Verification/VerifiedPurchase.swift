@@ -21,6 +21,8 @@ public struct VerifiedPurchase: Sendable, Equatable {
     public let revokedShare: Int64?
     /// Whether another plan took its place in the middle of the period; nil where the evidence does not tell that from a refund.
     public let isUpgraded: Bool?
+    /// Whether the store renewed it, and nobody bought it anew; nil where the evidence does not say.
+    public let isRenewal: Bool?
     /// The UUID in lower case with which the app named the owner.
     public let accountToken: String?
     /// When the store said all this.
@@ -30,7 +32,7 @@ public struct VerifiedPurchase: Sendable, Equatable {
         anchor: String, environment: StoreEnvironment, bundleID: BundleID, productID: ProductID,
         statedKind: ProductKind?, transactionID: String, originalTransactionID: String, quantity: Int64,
         purchasedAt: Int64, expiresAt: Int64?, webOrderLineItemID: String?, revokedAt: Int64?, revokedShare: Int64?,
-        isUpgraded: Bool?, accountToken: String?, signedAt: Int64
+        isUpgraded: Bool?, isRenewal: Bool? = nil, accountToken: String?, signedAt: Int64
     ) {
         self.anchor = anchor
         self.environment = environment
@@ -46,6 +48,7 @@ public struct VerifiedPurchase: Sendable, Equatable {
         self.revokedAt = revokedAt
         self.revokedShare = revokedShare
         self.isUpgraded = isUpgraded
+        self.isRenewal = isRenewal
         self.accountToken = accountToken?.lowercased()
         self.signedAt = signedAt
     }

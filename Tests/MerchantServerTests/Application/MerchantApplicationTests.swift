@@ -231,6 +231,9 @@ struct MerchantApplicationTests {
                 headers: [("Range", "bytes=0-8")])
             #expect(early.status == 206 && early.text == "All about")
             #expect(try await merchant.redeem("issue", "2000000000000001", as: token).status == 200)
+            let another = try await merchant.send(
+                .contentFileByReceipt("issue-12"), as: try await merchant.token("bob"), proof, type: "application/jose")
+            #expect(another.status == 409 && another.code == "already_redeemed")
             let whole = try await merchant.send(file, as: token)
             #expect(whole.status == 200 && whole.text == text)
             #expect(whole.headers["content-type"] == "text/plain")

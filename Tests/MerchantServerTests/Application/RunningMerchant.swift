@@ -26,6 +26,18 @@ struct RunningMerchant {
 
     struct NotReady: Error {}
 
+    /// What each operation may answer, by the OpenAPI document; every answer of the tests is held against it.
+    private static let statuses: [String: Set<Int>] = {
+        do {
+            return try OpenAPIDocument().operations().mapValues { operation in
+                Set((operation["responses"] as? [String: Any] ?? [:]).keys.compactMap { Int($0) })
+            }
+        } catch {
+            Issue.record(error)
+            return [:]
+        }
+    }()
+
     static func with(
         logger: Logger = .silent, _ change: (inout MerchantServerConfiguration) -> Void = { _ in },
         _ body: (RunningMerchant) async throws -> Void
@@ -97,6 +109,12 @@ struct RunningMerchant {
         if let body { request.body = .bytes(body) }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 16 << 20)
+        // With an empty name a path is another's, which may have no such method.
+        if response.status != .methodNotAllowed,
+            let statuses = Self.statuses["\(route.method.rawValue) \(route.template)"]
+        {
+            #expect(statuses.contains(Int(response.status.code)), "\(route): \(response.status) is not in the document")
+        }
         return Reply(
             status: Int(response.status.code),
             headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }),
