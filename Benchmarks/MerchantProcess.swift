@@ -10,8 +10,10 @@ struct MerchantProcess {
     ///   - data: its data directory.
     ///   - roots: DER files of the store whose purchases it takes.
     ///   - database: a PostgreSQL URL and a schema in it; nil for SQLite in `data`.
+    ///   - processors: the cores that it runs on.
     static func start(
-        data: URL, roots: [URL], products: URL, database: (url: String, schema: String)?
+        data: URL, roots: [URL], products: URL, database: (url: String, schema: String)?,
+        on processors: Processors? = .forServers
     ) throws -> MerchantProcess {
         var arguments = [
             "merchant", "serve", "--data", data.path, "--products", products.path, "--allow-sandbox", "--port", "0",
@@ -20,7 +22,7 @@ struct MerchantProcess {
         for root in roots { arguments += ["--root", root.path] }
         if let database { arguments += ["--database", database.url, "--schema", database.schema] }
         let output = Pipe()
-        let child = try ChildProcess(try StoreProcess.executable(), arguments, output: output)
+        let child = try ChildProcess(try StoreProcess.executable(), arguments, output: output, on: processors)
         struct Report: Decodable { var merchant: String }
         var text = Data()
         while true {

@@ -22,8 +22,12 @@ struct MerchantUnderLoad: Sendable {
     private let made = Counter()
 
     /// Writes the books into a new folder, or a schema of a database, and starts the merchant there.
-    /// - Parameter database: PostgreSQL's URL; nil for SQLite.
-    static func start(_ books: Books, database url: String? = nil) async throws -> MerchantUnderLoad {
+    /// - Parameters:
+    ///   - database: PostgreSQL's URL; nil for SQLite.
+    ///   - processors: the cores that it runs on.
+    static func start(
+        _ books: Books, database url: String? = nil, on processors: Processors? = .forServers
+    ) async throws -> MerchantUnderLoad {
         let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
@@ -42,7 +46,7 @@ struct MerchantUnderLoad: Sendable {
             let products = data.appending(path: "products.yaml")
             try Data(Self.products.utf8).write(to: products)
             let merchant = try MerchantProcess.start(
-                data: data, roots: roots.map(\.0), products: products, database: database)
+                data: data, roots: roots.map(\.0), products: products, database: database, on: processors)
             let keys = try UserTokens(try await TokenKeySet.open(directory: data))
             var tokens: [String] = []
             for number in 0..<min(active, books.users) {
