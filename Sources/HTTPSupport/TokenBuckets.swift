@@ -20,7 +20,8 @@ private struct Bucket: Sendable {
 extension TokenRate {
     fileprivate func take(from bucket: inout Bucket, at seconds: Double) -> Double? {
         bucket.tokens = min(burst, bucket.tokens + max(0, seconds - bucket.at) * perSecond)
-        bucket.at = max(bucket.at, seconds)
+        // What comes a little out of order is nothing; a clock that was put back goes on from there.
+        bucket.at = seconds < bucket.at - 1 ? seconds : max(bucket.at, seconds)
         guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / perSecond + (bucket.at - seconds) }
         bucket.tokens -= 1
         return nil
@@ -51,7 +52,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     public var count: Int { buckets.count }
 
     /// Takes a token from the key's bucket.
-    /// - Parameter seconds: now, on any clock. One that goes back brings no tokens.
+    /// - Parameter seconds: now, on any clock. One that is put back brings no tokens by that.
     /// - Returns: nil when there was one, else in how many seconds there will be.
     public mutating func take(_ key: Key, at seconds: Double) -> Double? {
         // In its place: the key is hashed once.

@@ -127,6 +127,8 @@ import Testing
             #expect(set.status == 200)
             let clock = try set.decoded(ControlAPI.Clock.self)
             #expect(clock.now == "2026-01-31T12:00:00.000Z" && clock.milliseconds == 1_769_860_800_000 && clock.frozen)
+            let far = try await server.control("PUT", path, #"{"set":"9999999999-01-01T00:00:00Z"}"#)
+            #expect(far.status == 400)
             let advanced = try await server.control("PUT", path, #"{"advance":86400123}"#).decoded(
                 ControlAPI.Clock.self)
             #expect(advanced.now == "2026-02-01T12:00:00.123Z")

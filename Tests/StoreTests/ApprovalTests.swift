@@ -188,6 +188,69 @@ import Testing
     }
 }
 
+/// What the first period of a subscription is in the end that waited.
+@Suite struct AgreedPeriodTests {
+    private static let day: Int64 = 86_400_000
+
+    private func days(_ test: TestStore) async throws -> [Int64] {
+        try await test.ledger().map { (($0.expiresDate ?? 0) - $0.purchaseDate) / Self.day }
+    }
+
+    @Test(arguments: Backend.available, [false, true])
+    func oneGroupIntroducesItselfOnce(_ backend: Backend, _ isInterrupted: Bool) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            var account = try await test.account(asksToBuy: !isInterrupted)
+            if isInterrupted {
+                account = try await test.store.accounts.change(
+                    account.accountID, AccountChange(interruptsPurchases: true))
+            }
+            // Both are asked for while the account is new to the group.
+            var keys: [UUID] = []
+            for product: ProductID in ["club.monthly", "club.yearly", "gym.monthly"] {
+                let request = test.request(product)
+                _ = try await test.store.purchase(request, by: account)
+                keys.append(request.idempotencyKey)
+            }
+            var answers: [PurchaseResponse] = []
+            for key in keys {
+                answers.append(
+                    isInterrupted ? try await test.store.resolve(key) : try await test.store.approve(key))
+            }
+            #expect(answers.map(\.state) == [.purchased, .failed, .purchased])
+            #expect(answers[1].failure?.code == .priceChanged)
+            #expect(try await test.ledger().map(\.price.milliunits) == [0, 9990])
+            #expect(try await days(test) == [7, 28])
+            #expect(processor.held == [keys[2]: 9990])
+            #expect(try await test.count("waiting_subscriptions") == 0)
+        }
+    }
+
+    @Test(arguments: Backend.available) func anIntroductionThatCameLaterIsNoneOfIts(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let with = "paymentMode: free, subscriptionPeriod: P1W"
+            let weeks = "paymentMode: free, subscriptionPeriod: P3W"
+            let first = test.request("club.monthly")
+            _ = try await test.store.purchase(first, by: account)
+            test.store.catalog.replace(with: try TestStore.catalog { $0.replacing(with, with: weeks) })
+            #expect(try await test.store.approve(first.idempotencyKey).state == .purchased)
+            #expect(try await days(test) == [7])
+        }
+    }
+
+    @Test(arguments: Backend.available) func declinedItIsForgotten(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("club.monthly")
+            _ = try await test.store.purchase(request, by: account)
+            #expect(try await test.count("waiting_subscriptions") == 1)
+            try await test.store.decline(request.idempotencyKey)
+            #expect(try await test.count("waiting_subscriptions") == 0)
+        }
+    }
+}
+
 /// Lets nobody through until it is opened.
 actor Gate {
     private var isOpen = false

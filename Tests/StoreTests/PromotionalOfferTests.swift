@@ -97,6 +97,9 @@ private struct OfferSigner {
             #expect(receipt.inApp.last?.promotionalOfferID == sold.0)
             #expect(receipt.inApp.first?.promotionalOfferID == nil)
             #expect(receipt.inApp.last?.isTrialPeriod == false)
+            let answer = try await test.verify(test.appReceipt(account), password: test.sharedSecret)
+            #expect(
+                answer.latest.map { $0["promotional_offer_id"] as? String } == receipt.inApp.map(\.promotionalOfferID))
         }
     }
 

@@ -10,6 +10,31 @@ import Testing
         try await test.store.notices(for: account, in: TestStore.bundleID, after: after, languages: ["en"])
     }
 
+    @Test(arguments: Backend.available) func whatIsRefundedMeanwhileIsNotDeliveredAgain(_ backend: Backend) async throws
+    {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let first = try await test.buy("hats", by: account)
+            let request = test.request("hats")
+            let app = try #require(test.store.catalog.value.app(TestStore.bundleID))
+            let offer = try await test.store.offer(request, app: app, account: account, isApproved: false)
+            guard case .sell(let sale) = offer else {
+                Issue.record("\(offer)")
+                return
+            }
+            #expect(sale.amount.milliunits == 0)
+            _ = try await test.store.refund(first.transactionID, reason: .app)
+            let again = test.store.transaction(sale, request, account)
+            await #expect(throws: OwnedMeanwhile.self) {
+                try await test.database.write { try Store.insert(again, sale, $0) }
+            }
+            #expect(try await test.ledger().map(\.transactionID) == [first.transactionID])
+            // Looked at again, it is sold.
+            try await test.buy("hats", by: account)
+            #expect(try await test.ledger().map(\.price.milliunits) == [2990, 2990])
+        }
+    }
+
     @Test(arguments: Backend.available) func whatWasOwnedIsLostOnceAndCanBeBoughtAgain(_ backend: Backend) async throws
     {
         try await backend.withStore { test async throws in

@@ -127,6 +127,24 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aRefundedSubscriptionGoesOnNowhere(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let club = try await test.buy("club.monthly", by: account)
+            let bytes = try await receipt(test, club.transactionID, account)
+            _ = try await test.store.refund(club.transactionID, reason: .app)
+            let answer = try await test.verify(bytes, password: test.sharedSecret)
+            #expect(answer.status == 0 && answer.latestReceipt == nil)
+            #expect(answer.object["auto_renew_status"] as? Int == 0)
+            let latest = try #require(answer.object["latest_receipt_info"] as? [String: Any])
+            #expect(try dateForms(latest, "cancellation_date") == TestClock.start)
+            #expect(latest["cancellation_reason"] as? String == "1")
+            let app = try await test.verify(test.appReceipt(account), password: test.sharedSecret)
+            #expect(app.pending.map { $0["auto_renew_status"] as? String } == ["0"])
+            #expect(app.pending.map { $0["expiration_intent"] as? String } == [nil])
+        }
+    }
+
     @Test(arguments: Backend.available) func theUnsignedWordDecidesNothing(_ backend: Backend) async throws {
         try await backend.withStore(.sandbox) { sandbox async throws in
             try await backend.withStore(.production) { production async throws in

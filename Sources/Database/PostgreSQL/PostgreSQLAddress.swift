@@ -30,9 +30,9 @@ struct PostgreSQLAddress: Sendable {
         for (keyword, value) in Self.defaults where !given.contains(where: { $0.keyword == keyword }) {
             given.append((keyword, value))
         }
-        // PostgreSQL's list of sessions says who works on which schema.
-        given.append(("fallback_application_name", String("cornerstore \(schema)".prefix(63))))
-        parameters = given.filter { $0.keyword != "client_encoding" } + [("client_encoding", "UTF8")]
+        // PostgreSQL's list of sessions says who works on which schema; a restore looks there, whatever name the address gives.
+        let own = [("application_name", String("cornerstore \(schema)".prefix(63))), ("client_encoding", "UTF8")]
+        parameters = given.filter { one in !own.contains { $0.0 == one.keyword } } + own
         self.schema = schema
         let digest = SHA256.hash(data: Array("cornerstore schema \(schema)".utf8))
         lockKey = Int64(bitPattern: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

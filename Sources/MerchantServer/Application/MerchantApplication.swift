@@ -190,7 +190,7 @@ private struct CreditExpiry: Service {
         try? await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
-                    while try await merchant.expireCredits() == 500 {}
+                    while try await merchant.expireCredits() == 500, !Task.isCancelled {}
                 } catch {
                     logger.warning("credits were not expired", metadata: ["error": .string(String(describing: error))])
                 }

@@ -34,7 +34,10 @@ public final class APIKeys: Sendable {
     public func key(_ text: Substring, at now: Date) async throws -> APIKey? {
         guard let digest = APIKey.digest(of: text) else { return nil }
         let (known, epoch) = memory.withLock { memory -> (APIKey?, Int) in
-            guard let entry = memory.entries[digest], now < entry.until else { return (nil, memory.epoch) }
+            // The second is for a clock that was put back.
+            guard let entry = memory.entries[digest], now < entry.until,
+                entry.until.timeIntervalSince(now) <= Self.rememberedFor
+            else { return (nil, memory.epoch) }
             return (entry.key, memory.epoch)
         }
         if let known { return known }

@@ -76,14 +76,17 @@ public final class UserTokens: Sendable {
             let header = try? JSONDecoder().decode(TokenHeader.self, from: headerBytes), !header.hasCritical,
             ["jwt", "at+jwt"].contains(header.type?.lowercased() ?? "jwt")
         else { throw .malformed }
-        // The key says which algorithm is right, never the token. Without a key id only one key could be meant.
-        let key: TokenKey? =
-            if let id = header.keyID { configuration.keys[id] } else if configuration.keys.count == 1 {
-                configuration.keys.values.first
-            } else { nil }
-        guard let key, key.acceptedUntil.map({ now < $0 }) ?? true else { throw .unknownKey }
-        guard header.algorithm == key.algorithm.rawValue else { throw .wrongAlgorithm }
-        guard key.isValid(signature, of: token[..<parts[1].endIndex]) else { throw .badSignature }
+        // Without a key id each may be meant: who leaves it out while there is one key goes on so while it is exchanged.
+        let named = header.keyID.map { id in configuration.keys[id].map { [$0] } ?? [] }
+        let accepted = (named ?? Array(configuration.keys.values)).filter { key in
+            key.acceptedUntil.map { now < $0 } ?? true
+        }
+        guard !accepted.isEmpty else { throw .unknownKey }
+        // The key says which algorithm is right, never the token.
+        let fitting = accepted.filter { $0.algorithm.rawValue == header.algorithm }
+        guard !fitting.isEmpty else { throw .wrongAlgorithm }
+        let signed = token[..<parts[1].endIndex]
+        guard let key = fitting.first(where: { $0.isValid(signature, of: signed) }) else { throw .badSignature }
         guard let payload = Base64URLText.decoded(parts[1]),
             let claims = try? JSONDecoder().decode(TokenClaims.self, from: payload)
         else { throw .malformed }

@@ -93,14 +93,25 @@ extension MerchantBackup {
         try await SQLiteCopy.check(aside.databaseFile.path)
         Self.onStep?(.loaded)
         let content = try await prove(aside)
+        // What proving it wrote, a migration say, has to be in the file, which is all that is moved.
+        guard Self.isFolded(aside.databaseFile) else {
+            throw MerchantServerError(.storage, "\(staging.path) cannot be written. Is the disk full?")
+        }
         return try await takingBackOnFailure(manifest, from: folder, staging, content) {
-            try await putKeys(manifest, from: folder)
-            // What the old one's log holds is folded into it, or is as broken as it is; beside the new one a log would be taken for its own.
-            if FileManager.default.fileExists(atPath: file.path) { try? await place.fold(logger: logger) }
-            for name in ["-wal", "-shm"] { unlink(file.path + name) }
-            Self.onStep?(.proved)
-            guard rename(aside.databaseFile.path, file.path) == 0 else {
-                throw MerchantServerError(.storage, "\(file.path) cannot be put in its place.")
+            try await withKeys(manifest, from: folder) {
+                // What the old one's log holds is folded into it, or is as broken as it is; beside the new one a log would be taken for its own.
+                if FileManager.default.fileExists(atPath: file.path) {
+                    do { try await place.fold(logger: logger) } catch let error as DatabaseError
+                        where error.code == .full || error.code == .readOnly
+                    {
+                        throw error
+                    } catch {}
+                }
+                for name in ["-wal", "-shm"] { unlink(file.path + name) }
+                Self.onStep?(.proved)
+                guard rename(aside.databaseFile.path, file.path) == 0 else {
+                    throw MerchantServerError(.storage, "\(file.path) cannot be put in its place.")
+                }
             }
             Self.onStep?(.swapped)
             try Self.flush(place.folder)
@@ -136,10 +147,11 @@ extension MerchantBackup {
                         "The schema \(place.schema) has, or is used by, what is not the merchant's and would be lost: "
                             + "\(strangers.joined(separator: ", ")). Move that away, or restore into another --schema.")
                 }
-                try await putKeys(manifest, from: folder)
-                try await tools.checkNobodyIsThere()
-                Self.onStep?(.proved)
-                try await tools.swap(in: new)
+                try await withKeys(manifest, from: folder) {
+                    try await tools.checkNobodyIsThere()
+                    Self.onStep?(.proved)
+                    try await tools.swap(in: new)
+                }
             } catch {
                 try? await tools.removeLeftovers()
                 throw error
@@ -204,14 +216,36 @@ extension MerchantBackup {
             hasContent: manifest.hasContent)
     }
 
-    private func putKeys(_ manifest: BackupManifest, from folder: URL) async throws {
-        guard let name = manifest.keys?.name else { return }
+    /// Whether a closed database's log is in its file.
+    private static func isFolded(_ file: URL) -> Bool {
+        var log = stat()
+        return stat(file.path + "-wal", &log) != 0 || log.st_size == 0
+    }
+
+    /// Puts the backup's keys in their place, then runs `body`; when that fails, the ones that were there stand there again.
+    private func withKeys(
+        _ manifest: BackupManifest, from folder: URL, _ body: () async throws -> Void
+    ) async throws {
+        guard let name = manifest.keys?.name else { return try await body() }
         let target = place.folder.appendingPathComponent(name)
         let aside = place.folder.appendingPathComponent("\(name).\(UUID().uuidString).new")
-        _ = try SecretFile.create(aside, try SecretFile.read(folder.appendingPathComponent(name)))
-        guard rename(aside.path, target.path) == 0 else {
-            unlink(aside.path)
-            throw MerchantServerError(.storage, "\(target.path) cannot be written.")
+        let before = FileManager.default.fileExists(atPath: target.path) ? try SecretFile.read(target) : nil
+        func put(_ bytes: Data) throws {
+            _ = try SecretFile.create(aside, bytes)
+            guard rename(aside.path, target.path) == 0 else {
+                unlink(aside.path)
+                throw MerchantServerError(.storage, "\(target.path) cannot be written.")
+            }
+        }
+        try put(try SecretFile.read(folder.appendingPathComponent(name)))
+        do { try await body() } catch {
+            do {
+                if let before { try put(before) } else { unlink(target.path) }
+            } catch {
+                logger.error(
+                    "the keys of users' tokens that were there before are lost", metadata: ["error": "\(error)"])
+            }
+            throw error
         }
     }
 }

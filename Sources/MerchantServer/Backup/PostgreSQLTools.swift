@@ -19,6 +19,12 @@ struct PostgreSQLTools: Sendable {
         guard var parts = URLComponents(string: url) else {
             throw MerchantServerError(.invalidConfiguration, "The address of the PostgreSQL is malformed.")
         }
+        guard parts.queryItems?.contains(where: { $0.name == "sslpassword" }) != true else {
+            throw MerchantServerError(
+                .invalidConfiguration,
+                "An sslpassword would stand in the command lines of PostgreSQL's programs. Give them a key without one, or use ~/.pgpass."
+            )
+        }
         password = parts.password ?? parts.queryItems?.first { $0.name == "password" }?.value
         parts.password = nil
         parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
@@ -186,7 +192,13 @@ struct PostgreSQLTools: Sendable {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    private var psql: [String] { ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname=\(address)"] }
+    /// Its errors name no rows.
+    private var psql: [String] {
+        [
+            "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--set=VERBOSITY=terse", "--set=SHOW_CONTEXT=never",
+            "--dbname=\(address)",
+        ]
+    }
 
     private func command(_ name: String, _ arguments: [String]) -> ToolProcess.Command {
         .init(program: folder.appendingPathComponent(name), arguments: arguments)
@@ -206,7 +218,8 @@ struct PostgreSQLTools: Sendable {
                         + "PostgreSQL's programs (13.22, 14.19, 15.14, 16.10, 17.6 or later)."
                 )
             }
-            let words = password.map { result.errors.replacing($0, with: "***") } ?? result.errors
+            var words = result.errors
+            if let password, !password.isEmpty { words = words.replacing(password, with: "***") }
             throw MerchantServerError(
                 .storage, "\(failed) failed: \(words.trimmingCharacters(in: .whitespacesAndNewlines))")
         }

@@ -81,8 +81,8 @@ extension Store {
     }
 
     /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. It costs what it cost when it was
-    /// asked for, whatever the catalog says now, and nothing when the product came to be owned. The device finds the transaction among its
-    /// unfinished ones.
+    /// asked for, whatever the catalog says now, and nothing when the product came to be owned. A subscription has the first period of that day, and fails when
+    /// its introduction was used meanwhile. The device finds the transaction among its unfinished ones.
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         try await complete(idempotencyKey, .forApproval)
@@ -96,8 +96,10 @@ extension Store {
     }
 
     private func complete(_ idempotencyKey: UUID, _ waiting: Waiting) async throws -> PurchaseResponse {
-        guard let purchase = try await database.read({ try Purchase.find(idempotencyKey, $0) }),
-            waiting.holds(purchase),
+        let (found, subscription) = try await database.read { connection in
+            (try Purchase.find(idempotencyKey, connection), try WaitingSubscription.find(idempotencyKey, connection))
+        }
+        guard let purchase = found, waiting.holds(purchase),
             let account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
         else { throw waiting.error }
         let request = PurchaseRequest(
@@ -107,7 +109,7 @@ extension Store {
         switch try await offer(
             request, app: app, account: account, isApproved: true, offerID: purchase.promotionalOfferID)
         {
-        case .askSomebody:
+        case .wait:
             throw StoreError(.internalError, "An approved purchase asked for approval.")
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
@@ -115,7 +117,16 @@ extension Store {
             // The amount that the customer agreed to; for what is owned nothing is paid.
             if sale.owned == nil {
                 sale.amount = purchase.amount
-                if sale.introduction != nil { sale.introduction = sale.amount.milliunits == 0 ? .trial : .introductory }
+                if let subscription {
+                    guard subscription.apply(to: &sale) else {
+                        let message =
+                            "The account has been subscribed since, so that the introductory price is not its own any more."
+                        return try await settle(
+                            idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
+                    }
+                } else if sale.introduction != nil {
+                    sale.introduction = sale.amount.milliunits == 0 ? .trial : .introductory
+                }
             }
             switch try await authorize(sale.amount, request, account) {
             case .declined(let message):
@@ -132,11 +143,13 @@ extension Store {
         -> PurchaseResponse
     {
         let changed = try await database.write { connection in
-            try connection.execute(
+            let changed = try connection.execute(
                 """
                 UPDATE purchases SET state = 'failed', failure_code = $2, failure_message = $3
                 WHERE idempotency_key = $1 AND \(waiting.condition)
                 """, [idempotencyKey.uuidString, failure.code.rawValue, failure.message])
+            if changed == 1 { try WaitingSubscription.delete(idempotencyKey, connection) }
+            return changed
         }
         guard changed == 1 else { throw waiting.error }
         await processor.void(idempotencyKey)
@@ -160,6 +173,7 @@ extension Store {
                         reference,
                     ])
                 guard changed == 1 else { throw waiting.error }
+                try WaitingSubscription.delete(purchase.idempotencyKey, connection)
                 try Self.insert(transaction, sale, connection)
             }
         } catch is OwnedMeanwhile {

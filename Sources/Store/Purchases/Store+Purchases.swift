@@ -44,7 +44,8 @@ extension Store {
     /// What the store makes of a request before it takes money.
     enum PurchaseOffer: Sendable {
         case refuse(WireError, Money)
-        case askSomebody(Money)
+        /// For approval or, when it was interrupted, with what the device is told until the customer has settled it.
+        case wait(Sale, interruption: WireError?)
         case sell(Sale)
     }
 
@@ -132,10 +133,10 @@ extension Store {
                 sale.apply(promoted)
             }
         }
-        if asks(account, request), !isApproved, sale.owned == nil { return .askSomebody(sale.amount) }
+        if asks(account, request), !isApproved, sale.owned == nil { return .wait(sale, interruption: nil) }
         if account.interruptsPurchases, !isApproved, sale.owned == nil {
             let message = "The purchase was interrupted. It waits until the customer has settled it at the store."
-            return .refuse(WireError(code: .interrupted, message: message), sale.amount)
+            return .wait(sale, interruption: WireError(code: .interrupted, message: message))
         }
         return .sell(sale)
     }
@@ -211,8 +212,10 @@ extension Store {
         switch offer {
         case .refuse(let failure, let amount):
             return try await record(request, by: account, .failed, failure: failure, amount: amount)
-        case .askSomebody(let amount):
-            return try await record(request, by: account, .deferred, failure: nil, amount: amount)
+        case .wait(let sale, let interruption):
+            return try await record(
+                request, by: account, interruption == nil ? .deferred : .failed, failure: interruption,
+                amount: sale.amount, subscription: WaitingSubscription(sale))
         case .sell(let sale):
             let decision = try await authorize(sale.amount, request, account)
             let answer: PurchaseAnswer?
@@ -229,7 +232,8 @@ extension Store {
     }
 
     private func record(
-        _ request: PurchaseRequest, by account: Account, _ state: Purchase.State, failure: WireError?, amount: Money
+        _ request: PurchaseRequest, by account: Account, _ state: Purchase.State, failure: WireError?, amount: Money,
+        subscription: WaitingSubscription? = nil
     ) async throws -> PurchaseAnswer? {
         let purchase = Purchase(
             idempotencyKey: request.idempotencyKey, accountID: account.accountID, bundleID: request.bundleID,
@@ -242,6 +246,7 @@ extension Store {
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
                 // What waits may be sold yet.
                 if purchase.waits { try request.useNonce(connection) }
+                try subscription?.insert(request.idempotencyKey, connection)
                 return PurchaseAnswer(purchase, transaction: nil)
             }
         } catch is OwnedMeanwhile {
@@ -304,15 +309,20 @@ extension Store {
     }
 
     /// Puts a sale's transaction into the ledger, with the ownership it makes.
-    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned, or something in its group subscribed to, since the sale was planned.
+    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned or was refunded, or something in its group subscribed to, since the sale was planned.
     static func insert(_ transaction: Transaction, _ sale: Sale, _ connection: Connection) throws {
         if let groupID = transaction.subscriptionGroupID {
             let last = try Transactions.last(
                 of: transaction.accountID, in: transaction.bundleID, group: groupID, connection)
             guard last == sale.lastInGroup else { throw OwnedMeanwhile() }
         }
-        if transaction.kind.isOwnedOnce, transaction.originalTransactionID == transaction.transactionID {
-            guard try Ownership(transaction).insert(connection) else { throw OwnedMeanwhile() }
+        if transaction.kind.isOwnedOnce {
+            let isOwned =
+                transaction.originalTransactionID == transaction.transactionID
+                ? try Ownership(transaction).insert(connection)
+                : try Ownership.find(transaction.accountID, transaction.bundleID, transaction.productID, connection)?
+                    .originalTransactionID == transaction.originalTransactionID
+            guard isOwned else { throw OwnedMeanwhile() }
         }
         try transaction.insert(connection)
     }

@@ -40,4 +40,18 @@ extension StoreSchema {
             "CREATE INDEX purchases_deferred ON purchases (created_at) WHERE state = 'deferred'",
             "CREATE INDEX purchases_interrupted ON purchases (created_at) WHERE failure_code = 'interrupted'",
         ])
+
+    /// The first period of a subscription about which somebody is asked.
+    static let waitingSubscriptions = Migration(
+        7, "waiting subscriptions",
+        [
+            """
+            CREATE TABLE waiting_subscriptions (
+                idempotency_key TEXT PRIMARY KEY,
+                offer TEXT,
+                period_unit TEXT NOT NULL,
+                period_count BIGINT NOT NULL
+            ) WITHOUT ROWID
+            """
+        ])
 }

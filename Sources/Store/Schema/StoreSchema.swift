@@ -121,6 +121,7 @@ public enum StoreSchema {
         customer,
         restoredByDevice,
         purchasesWithoutLists,
+        waitingSubscriptions,
     ]
 }
 

@@ -156,7 +156,8 @@ extension Store {
             let isOver = (transaction.expiresDate ?? 0) <= now
             return PendingRenewal(
                 autoRenewProductID: transaction.productID.rawValue, productID: transaction.productID.rawValue,
-                originalTransactionID: transaction.originalTransactionID.description, autoRenewStatus: !isOver,
+                originalTransactionID: transaction.originalTransactionID.description,
+                autoRenewStatus: !isOver && transaction.revokedAt == nil,
                 expirationIntent: isOver ? .cancelled : nil, isInBillingRetryPeriod: isOver ? false : nil)
         }
     }
@@ -206,16 +207,18 @@ extension Store {
         }
         let last = chain.max { ($0.expiresDate ?? 0) < ($1.expiresDate ?? 0) } ?? transaction
         let isExpired = (last.expiresDate ?? 0) <= clock.milliseconds
+        let goesOn = !isExpired && last.revokedAt == nil
         let vendor = receipt.uniqueVendorIdentifier.flatMap { UUID(uuidString: $0) }
-        let latest = TransactionReceipt(
+        var latest = TransactionReceipt(
             last, app: app, bundleVersion: receipt.bundleVersion, vendor: vendor, environment: environment)
+        latest.otherEntries = last.cancellationEntries
         let bytes =
-            isExpired
-            ? nil
-            : try issuer.transactionReceipt(
+            goesOn
+            ? try issuer.transactionReceipt(
                 last, app: app, bundleVersion: receipt.bundleVersion, vendorIdentifier: vendor)
+            : nil
         return TransactionReceiptResponse.Subscription(
-            latest: latest, isExpired: isExpired, latestReceipt: bytes, autoRenewStatus: !isExpired,
+            latest: latest, isExpired: isExpired, latestReceipt: bytes, autoRenewStatus: goesOn,
             autoRenewProductID: last.productID.rawValue, expirationIntent: isExpired ? .cancelled : nil,
             isInBillingRetryPeriod: isExpired ? false : nil)
     }
@@ -236,6 +239,22 @@ extension Store {
     }
 }
 
+extension Transaction {
+    /// What an object in the manner of iOS 6 says of a refund.
+    fileprivate var cancellationEntries: [TransactionReceipt.Entry] {
+        guard let date = revokedAt.map({ ReceiptDate(milliseconds: $0) }) else { return [] }
+        var entries = [
+            TransactionReceipt.Entry(key: "cancellation-date", value: date.gmt),
+            TransactionReceipt.Entry(key: "cancellation-date-ms", value: date.millisecondsText),
+            TransactionReceipt.Entry(key: "cancellation-date-pst", value: date.pacific),
+        ]
+        if let revocationReason {
+            entries.append(TransactionReceipt.Entry(key: "cancellation-reason", value: String(revocationReason)))
+        }
+        return entries
+    }
+}
+
 extension PurchaseInformation {
     /// As the ledger's row stands in `latest_receipt_info`.
     init(_ transaction: Transaction) {
@@ -251,7 +270,7 @@ extension PurchaseInformation {
             isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
             cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0) },
-            cancellationReason: transaction.revocationReason,
+            cancellationReason: transaction.revocationReason, promotionalOfferID: transaction.promotionalOfferID,
             subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
             appAccountToken: transaction.appAccountToken)
     }

@@ -65,7 +65,7 @@ public struct TransactionReceiptResponse: Sendable, Equatable {
         /// Whether it has expired, which makes `status` 21006.
         public var isExpired: Bool
         /// `latest_receipt` before Base64: the newest transaction receipt, the whole property list. Left out once
-        /// expired.
+        /// expired or refunded.
         public var latestReceipt: [UInt8]?
         /// `auto_renew_status`, a number: 1 or 0.
         public var autoRenewStatus: Bool?

@@ -202,7 +202,8 @@ extension ControlAPI {
         let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
         for format in formats {
             if let date = try? Date(text, strategy: format) {
-                return Int64((date.timeIntervalSince1970 * 1000).rounded())
+                // A year may have ten digits.
+                return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
             }
         }
         return nil

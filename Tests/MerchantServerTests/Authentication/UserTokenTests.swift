@@ -182,10 +182,16 @@ struct UserTokenTests {
         // Remembered or not, a key ends when it ends.
         #expect(tokens.rememberedUser(old, at: now.addingTimeInterval(99)) == UserID("ann"))
         #expect(throws: TokenRejection.unknownKey) { try tokens.user(old, at: now.addingTimeInterval(100)) }
-        // Which of several keys is meant must be said.
-        #expect(throws: TokenRejection.unknownKey) {
-            try tokens.user(TokenSamples.token(header: ["kid": nil]), at: now)
+        // Who does not say which key is meant is known by any of the algorithm, as long as it is good.
+        let nameless = try TokenSamples.token(header: ["kid": nil])
+        #expect(try tokens.user(nameless, at: now) == UserID("ann"))
+        #expect(throws: TokenRejection.wrongAlgorithm) { try tokens.user(nameless, at: now.addingTimeInterval(100)) }
+        let forged = try TokenSamples.token(header: ["kid": nil]) { TokenSamples.hmac($0, Array("another".utf8)) }
+        #expect(throws: TokenRejection.badSignature) { try tokens.user(forged, at: now) }
+        let publicSecret = try TokenSamples.token(header: ["kid": nil]) {
+            TokenSamples.hmac($0, Array(TokenSamples.p256.publicKey.pemRepresentation.utf8))
         }
+        #expect(throws: TokenRejection.badSignature) { try tokens.user(publicSecret, at: now) }
         // A public key is no secret to sign with.
         let confused = try TokenSamples.token(header: ["kid": "ec"]) {
             TokenSamples.hmac($0, Array(TokenSamples.p256.publicKey.pemRepresentation.utf8))

@@ -28,6 +28,37 @@ import Testing
             AdjustmentRequest(key: "\(amount)", currency: "gold", amount: amount, note: nil), of: user)
     }
 
+    @Test func aRestoreThatFailsLeavesTheKeysThatWereThere() async throws {
+        try await withPlace { place, directory async throws in
+            let copy = directory.appendingPathComponent("copy")
+            let file = place.folder.appendingPathComponent(TokenKeySet.fileName)
+            try await place.withMerchant(logger: .silent) { try await give(1, to: "ann", $0) }
+            _ = try await TokenKeySet.open(directory: place.folder)
+            let old = try Data(contentsOf: file)
+            _ = try await backup(of: place).make(at: copy, withContent: true)
+            try FileManager.default.removeItem(at: file)
+            _ = try await TokenKeySet.open(directory: place.folder)
+            let new = try Data(contentsOf: file)
+            #expect(new != old)
+
+            // The database that was put together goes away in the last moment.
+            let restores = place.folder.appendingPathComponent(MerchantPlace.restoreFolder)
+            let spoil: @Sendable (MerchantBackup.RestoreStep) -> Void = { step in
+                guard step == .proved else { return }
+                #expect((try? Data(contentsOf: file)) == old)
+                try? FileManager.default.removeItem(at: restores)
+            }
+            await #expect(throws: MerchantServerError.self) {
+                try await MerchantBackup.$onStep.withValue(spoil) {
+                    try await backup(of: place).restore(from: copy, replaces: true)
+                }
+            }
+            #expect(try Data(contentsOf: file) == new)
+            _ = try await backup(of: place).restore(from: copy, replaces: true)
+            #expect(try Data(contentsOf: file) == old)
+        }
+    }
+
     @Test func aRestoreAndACommandKeepOffOneAnother() async throws {
         try await withPlace { place, directory async throws in
             let copy = directory.appendingPathComponent("copy")

@@ -40,6 +40,13 @@ import Testing
         }
     }
 
+    @Test func aSecretThatWouldBeAnArgumentIsRefused() {
+        let error = #expect(throws: MerchantServerError.self) {
+            try PostgreSQLTools(url: "postgres://ann@host/books?sslkey=a&sslpassword=cret", schema: "books")
+        }
+        #expect(error?.code == .invalidConfiguration && error?.detail.contains("cret") == false)
+    }
+
     @Test(arguments: ["books; DROP SCHEMA x", "Books", "", "1books", "b\"c", String(repeating: "b", count: 64)])
     func whatIsNoNameOfASchemaIsPutIntoNoStatement(_ name: String) {
         #expect(!PostgreSQLTools.isName(name))

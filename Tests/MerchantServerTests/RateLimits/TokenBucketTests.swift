@@ -63,6 +63,15 @@ struct TokenBucketTests {
         }
     }
 
+    @Test func aClockThatIsPutBackHoldsNobodyBack() {
+        var buckets = TokenBuckets<Int>(.init(burst: 2, perSecond: 1), capacity: 4)
+        for _ in 0..<2 { #expect(buckets.take(1, at: 7_200) == nil) }
+        // It brings no tokens, and they come back from then on.
+        #expect(buckets.take(1, at: 0) == 1)
+        #expect(buckets.take(1, at: 1) == nil)
+        #expect(buckets.take(1, at: 1) == 1)
+    }
+
     @Test func aFloodDoesNotMakeTheTableForget() {
         var buckets = TokenBuckets<Int>(.init(burst: 1, perSecond: 0.01), capacity: 4)
         for key in 0..<4 { #expect(buckets.take(key, at: 0) == nil) }
