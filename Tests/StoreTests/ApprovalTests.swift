@@ -163,11 +163,7 @@ import Testing
         for isInterrupted in [false, true] {
             let processor = ScriptedProcessor()
             try await backend.withStore(processor: processor) { test async throws in
-                var account = try await test.account(asksToBuy: !isInterrupted)
-                if isInterrupted {
-                    account = try await test.store.accounts.change(
-                        account.accountID, AccountChange(interruptsPurchases: true))
-                }
+                let account = try await test.accountThatWaits(isInterrupted)
                 let request = test.request(agreed.product, quantity: agreed.quantity)
                 let waiting = try await test.store.purchase(request, by: account)
                 #expect(waiting.transaction == nil && waiting.failure?.code == (isInterrupted ? .interrupted : nil))
@@ -200,11 +196,7 @@ import Testing
     func oneGroupIntroducesItselfOnce(_ backend: Backend, _ isInterrupted: Bool) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
-            var account = try await test.account(asksToBuy: !isInterrupted)
-            if isInterrupted {
-                account = try await test.store.accounts.change(
-                    account.accountID, AccountChange(interruptsPurchases: true))
-            }
+            let account = try await test.accountThatWaits(isInterrupted)
             // Both are asked for while the account is new to the group.
             var keys: [UUID] = []
             for product: ProductID in ["club.monthly", "club.yearly", "gym.monthly"] {
@@ -226,7 +218,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func anIntroductionThatCameLaterIsNoneOfIts(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func itLastsAsLongAsWasSaidThen(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account(asksToBuy: true)
             let with = "paymentMode: free, subscriptionPeriod: P1W"
@@ -248,6 +240,15 @@ import Testing
             try await test.store.decline(request.idempotencyKey)
             #expect(try await test.count("waiting_subscriptions") == 0)
         }
+    }
+}
+
+extension TestStore {
+    /// An account whose purchases wait: interrupted, or for approval.
+    fileprivate func accountThatWaits(_ isInterrupted: Bool) async throws -> Account {
+        let account = try await account(asksToBuy: !isInterrupted)
+        guard isInterrupted else { return account }
+        return try await store.accounts.change(account.accountID, AccountChange(interruptsPurchases: true))
     }
 }
 
