@@ -325,7 +325,9 @@ import Testing
                 shop.clock.milliseconds += 70_000
                 let next = shop.purchase(
                     "monthly", id, original: 1, expiresIn: 60_000, renewal: reason, token: token)
-                try await shop.notify("DID_RENEW", next)
+                if id == 2 { try await shop.notify("DID_RENEW", next) }
+                // Bob's app brings it, too, or first.
+                _ = try await shop.redeem(next, for: "bob")
                 #expect(try await shop.rights("bob") == ["club": .active])
                 #expect(try await shop.rights("ann") == [:])
             }
@@ -334,6 +336,80 @@ import Testing
             try await shop.notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", early)
             #expect(try await shop.rights("bob")["gold"] == .active)
             #expect(try await shop.rights("ann") == [:])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, [true, false]) func whatWasRefundedIsOver(
+        _ backend: Backend, _ isNotified: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let token = try await shop.merchant.describe("bob").accountToken
+            let year = shop.purchase("gold", 1, expiresIn: 365 * Self.day)
+            _ = try await shop.redeem(year, for: "ann")
+            shop.clock.milliseconds += 10 * Self.day
+            try await shop.notify("REFUND", year)
+            shop.clock.milliseconds += Self.day
+            let anew = shop.purchase(
+                "gold", 2, original: 1, expiresIn: 365 * Self.day, renewal: false, token: token)
+            if isNotified { try await shop.notify("SUBSCRIBED", anew) }
+            _ = try await shop.redeem(anew, for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active, "gold": .active])
+            #expect(try await shop.rights("ann") == ["club": .revoked, "gold": .revoked])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatIsGivenBackGoesOn(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let token = try await shop.merchant.describe("bob").accountToken
+            let year = shop.purchase("gold", 1, expiresIn: 365 * Self.day)
+            _ = try await shop.redeem(year, for: "ann")
+            try await shop.notify("REFUND", year)
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", year)
+            shop.clock.milliseconds += Self.day
+            let upgrade = shop.purchase(
+                "monthly", 2, original: 1, expiresIn: 30 * Self.day, renewal: false, token: token)
+            #expect(try await shop.code { _ = try await shop.redeem(upgrade, for: "bob") } == .alreadyRedeemed)
+        }
+    }
+
+    @Test(arguments: Backend.available) func whoIsNotKnownYetIsWaitedFor(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000), for: "ann")
+            shop.clock.milliseconds += 60_000
+            // Bob's app passes it by itself, and has never asked for it.
+            let anew = shop.purchase(
+                "monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: AccountToken.token(of: "bob"))
+            try await shop.notify("SUBSCRIBED", anew)
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            _ = try await shop.redeem(anew, for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await [shop.gems("ann"), shop.gems("bob")] == [10, 10])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, [true, false]) func boughtAnewAndHeardOfLateItIsTheirsToo(
+        _ backend: Backend, _ isNotified: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let token = try await shop.merchant.describe("bob").accountToken
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000), for: "ann")
+            shop.clock.milliseconds += 60_000
+            let anew = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: token)
+            shop.clock.milliseconds += 60_000
+            if isNotified {
+                try await shop.notify("SUBSCRIBED", anew)
+            } else {
+                #expect(try await shop.code { _ = try await shop.redeem(anew, for: "bob") } == .expired)
+            }
+            let next = shop.purchase("monthly", 3, original: 1, expiresIn: 60_000, renewal: true, token: token)
+            try await shop.notify("DID_RENEW", next)
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            #expect(try await [shop.gems("ann"), shop.gems("bob")] == [10, 10])
             #expect(try await shop.findings() == [])
         }
     }

@@ -300,8 +300,8 @@ struct DownloadTests {
     @Test func `finishing the transaction cancels its download and removes what came`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
-            // On a machine so busy that the silence is taken for a lost connection, going on brings nothing either.
-            for _ in 1...20 { scene.server.trouble(.silent(after: 0)) }
+            // On a machine so busy that the silence is taken for a lost connection, going on brings little more.
+            for _ in 1...20 { scene.server.trouble(.silent(after: 1_000)) }
             let engine = scene.launch()
             let observer = DownloadObserver()
             let queue = engine.queue(with: observer, buying: 1)
@@ -315,7 +315,7 @@ struct DownloadTests {
             queue.start([download])
             await until { download.transaction.downloads.isEmpty }
             await engine.stop()
-            #expect(asked.first == "-" && asked.dropFirst().allSatisfy { $0.hasPrefix("bytes=") })
+            #expect(asked.first == "-")
             #expect(scene.server.ranges == asked)
         }
     }

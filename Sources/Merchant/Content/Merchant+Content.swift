@@ -52,8 +52,8 @@ extension Merchant {
     }
 
     /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app delivers
-    /// first, and redeems and finishes when the content is there. A purchase that gives the user nothing, or is another's, is refused unless the user is entitled
-    /// without it.
+    /// first, and redeems and finishes when the content is there. A purchase of it that gives the user nothing now, or is another's, is refused unless the user is
+    /// entitled without it.
     /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`, `already_redeemed`.
     public func content(
         _ item: ContentItemID, for user: UserID, against evidence: Evidence
@@ -119,7 +119,7 @@ extension Merchant {
         let subscription = try SubscriptionRow.find(of: plan, connection)
         if let subscription { plan.learn(from: subscription, at: now) }
         if let obstacle = plan.obstacle { return obstacle }
-        let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
+        let owner = try Redeemer.owner(of: plan.purchase, subscription, atCounter: user, connection)
         guard owner == user else { return .alreadyRedeemed }
         if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
             !(row.isBoughtAnew(by: plan.purchase) && plan.purchase.names(user))

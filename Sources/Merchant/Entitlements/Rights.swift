@@ -73,9 +73,9 @@ enum Rights {
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-                AND (CAST($4 AS BIGINT) IS NULL OR starts_at <= $4)
+                AND (CAST($4 AS BIGINT) IS NULL OR starts_at / 1000 <= CAST($4 AS BIGINT))
             """,
-            [user.rawValue, source, now, moment])
+            [user.rawValue, source, now, moment.map { $0 / 1_000 }])
         try TimedRight.settle(of: user, from: source, connection)
         return count > 0
     }

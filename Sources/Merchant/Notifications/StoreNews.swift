@@ -55,11 +55,14 @@ struct StoreNews {
         let row = try SubscriptionRow.find(subscriptionKey, connection)
         var owner = row?.userID ?? ""
         if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
-            owner = try AccountToken.owner(token, connection) ?? owner
+            let named = try AccountToken.owner(token, connection)
+            // Somebody bought it anew whom the merchant does not know yet: the app will say who it is.
+            guard named != nil || owner == "" || purchase.names(owner) else { return }
+            owner = named ?? owner
         }
         guard !owner.rawValue.isEmpty else { return }
         _ = try Redeemer(policy: policy, now: now, events: events, connection: connection)
-            .redeem(plan, ownedBy: owner, askedBy: owner)
+            .redeem(plan, try SubscriptionRow.find(of: plan, connection), ownedBy: owner, askedBy: owner)
     }
 
     private func extend() throws {
@@ -84,11 +87,11 @@ struct StoreNews {
             connection)
     }
 
-    /// Writes down how the subscription stands, unless something newer is known.
+    /// Writes down how the subscription stands, unless something newer is known, or a later period.
     /// - Parameter grace: until when it may be used unpaid; nil leaves that as it is.
     private func setStatus(grace: Int64??) throws {
         guard let row = try SubscriptionRow.find(subscriptionKey, connection),
-            notification.signedAt >= row.statusSignedAt
+            notification.signedAt >= row.statusSignedAt, purchase.purchasedAt / 1_000 >= row.purchasedAt / 1_000
         else { return }
         let graceUntil = grace ?? row.graceUntil
         try connection.execute(

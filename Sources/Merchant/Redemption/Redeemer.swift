@@ -32,18 +32,39 @@ struct Redeemer {
 
     /// Redeems one purchase for whom it names, else for the user at the counter.
     func redeem(_ plan: RedemptionPlan, at user: UserID) throws -> Outcome {
-        let owner = try AccountToken.owner(plan.purchase.accountToken, atCounter: user, connection)
-        return try redeem(plan, ownedBy: owner, askedBy: user)
+        let known = try SubscriptionRow.find(of: plan, connection)
+        let owner = try Self.owner(of: plan.purchase, known, atCounter: user, connection)
+        return try redeem(plan, known, ownedBy: owner, askedBy: user)
+    }
+
+    /// Whose a purchase is: whom it names, else who is at the counter. A renewal repeats an old name, and is its subscription's user's.
+    static func owner(
+        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, atCounter user: UserID,
+        _ connection: Connection
+    ) throws -> UserID {
+        if let subscription, subscription.userID == user, !subscription.isBoughtAnew(by: purchase) { return user }
+        return try AccountToken.owner(purchase.accountToken, atCounter: user, connection)
     }
 
     /// Redeems one purchase for its owner.
-    /// - Parameter user: whom the answer is for.
-    func redeem(_ plan: RedemptionPlan, ownedBy owner: UserID, askedBy user: UserID) throws -> Outcome {
+    /// - Parameters:
+    ///   - known: what is known of its subscription.
+    ///   - user: whom the answer is for.
+    func redeem(
+        _ plan: RedemptionPlan, _ known: SubscriptionRow?, ownedBy owner: UserID, askedBy user: UserID
+    ) throws -> Outcome {
         var plan = plan
-        let known = try SubscriptionRow.find(of: plan, connection)
         if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
             if plan.isRefund { try takeBack(plan) }
+            // Who bought it anew has what comes after, too.
+            if obstacle == .expired, let known, let expiresAt = plan.expiresAt,
+                try RedemptionRow.find(plan.key.text, connection)?.state != .revoked,
+                try handOver(plan.purchase, known, to: owner)
+            {
+                let key = RedemptionKey.subscription(plan.purchase)
+                try SubscriptionRow.advance(key, known, plan.purchase, expiresAt: expiresAt, connection)
+            }
             return try answerAgain(plan, owner, user, obstacle)
         }
         if plan.product.kind == .autoRenewableSubscription {
@@ -150,13 +171,11 @@ struct Redeemer {
             return .own
         }
         var subscriber = Subscriber.own
+        let isHandedOver = try handOver(plan.purchase, row, to: owner)
         switch row.userID {
         case owner: break
         case "": try SubscriptionRow.claim(key, for: owner, connection)
-        case _ where row.isBoughtAnew(by: plan.purchase) && plan.purchase.names(owner):
-            // The rights of before end as they would have.
-            try Rights.setGrace(row, from: key, until: nil, connection)
-            try setUser(key, from: row.userID, to: owner)
+        case _ where isHandedOver: break
         default:
             switch policy.conflict {
             case .refuse: return .refused(.alreadyRedeemed)
@@ -168,10 +187,21 @@ struct Redeemer {
         }
         try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, connection)
         // A period that is known may have been made longer since.
-        if row.purchasedAt == plan.purchase.purchasedAt, expiresAt > row.expiresAt {
+        if row.isPeriod(of: plan.purchase), expiresAt > row.expiresAt {
             try Rights.extend(plan.purchase, from: key, to: expiresAt, connection)
         }
         return subscriber
+    }
+
+    /// Gives a subscription that was bought anew to whom that purchase names; false when it is not so. The rights of before end as they would have.
+    private func handOver(_ purchase: VerifiedPurchase, _ row: SubscriptionRow, to owner: UserID) throws -> Bool {
+        guard row.userID != "", row.userID != owner, row.isBoughtAnew(by: purchase), purchase.names(owner) else {
+            return false
+        }
+        let key = RedemptionKey.subscription(purchase)
+        try Rights.setGrace(row, from: key, until: nil, connection)
+        try setUser(key, from: row.userID, to: owner)
+        return true
     }
 
     private func setUser(_ key: String, from user: UserID, to owner: UserID) throws {

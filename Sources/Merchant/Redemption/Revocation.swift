@@ -73,6 +73,7 @@ struct Revocation {
         let moment = purchase.revokedAt ?? now
         let holder = try self.holder(of: row)
         let (source, period) = rights
+        if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
         let hadRights = try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
         try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
         if holder != row.userID, hadRights {
@@ -98,6 +99,7 @@ struct Revocation {
             guard !row.userID.rawValue.isEmpty else { return }
             let holder = try self.holder(of: row)
             let (source, period) = rights
+            if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
             let hadRights = try Rights.reinstate(of: holder, from: source, boughtAt: period, connection)
             try events.write(.reinstated(row.key, row.userID), connection)
             if holder != row.userID, hadRights { try events.write(.reinstated(row.key, holder), connection) }

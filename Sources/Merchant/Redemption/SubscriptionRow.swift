@@ -28,9 +28,12 @@ struct SubscriptionRow {
         purchase.isRenewal == false && expiresAt <= purchase.purchasedAt
     }
 
+    /// Whether it is the present period. Receipts have whole seconds.
+    func isPeriod(of purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 == purchase.purchasedAt / 1_000 }
+
     /// Until when a period lasts, by what the purchase says and what is known of it.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
-        purchasedAt == purchase.purchasedAt && productID == purchase.productID
+        isPeriod(of: purchase) && productID == purchase.productID
             ? max(expiresAt, self.expiresAt) : expiresAt
     }
 
@@ -92,9 +95,28 @@ struct SubscriptionRow {
         try connection.execute(
             """
             UPDATE subscriptions SET product_id = $2, purchased_at = $3,
-                expires_at = CASE WHEN expires_at > $4 AND purchased_at = $3 THEN expires_at ELSE $4 END
+                expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 THEN expires_at ELSE $4 END
             WHERE subscription_key = $1
             """,
-            [key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt])
+            [key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt, purchase.purchasedAt / 1_000])
+    }
+
+    /// Ends the present period, which the store has taken back: what is bought then is bought anew.
+    static func end(_ key: String, _ purchase: VerifiedPurchase, at moment: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            UPDATE subscriptions SET expires_at = $3
+            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at > $3
+            """, [key, purchase.purchasedAt / 1_000, moment])
+    }
+
+    /// The present period goes on as the purchase says.
+    static func goOn(_ key: String, _ purchase: VerifiedPurchase, _ connection: Connection) throws {
+        guard let expiresAt = purchase.expiresAt else { return }
+        try connection.execute(
+            """
+            UPDATE subscriptions SET expires_at = $3
+            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at < $3
+            """, [key, purchase.purchasedAt / 1_000, expiresAt])
     }
 }
