@@ -1,4 +1,5 @@
 import Foundation
+import GRDBSQLite
 import Synchronization
 import TestSupport
 import Testing
@@ -69,6 +70,31 @@ private let table = Migration(
     private func ids(_ database: Database) async throws -> [Int] {
         try await database.read { connection in
             try connection.query("SELECT id FROM filler ORDER BY id").map { try $0.int(0) }
+        }
+    }
+
+    /// SQLite does not wait here by itself: who makes an empty file a database with a log is refused while another one is at it.
+    @Test func whoOpensANewFileWaitsForAnother() async throws {
+        try await TemporaryDirectory.with { directory in
+            let path = directory.path("store.sqlite")
+            var other: OpaquePointer?
+            defer { sqlite3_close_v2(other) }
+            try #require(sqlite3_open(path, &other) == SQLITE_OK)
+            sqlite3_busy_timeout(other, 60_000)
+            try #require(sqlite3_exec(other, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK)
+            let isDone = Atomic(false)
+            async let opening = Result<Database, any Error>.of {
+                defer { isDone.store(true, ordering: .relaxed) }
+                return try await Database.open(.sqlite(path: path), migrations: [table], logger: .silent)
+            }
+            // Long enough for one that does not wait to fail; one that waits succeeds whenever the other ends.
+            let end = ContinuousClock.now + .milliseconds(200)
+            while !isDone.load(ordering: .relaxed), ContinuousClock.now < end { await Task.yield() }
+            try #require(sqlite3_exec(other, "COMMIT", nil, nil, nil) == SQLITE_OK)
+            let database = try await opening.get()
+            try await database.write(Self.insert(1))
+            #expect(try await ids(database) == [1])
+            await database.close()
         }
     }
 
@@ -193,9 +219,35 @@ private let table = Migration(
                     try await Database.open(.sqlite(path: path), migrations: [], logger: .silent)
                 }
             }
+            let attributes = try FileManager.default.attributesOfItem(atPath: directory.url.path)
+            #expect(attributes[.posixPermissions] as? Int == 0o700, "a folder keeps its mode")
             await expect(.invalidLocation) {
                 try await Database.open(.sqlite(path: ""), migrations: [], logger: .silent)
             }
+        }
+    }
+
+    /// `F_OFD_GETLK` of fcntl(2), which the C library shows only to those who ask for its own names: also the process' own locks are in its way.
+    private static let openFileLock: Int32 = 36
+
+    /// The system ends a process' locks on a file with any descriptor of it that is closed; another process would then take the log for nobody's.
+    @Test func aSecondOpeningLeavesTheLocksOfTheFirst() async throws {
+        try await withDatabase { database, path async throws in
+            try await database.write(Self.insert(1))
+            // Not closed before the end, for that would be the fault itself.
+            let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC)
+            defer { close(descriptor) }
+            func isLocked() throws -> Bool {
+                var lock = flock()
+                (lock.l_type, lock.l_whence) = (Int16(F_WRLCK), Int16(SEEK_SET))
+                try #require(fcntl(descriptor, Self.openFileLock, &lock) == 0)
+                return lock.l_type != F_UNLCK
+            }
+            #expect(try isLocked())
+            let second = try await Database.open(.sqlite(path: path), migrations: [table], logger: .silent)
+            #expect(try isLocked())
+            await second.close()
+            #expect(try isLocked())
         }
     }
 

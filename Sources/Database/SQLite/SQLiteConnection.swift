@@ -25,6 +25,9 @@ final class SQLiteConnection {
         case release = "RELEASE one"
     }
 
+    /// Milliseconds that a statement waits for another connection's lock, unless ``setPatience(milliseconds:)`` says otherwise.
+    static let patience: Int32 = 5_000
+
     /// Once in a process, before its first connection; later it is refused, and does no harm.
     private static let isConfigured = cornerstore_sqlite_count_no_memory() == SQLITE_OK
 
@@ -49,7 +52,7 @@ final class SQLiteConnection {
         sqlite3_extended_result_codes(handle, 1)
         // A misspelt column in double quotes would otherwise be taken for text.
         _disableDoubleQuotedStringLiterals(handle)
-        setPatience(milliseconds: 5_000)
+        setPatience(milliseconds: Self.patience)
         try run("PRAGMA foreign_keys = ON")
         try run("PRAGMA temp_store = MEMORY")
         try run("PRAGMA cache_size = -\(cache)")

@@ -6,6 +6,8 @@ import Synchronization
 final class SQLiteEngine: Engine {
     let reads: JobQueue
     let writes: JobQueue
+    /// Milliseconds that one who opens the file waits for another who applies migrations to it.
+    private static let openingPatience: Int32 = 30_000
     private let threads = DatabaseThreads()
     private let checkpointer: SQLiteCheckpointer
     /// The connection that writes. It is there before the others open, and closed after them.
@@ -26,6 +28,7 @@ final class SQLiteEngine: Engine {
             let transaction = SQLiteTransaction(session)
             try transaction.begin()
             try transaction.commit()
+            session.setPatience(milliseconds: SQLiteConnection.patience)
         }
         start(file, settings, logger)
     }
@@ -36,6 +39,7 @@ final class SQLiteEngine: Engine {
     ) throws {
         let session = try SQLiteConnection(path: file, .readWrite, cache: settings.writerCache)
         defer { session.close() }
+        session.setPatience(milliseconds: openingPatience)
         let transaction = SQLiteTransaction(session)
         try SchemaHistory(migrations: migrations, logger: logger).apply { body in try transaction.run(body) }
     }
@@ -66,13 +70,27 @@ final class SQLiteEngine: Engine {
     /// The writing connection; it makes the file a database with a write-ahead log.
     private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteConnection {
         let session = try SQLiteConnection(path: file, .writer, cache: settings.writerCache)
-        try session.run("PRAGMA journal_mode = WAL")
+        session.setPatience(milliseconds: openingPatience)
+        try keepLog(session)
         // A log that readers made grow is cut when it begins anew.
         try session.run("PRAGMA journal_size_limit = \(settings.longestLog * 4_096)")
         if let pages = settings.maximumPages {
             try session.run("PRAGMA max_page_count = \(pages)")
         }
         return session
+    }
+
+    /// Of several who first do this at the same moment SQLite refuses some at once, whatever their patience, for each holds what another waits for. Each
+    /// gets its turn.
+    private static func keepLog(_ session: SQLiteConnection) throws(DatabaseError) {
+        let end = ContinuousClock.now + .milliseconds(openingPatience)
+        while true {
+            do {
+                return try session.run("PRAGMA journal_mode = WAL")
+            } catch  where error.code == .busy && ContinuousClock.now < end {
+                usleep(.random(in: 1_000...10_000))
+            }
+        }
     }
 
     /// Makes the file before SQLite does, readable by its owner alone; its companions take over the mode. Gives its full
@@ -82,13 +100,23 @@ final class SQLiteEngine: Engine {
             throw DatabaseError(.invalidLocation, "the path of the database file is empty or has a NUL in it")
         }
         let file = URL(fileURLWithPath: path).path
-        let descriptor = Foundation.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
+        // A file that is there is not opened: to close it again would end all locks that this process has on it
+        // (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+        let descriptor = Foundation.open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            _ = fchmod(descriptor, 0o600)
+            Foundation.close(descriptor)
+            return file
+        }
+        guard errno == EEXIST, access(file, R_OK | W_OK) == 0 else {
             let reason = String(cString: strerror(errno))
             throw DatabaseError(.unavailable, "cannot open \(file): \(reason); its folder must exist and be writable")
         }
-        _ = fchmod(descriptor, 0o600)
-        Foundation.close(descriptor)
+        var status = stat()
+        guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw DatabaseError(.unavailable, "cannot open \(file): it is not a file")
+        }
+        _ = chmod(file, 0o600)
         return file
     }
 }

@@ -3,7 +3,7 @@ import Logging
 /// The length of the write-ahead log, as the writer keeps it in bounds between its batches.
 struct SQLiteLog {
     /// What the writer waits for readers when the log could begin anew, and when it must.
-    private static let patience: (short: Int32, long: Int32, other: Int32) = (5, 1_000, 5_000)
+    private static let patience: (short: Int32, long: Int32) = (5, 1_000)
 
     private let session: SQLiteConnection
     private let checkpointer: SQLiteCheckpointer
@@ -57,7 +57,7 @@ struct SQLiteLog {
 
     private func restart(_ patience: Int32) {
         session.setPatience(milliseconds: patience)
-        defer { session.setPatience(milliseconds: Self.patience.other) }
+        defer { session.setPatience(milliseconds: SQLiteConnection.patience) }
         do {
             // Whether readers were in the way shows in the log's length after the next commit.
             _ = try session.checkpoint(restarting: true)
