@@ -26,6 +26,9 @@ help: ## this list
 # what it speaks to is patient.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 
+# The tests stop no PostgreSQL in the middle of something, so it need not wait for the disk.
+test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off
+
 packages:
 	@scripts/install-packages
 

@@ -136,7 +136,8 @@ import Testing
                 let result = try await run(line)
                 #expect(result.status == status, "\(line): \(result.all)")
                 #expect(
-                    result.output.isEmpty && result.errors.hasPrefix("cornerstore: ") && result.errors.contains(words),
+                    result.output.isEmpty && result.errors.contains(words)
+                        && result.errors.split(separator: "\n").contains { $0.hasPrefix("cornerstore: ") },
                     "\(result.errors)")
             }
             let password = directory.path("password")

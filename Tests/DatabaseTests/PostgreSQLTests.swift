@@ -108,7 +108,9 @@ private func value(_ connection: Connection) throws -> Int {
                 }.start()
             }
             async let waiting: DatabaseError? = expect(.busy) { try await database.check() }
-            while database.engine.reads.count == 0 { await Task.yield() }
+            // One that is not seen waiting has been refused already, after the same time.
+            let end = ContinuousClock.now + Database.Limits().wait
+            while database.engine.reads.count == 0, ContinuousClock.now < end { await Task.yield() }
             database.engine.reads.expire(at: .now + Database.Limits().wait + .seconds(1))
             _ = await waiting
             done.open()
@@ -245,6 +247,26 @@ private func value(_ connection: Connection) throws -> Int {
         #expect(parameters["tcp_user_timeout"] == "15000")
         #expect(parameters["client_encoding"] == "UTF8")
         #expect(address.withoutSecrets("it was p@ss, was it") == "it was ***, was it")
+    }
+
+    @Test(arguments: [
+        ("", "30s"), ("options=-c%20statement_timeout%3D7min", "7min"), ("options=-cstatement_timeout%3D0", "0"),
+        ("options=-c%20work_mem%3D8MB", "30s"),
+    ])
+    func theAddressMaySayHowLongAStatementTakes(query: String, timeout: String) async throws {
+        try await Backend.postgresql.withLocation { location in
+            guard case .postgresql(let url, let schema, _) = location, var components = URLComponents(string: url)
+            else { return }
+            components.percentEncodedQuery = query
+            let other = DatabaseLocation.postgresql(
+                url: try #require(components.string), schema: schema, connections: 1)
+            let database = try await Database.open(other, migrations: [], logger: .silent)
+            let found = try await database.read {
+                try $0.query("SELECT current_setting('statement_timeout')")[0].string(0)
+            }
+            #expect(found == timeout)
+            await database.close()
+        }
     }
 
     @Test func locationsDoNotShowTheirAddress() {

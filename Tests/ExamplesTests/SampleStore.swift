@@ -86,7 +86,7 @@ struct SampleStore: Sendable {
         request.method = .init(rawValue: method)
         request.headers.add(name: "Content-Type", value: "application/json")
         request.body = .bytes(Array(body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
         guard response.status.code / 100 == 2 else { throw NotReady() }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
     }

@@ -26,7 +26,7 @@ final class ContentApp: NSObject, SKPaymentTransactionObserver, @unchecked Senda
     }
 
     func until(_ isSo: ([Heard]) -> Bool) async {
-        while !Task.isCancelled, !isSo(heard.withLock { $0 }) { await Task.yield() }
+        while !Task.isCancelled, !isSo(heard.withLock { $0 }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 
     /// The states that were told, in order.

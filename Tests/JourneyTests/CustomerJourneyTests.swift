@@ -398,7 +398,7 @@ struct CustomerJourneyTests {
             }
             var iterator = questions.makeAsyncIterator()
             #expect(await iterator.next() == "club.monthly $5.99 $7.99")
-            while try await answer() == [nil] { await Task.yield() }
+            while try await answer() == [nil] { try await Task.sleep(for: .milliseconds(1)) }
             #expect(try await answer() == ["accepted"])
             await app.stop()
         }
@@ -452,5 +452,5 @@ struct CustomerJourneyTests {
 
 /// Looks again and again until it is so, or the test's time is over.
 private func until(_ isSo: () -> Bool) async {
-    while !Task.isCancelled, !isSo() { await Task.yield() }
+    while !Task.isCancelled, !isSo() { try? await Task.sleep(for: .milliseconds(1)) }
 }

@@ -83,7 +83,7 @@ struct MerchantBackupTests {
                         return []
                     }
                 }
-                while await confirmed.transactions.count < 40 { await Task.yield() }
+                while await confirmed.transactions.count < 40 { try await Task.sleep(for: .milliseconds(1)) }
                 let early = await confirmed.transactions
                 let backup = try await setup.command(["backup", folder.path])
                 #expect(backup.status == 0 && backup.output.contains("2 content files"), "\(backup.output)")

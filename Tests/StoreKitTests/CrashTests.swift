@@ -81,7 +81,7 @@ struct CrashTests {
                     _ = end.yield(false)
                     return
                 }
-                await Task.yield()
+                try? await Task.sleep(for: .milliseconds(1))
             }
         }
         var iterator = ends.makeAsyncIterator()

@@ -116,7 +116,7 @@ struct ImmediateTimer: RetryTimer {
 
 /// Looks again and again until it is so, or the test's time is over.
 func until(_ isSo: () -> Bool) async {
-    while !Task.isCancelled, !isSo() { await Task.yield() }
+    while !Task.isCancelled, !isSo() { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
 /// A payment of this many packs of five credits.

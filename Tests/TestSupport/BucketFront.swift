@@ -104,7 +104,7 @@ public final class BucketFront: Sendable {
             asked.headers.add(name: field.name.rawName, value: field.value)
         }
         if request.method == .put { asked.body = .bytes(try await request.body.collect(upTo: 16 << 20)) }
-        let answer = try await HTTPClient.shared.execute(asked, timeout: .seconds(60))
+        let answer = try await HTTPClient.shared.execute(asked, timeout: .seconds(240))
         let bytes = try await answer.body.collect(upTo: 16 << 20)
         var headers = HTTPFields()
         for name in ["ETag", "Content-Range", "Content-Type", "Last-Modified"] {

@@ -8,6 +8,10 @@ struct PostgreSQLAddress: Sendable {
     let schema: String
     /// Names the schema to an advisory lock.
     let lockKey: Int64
+    /// Whether the address itself says how long the server may work on one statement.
+    var limitsStatements: Bool {
+        parameters.contains { $0.keyword == "options" && $0.value.contains("statement_timeout") }
+    }
     private let secrets: [String]
 
     /// Reads a `postgres://` address.

@@ -5,7 +5,7 @@ import Foundation
 final class PostgreSQLSession: StatementSession {
     /// Statements kept prepared on a connection.
     private static let preparedCapacity = 512
-    /// How long the server may work on one statement, in milliseconds.
+    /// How long the server may work on one statement, in milliseconds, unless the address says otherwise.
     private static let statementTimeout = 30_000
 
     /// A statement's text with the types of its arguments, which its prepared form depends on.
@@ -17,6 +17,8 @@ final class PostgreSQLSession: StatementSession {
     private let connection: OpaquePointer
     private let texts: SQLTextCache
     private var prepared: [PreparedKey: String] = [:]
+    /// How long an answer is waited for: a little longer than the server may take.
+    private var patience: Duration? = .milliseconds(PostgreSQLSession.statementTimeout + 5_000)
 
     /// Connects, and sets what every transaction relies on.
     ///
@@ -37,11 +39,26 @@ final class PostgreSQLSession: StatementSession {
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         _ = try command(
             """
-            SET search_path TO "\(address.schema)"; SET statement_timeout = \(Self.statementTimeout); \
-            SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = on; \
+            SET search_path TO "\(address.schema)"; SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = on; \
             SET standard_conforming_strings = on; SET bytea_output = hex
             """
         )
+        try limitStatements(address)
+    }
+
+    /// Bounds what the server may work on one statement, by the address's `options` where they do (`-c statement_timeout=…`).
+    private func limitStatements(_ address: PostgreSQLAddress) throws(DatabaseError) {
+        guard address.limitsStatements else {
+            _ = try command("SET statement_timeout = \(Self.statementTimeout)")
+            return
+        }
+        // In milliseconds, 0 for no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT).
+        let rows = try query("SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'", [])
+        guard let row = rows.first, let limit = (try? row.string(0)).flatMap({ Int($0) }), limit > 0 else {
+            patience = nil
+            return
+        }
+        patience = .milliseconds(limit + 5_000)
     }
 
     deinit {
@@ -110,9 +127,9 @@ final class PostgreSQLSession: StatementSession {
         return name
     }
 
-    /// Waits for the answer to what was sent, a little longer than the server may take.
+    /// Waits for the answer to what was sent.
     private func answer() throws(DatabaseError) -> PostgreSQLResult {
-        let deadline = ContinuousClock.now + .milliseconds(Self.statementTimeout + 5_000)
+        let deadline = patience.map { ContinuousClock.now + $0 }
         var answer: PostgreSQLResult?
         while true {
             try waitForInput(until: deadline)
@@ -128,10 +145,11 @@ final class PostgreSQLSession: StatementSession {
         return answer
     }
 
-    private func waitForInput(until deadline: ContinuousClock.Instant) throws(DatabaseError) {
+    private func waitForInput(until deadline: ContinuousClock.Instant?) throws(DatabaseError) {
         while PQisBusy(connection) == 1 {
-            let left = Int32((deadline - .now) / .milliseconds(1))
-            guard left > 0 else {
+            // -1 waits without end.
+            let left = deadline.map { Int32(clamping: Int(($0 - .now) / .milliseconds(1))) } ?? -1
+            guard deadline == nil || left > 0 else {
                 throw DatabaseError(.unavailable, "PostgreSQL did not answer in time")
             }
             var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)

@@ -83,12 +83,15 @@ final class SQLiteEngine: Engine {
     /// Of several who first do this at the same moment SQLite refuses some at once, whatever their patience, for each holds what another waits for. Each
     /// gets its turn.
     private static func keepLog(_ session: SQLiteConnection) throws(DatabaseError) {
-        let end = ContinuousClock.now + .milliseconds(openingPatience)
+        // Pauses are counted, as SQLite counts its own: a machine that stands still has tried nothing.
+        var left = openingPatience
         while true {
             do {
                 return try session.run("PRAGMA journal_mode = WAL")
-            } catch  where error.code == .busy && ContinuousClock.now < end {
-                usleep(.random(in: 1_000...10_000))
+            } catch  where error.code == .busy && left > 0 {
+                let pause = Int32.random(in: 1...10)
+                left -= pause
+                usleep(UInt32(pause) * 1_000)
             }
         }
     }
