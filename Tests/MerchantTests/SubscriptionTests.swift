@@ -438,6 +438,143 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available, [true, false]) func whatRenewsAPurchaseThatWaitsWaitsToo(
+        _ backend: Backend, _ annIsNamed: Bool
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let ann = annIsNamed ? try await shop.merchant.describe("ann").accountToken : nil
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, token: ann), for: "ann")
+            shop.clock.milliseconds += 60_000
+            let bob = AccountToken.token(of: "bob")
+            let anew = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: bob)
+            try await shop.notify("SUBSCRIBED", anew)
+            shop.clock.milliseconds += 55_000
+            let next = shop.purchase("monthly", 3, original: 1, expiresIn: 65_000, renewal: true, token: bob)
+            try await shop.notify("DID_RENEW", next)
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            _ = try await shop.redeem(anew, for: "bob")
+            _ = try await shop.redeem(next, for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await [shop.gems("ann"), shop.gems("bob")] == [10, 20])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatWasHeldBeforeDoesNotTakeWhatWaits(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let ann = try await shop.merchant.describe("ann").accountToken
+            let year = shop.purchase("gold", 1, expiresIn: 365 * Self.day, token: ann)
+            let answer = try await shop.redeem(year, for: "ann")
+            shop.clock.milliseconds += Self.day
+            // The year was refunded, which is told late.
+            let bob = AccountToken.token(of: "bob")
+            let anew = shop.purchase("gold", 2, original: 1, expiresIn: Self.day, renewal: false, token: bob)
+            try await shop.notify("SUBSCRIBED", anew)
+            #expect(try await shop.redeem(year, for: "ann") == answer)
+            shop.clock.milliseconds += Self.day
+            let next = shop.purchase("gold", 3, original: 1, expiresIn: Self.day, renewal: true, token: bob)
+            try await shop.notify("DID_RENEW", next)
+            _ = try await shop.redeem(next, for: "bob")
+            #expect(try await end("gold", "bob", shop) == next.expiresAt)
+            #expect(try await end("gold", "ann", shop) == year.expiresAt)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aNameThatTheMerchantDoesNotKnowMayBeTheSameAsBefore(_ backend: Backend)
+        async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            // The app's own, of which the merchant never hears.
+            let token = "c0ffee00-0000-4000-8000-000000000001"
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, token: token), for: "ann")
+            shop.clock.milliseconds += 60_000
+            let anew = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: token)
+            try await shop.notify("SUBSCRIBED", anew)
+            #expect(try await shop.rights("ann") == ["club": .active])
+            #expect(try await shop.gems("ann") == 20)
+            // Another one is somebody else's, who is at the counter when it comes.
+            shop.clock.milliseconds += 60_000
+            let other = shop.purchase(
+                "monthly", 3, original: 1, expiresIn: 60_000, renewal: false,
+                token: "c0ffee00-0000-4000-8000-000000000002")
+            _ = try await shop.redeem(other, for: "bob")
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func theRefundMayBeHeardOfAfterThePurchase(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let ann = try await shop.merchant.describe("ann").accountToken
+            let bob = try await shop.merchant.describe("bob").accountToken
+            let year = shop.purchase("gold", 1, expiresIn: 365 * Self.day, token: ann)
+            _ = try await shop.redeem(year, for: "ann")
+            shop.clock.milliseconds += 11 * Self.day
+            let anew = shop.purchase("gold", 2, original: 1, expiresIn: 365 * Self.day, renewal: false, token: bob)
+            try await shop.notify("SUBSCRIBED", anew)
+            #expect(try await shop.rights("bob") == ["club": .active, "gold": .active])
+            try await shop.notify("REFUND", year)
+            #expect(try await shop.rights("bob") == ["club": .active, "gold": .active])
+            #expect(try await shop.rights("ann") == ["club": .revoked, "gold": .revoked])
+            shop.clock.milliseconds += 1
+            // What was given back is ann's, and the subscription is bob's all the same.
+            try await shop.notify("REFUND_REVERSED", year)
+            #expect(try await shop.rights("ann") == ["club": .active, "gold": .active])
+            #expect(try await end("gold", "bob", shop) == anew.expiresAt)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func theRenewalMayBeHeardOfBeforeThePurchase(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let ann = try await shop.merchant.describe("ann").accountToken
+            let bob = try await shop.merchant.describe("bob").accountToken
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, token: ann), for: "ann")
+            shop.clock.milliseconds += 60_000
+            let anew = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: bob)
+            shop.clock.milliseconds += 55_000
+            let next = shop.purchase("monthly", 3, original: 1, expiresIn: 65_000, renewal: true, token: bob)
+            try await shop.notify("DID_RENEW", next)
+            try await shop.notify("SUBSCRIBED", anew)
+            #expect(try await shop.rights("bob") == ["club": .active])
+            #expect(try await shop.rights("ann") == ["club": .expired])
+            #expect(try await [shop.gems("ann"), shop.gems("bob")] == [10, 20])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatIsBoughtAfterARefundEndsWhenItEnds(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let long = shop.purchase("gold", 1, expiresIn: 180 * Self.day)
+            _ = try await shop.redeem(long, for: "ann")
+            try await shop.notify("REFUND", long)
+            shop.clock.milliseconds += Self.day
+            let short = shop.purchase("gold", 2, original: 1, expiresIn: 30 * Self.day)
+            _ = try await shop.redeem(short, for: "ann")
+            #expect(try await shop.rights("ann") == ["club": .active, "gold": .active])
+            #expect(try await end("gold", "ann", shop) == short.expiresAt)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundLeavesWhatWasOverBefore(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let ann = try await shop.merchant.describe("ann").accountToken
+            let bob = try await shop.merchant.describe("bob").accountToken
+            _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000, token: bob), for: "bob")
+            shop.clock.milliseconds += 60_000
+            let anns = shop.purchase("monthly", 2, original: 1, expiresIn: 60_000, renewal: false, token: ann)
+            _ = try await shop.redeem(anns, for: "ann")
+            shop.clock.milliseconds += 60_000
+            let bobs = shop.purchase("monthly", 3, original: 1, expiresIn: 60_000, renewal: false, token: bob)
+            shop.clock.milliseconds += 60_000
+            try await shop.notify("SUBSCRIBED", bobs)
+            try await shop.notify("REFUND", anns)
+            #expect(try await shop.rights("ann") == ["club": .revoked])
+            #expect(try await shop.rights("bob") == ["club": .expired])
+        }
+    }
+
     @Test(arguments: Backend.available) func whoHadAnEarlierPeriodGetsNothingOfThis(_ backend: Backend) async throws {
         let family = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
         try await TestMerchant.with(backend, policy: family) { shop async throws in

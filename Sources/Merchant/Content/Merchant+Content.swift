@@ -122,7 +122,8 @@ extension Merchant {
         let owner = try Redeemer.owner(of: plan.purchase, subscription, atCounter: user, connection)
         guard owner == user else { return .alreadyRedeemed }
         if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
-            !(row.isBoughtAnew(by: plan.purchase) && plan.purchase.names(user))
+            !(row.isBoughtAnew(by: plan.purchase)
+                && (plan.purchase.names(user) || row.hasAnotherName(than: plan.purchase)))
         {
             return .alreadyRedeemed
         }

@@ -32,7 +32,7 @@ enum Right: Sendable, Hashable {
 
 /// The rights' rows. Each is one right from one source: a redemption's key, or a subscription's.
 enum Rights {
-    /// Gives a right, or makes it last longer. What was revoked comes back with a period that begins after that.
+    /// Gives a right, or makes it last longer. What was revoked comes back with a period that begins after that, until its end.
     /// - Parameters:
     ///   - expiresAt: until when it lasts; nil for good.
     ///   - lifetime: how long it lasts instead, in milliseconds.
@@ -50,8 +50,10 @@ enum Rights {
                 starts_at = CASE WHEN excluded.starts_at >= entitlements.starts_at
                     THEN excluded.starts_at ELSE entitlements.starts_at END,
                 expires_at = CASE WHEN excluded.expires_at > entitlements.expires_at
+                        OR entitlements.revoked_at IS NOT NULL AND excluded.starts_at > entitlements.starts_at
                     THEN excluded.expires_at ELSE entitlements.expires_at END,
                 grace_until = CASE WHEN excluded.expires_at > entitlements.expires_at
+                        OR entitlements.revoked_at IS NOT NULL AND excluded.starts_at > entitlements.starts_at
                     THEN NULL ELSE entitlements.grace_until END,
                 revoked_at = CASE WHEN excluded.starts_at > entitlements.starts_at OR excluded.expires_at IS NULL
                     THEN NULL ELSE entitlements.revoked_at END
@@ -64,7 +66,8 @@ enum Rights {
     }
 
     /// Takes a source's rights from a user; says whether there were any.
-    /// - Parameter moment: when the period was bought that is taken back; a later one has given the right anew. Nil takes all.
+    /// - Parameter moment: when the period was bought that is taken back: what ended before gave nothing of it, and a later one has given the right anew.
+    ///   Nil takes all.
     @discardableResult
     static func revoke(
         of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ connection: Connection
@@ -73,9 +76,10 @@ enum Rights {
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-                AND (CAST($4 AS BIGINT) IS NULL OR starts_at / 1000 <= CAST($4 AS BIGINT))
+                AND (CAST($4 AS BIGINT) IS NULL OR starts_at / 1000 <= CAST($4 AS BIGINT)
+                    AND coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT))
             """,
-            [user.rawValue, source, now, moment.map { $0 / 1_000 }])
+            [user.rawValue, source, now, moment.map { $0 / 1_000 }, Int64.max])
         try TimedRight.settle(of: user, from: source, connection)
         return count > 0
     }

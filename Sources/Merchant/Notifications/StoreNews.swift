@@ -56,13 +56,19 @@ struct StoreNews {
         var owner = row?.userID ?? ""
         if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
             let named = try AccountToken.owner(token, connection)
-            // Somebody bought it anew whom the merchant does not know yet: the app will say who it is.
-            guard named != nil || owner == "" || purchase.names(owner) else { return }
+            // Whose it was is known by that name, though the merchant knows the name of nobody.
+            let isSame = row.map { $0.accountToken == token } ?? false
+            if let row, named == nil, owner != "", !purchase.names(owner), !isSame {
+                return try redeemer.letGo(plan, row)
+            }
             owner = named ?? owner
         }
         guard !owner.rawValue.isEmpty else { return }
-        _ = try Redeemer(policy: policy, now: now, events: events, connection: connection)
-            .redeem(plan, try SubscriptionRow.find(of: plan, connection), ownedBy: owner, askedBy: owner)
+        _ = try redeemer.redeem(plan, try SubscriptionRow.find(of: plan, connection), ownedBy: owner, askedBy: owner)
+    }
+
+    private var redeemer: Redeemer {
+        Redeemer(policy: policy, now: now, events: events, connection: connection)
     }
 
     private func extend() throws {

@@ -174,7 +174,11 @@ struct Redeemer {
         let isHandedOver = try handOver(plan.purchase, row, to: owner)
         switch row.userID {
         case owner: break
-        case "": try SubscriptionRow.claim(key, for: owner, connection)
+        case "":
+            // An earlier period says nothing of whose the present one is.
+            if row.isBefore(plan.purchase) || row.isPeriod(of: plan.purchase) {
+                try SubscriptionRow.claim(key, for: owner, connection)
+            }
         case _ where isHandedOver: break
         default:
             switch policy.conflict {
@@ -193,11 +197,24 @@ struct Redeemer {
         return subscriber
     }
 
-    /// Gives a subscription that was bought anew to whom that purchase names; false when it is not so. The rights of before end as they would have.
+    /// Lets a subscription that was bought anew wait for whom that purchase names, and what renews it as well: nobody has it until an app says who that
+    /// is.
+    func letGo(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
+        guard plan.obstacle == nil || plan.obstacle == .expired, let expiresAt = plan.expiresAt,
+            try RedemptionRow.find(plan.key.text, connection)?.state != .revoked
+        else { return }
+        let key = RedemptionKey.subscription(plan.purchase)
+        try Rights.setGrace(row, from: key, until: nil, connection)
+        try SubscriptionRow.transfer(key, to: "", connection)
+        try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, connection)
+    }
+
+    /// Gives a subscription that was bought anew to whom that purchase names, else who brings it first; false when it is not so. The rights of before end
+    /// as they would have.
     private func handOver(_ purchase: VerifiedPurchase, _ row: SubscriptionRow, to owner: UserID) throws -> Bool {
-        guard row.userID != "", row.userID != owner, row.isBoughtAnew(by: purchase), purchase.names(owner) else {
-            return false
-        }
+        guard row.userID != "", row.userID != owner, row.isBoughtAnew(by: purchase),
+            purchase.names(owner) || row.hasAnotherName(than: purchase)
+        else { return false }
         let key = RedemptionKey.subscription(purchase)
         try Rights.setGrace(row, from: key, until: nil, connection)
         try setUser(key, from: row.userID, to: owner)

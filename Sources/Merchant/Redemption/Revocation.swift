@@ -41,12 +41,13 @@ struct Revocation {
         }
     }
 
-    /// Who has the rights that a redemption gave: a subscription may have gone over to another user since.
-    private func holder(of row: RedemptionRow) throws -> UserID {
+    /// Who may have the rights that a redemption gave: who redeemed it and, since a subscription may have gone over to another user, who has it now.
+    private func holders(of row: RedemptionRow) throws -> [UserID] {
         guard kind == .autoRenewableSubscription, row.key == key.text,
-            let holder = try SubscriptionRow.find(subscriptionKey, connection)?.userID, !holder.rawValue.isEmpty
-        else { return row.userID }
-        return holder
+            let holder = try SubscriptionRow.find(subscriptionKey, connection)?.userID, !holder.rawValue.isEmpty,
+            holder != row.userID
+        else { return [row.userID] }
+        return [row.userID, holder]
     }
 
     /// What the purchase's rights are from, and of a subscription which period gave them.
@@ -71,13 +72,14 @@ struct Revocation {
         try setState(row.key, .revoked, takenBack: takenBack)
         guard !row.userID.rawValue.isEmpty else { return }
         let moment = purchase.revokedAt ?? now
-        let holder = try self.holder(of: row)
         let (source, period) = rights
         if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
-        let hadRights = try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
         try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
-        if holder != row.userID, hadRights {
-            try events.write(.revoked(row.key, holder, takenBack: []), connection)
+        for holder in try holders(of: row) {
+            let hadRights = try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
+            if holder != row.userID, hadRights {
+                try events.write(.revoked(row.key, holder, takenBack: []), connection)
+            }
         }
     }
 
@@ -97,12 +99,15 @@ struct Revocation {
                 [row.creditedUser.rawValue, row.key, Self.keptCredits])
             try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: nil)
             guard !row.userID.rawValue.isEmpty else { return }
-            let holder = try self.holder(of: row)
             let (source, period) = rights
             if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
-            let hadRights = try Rights.reinstate(of: holder, from: source, boughtAt: period, connection)
             try events.write(.reinstated(row.key, row.userID), connection)
-            if holder != row.userID, hadRights { try events.write(.reinstated(row.key, holder), connection) }
+            // They are with one of them: what a transfer took from the other stays taken.
+            for holder in try holders(of: row).reversed() {
+                guard try Rights.reinstate(of: holder, from: source, boughtAt: period, connection) else { continue }
+                if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
+                break
+            }
         }
     }
 

@@ -13,6 +13,8 @@ struct SubscriptionRow {
     var graceUntil: Int64?
     /// When the store signed what it last said of renewal and grace.
     var statusSignedAt: Int64
+    /// Whom the newest period names that names anybody; nil where none did.
+    var accountToken: String?
 
     /// Whether another plan took the place of a purchase's before it was over: its money was given back. The store says so itself only in what it has
     /// signed since. A plan that is chosen for the next period begins up to a day early, when it is paid.
@@ -22,14 +24,24 @@ struct SubscriptionRow {
         return expiresAt - purchasedAt > min(86_400_000, (expiresAt - purchase.purchasedAt) / 8)
     }
 
-    /// Whether somebody bought the subscription anew when it was over: it is theirs whom that purchase names. A renewal repeats the name of the purchase
-    /// that it renews, even when the subscription is another user's since.
+    /// Whether a later period was bought anew, or renews one that was: it is theirs whom it names. A renewal repeats the name of the purchase that it
+    /// renews, even when the subscription is another user's since; so another name tells of a purchase between, which may not have been heard of yet.
     func isBoughtAnew(by purchase: VerifiedPurchase) -> Bool {
-        purchase.isRenewal == false && expiresAt <= purchase.purchasedAt
+        guard isBefore(purchase) else { return false }
+        return hasAnotherName(than: purchase) || purchase.isRenewal == false && expiresAt <= purchase.purchasedAt
+    }
+
+    /// Whether a purchase names somebody else than the newest period that is known; false where one of them names nobody.
+    func hasAnotherName(than purchase: VerifiedPurchase) -> Bool {
+        guard let accountToken, let token = purchase.accountToken else { return false }
+        return token != accountToken
     }
 
     /// Whether it is the present period. Receipts have whole seconds.
     func isPeriod(of purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 == purchase.purchasedAt / 1_000 }
+
+    /// Whether a purchase's period is later than the present one.
+    func isBefore(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 < purchase.purchasedAt / 1_000 }
 
     /// Until when a period lasts, by what the purchase says and what is known of it.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
@@ -46,14 +58,14 @@ struct SubscriptionRow {
     static func find(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
         try connection.queryOne(
             """
-            SELECT user_id, product_id, purchased_at, expires_at, grace_until, status_signed_at FROM subscriptions
-            WHERE subscription_key = $1
+            SELECT user_id, product_id, purchased_at, expires_at, grace_until, status_signed_at, account_token
+            FROM subscriptions WHERE subscription_key = $1
             """, [key]
         ).map { row in
             SubscriptionRow(
                 userID: UserID(try row.string(0)), productID: ProductID(try row.string(1)),
                 purchasedAt: try row.int64(2), expiresAt: try row.int64(3), graceUntil: try row.optionalInt64(4),
-                statusSignedAt: try row.int64(5))
+                statusSignedAt: try row.int64(5), accountToken: try row.optionalString(6))
         }
     }
 
@@ -62,10 +74,14 @@ struct SubscriptionRow {
     ) throws {
         try connection.execute(
             """
-            INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, status_signed_at)
-            VALUES ($1, $2, $3, $4, $5, 0)
+            INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, status_signed_at,
+                account_token)
+            VALUES ($1, $2, $3, $4, $5, 0, $6)
             """,
-            [key, owner.rawValue, purchase.productID.rawValue, purchase.purchasedAt, expiresAt])
+            [
+                key, owner.rawValue, purchase.productID.rawValue, purchase.purchasedAt, expiresAt,
+                purchase.accountToken,
+            ])
     }
 
     /// Gives a subscription that nobody has to its first user.
@@ -91,14 +107,19 @@ struct SubscriptionRow {
         }
         guard
             expiresAt != row.expiresAt || purchase.purchasedAt != row.purchasedAt || purchase.productID != row.productID
+                || purchase.accountToken != nil && purchase.accountToken != row.accountToken
         else { return }
         try connection.execute(
             """
             UPDATE subscriptions SET product_id = $2, purchased_at = $3,
-                expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 THEN expires_at ELSE $4 END
+                expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 THEN expires_at ELSE $4 END,
+                account_token = coalesce($6, account_token)
             WHERE subscription_key = $1
             """,
-            [key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt, purchase.purchasedAt / 1_000])
+            [
+                key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt, purchase.purchasedAt / 1_000,
+                purchase.accountToken,
+            ])
     }
 
     /// Ends the present period, which the store has taken back: what is bought then is bought anew.

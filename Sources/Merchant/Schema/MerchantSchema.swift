@@ -9,6 +9,7 @@ public enum MerchantSchema {
     public static let migrations: [Migration] = [
         Migration(1, "merchant", products + redemptions + ledger + entitlements + operation),
         Migration(2, "shared subscriptions", sharedSubscriptions),
+        Migration(3, "subscriptions' tokens", subscriptionTokens),
     ]
 
     private static let products = [
@@ -156,6 +157,9 @@ public enum MerchantSchema {
     private static let sharedSubscriptions = [
         "CREATE INDEX entitlements_of_subscription ON entitlements (source) WHERE expires_at IS NOT NULL"
     ]
+
+    /// Whom the newest period of a subscription names; null where no evidence of it said so.
+    private static let subscriptionTokens = ["ALTER TABLE subscriptions ADD COLUMN account_token TEXT"]
 
     private static let operation = [
         """

@@ -97,7 +97,7 @@ extension MerchantBackup {
         guard Self.isFolded(aside.databaseFile) else {
             throw MerchantServerError(.storage, "\(staging.path) cannot be written. Is the disk full?")
         }
-        return try await takingBackOnFailure(manifest, from: folder, staging, content) {
+        let report = try await takingBackOnFailure(manifest, from: folder, staging, content) {
             try await withKeys(manifest, from: folder) {
                 // What the old one's log holds is folded into it, or is as broken as it is; beside the new one a log would be taken for its own.
                 if FileManager.default.fileExists(atPath: file.path) {
@@ -114,8 +114,10 @@ extension MerchantBackup {
                 }
             }
             Self.onStep?(.swapped)
-            try Self.flush(place.folder)
         }
+        // The database names the content now, which has to stay whatever comes of this.
+        try Self.flush(place.folder)
+        return report
     }
 
     // MARK: PostgreSQL
