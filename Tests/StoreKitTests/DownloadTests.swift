@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Downloads", .timeLimit(.minutes(5)))
+@Suite("Downloads", .timeLimit(.minutes(1)))
 struct DownloadTests {
     @Test func `a product says what can be downloaded`() async throws {
         try await DownloadScene.run(length: 12_345) { scene async throws in
@@ -317,6 +317,38 @@ struct DownloadTests {
             await engine.stop()
             #expect(asked.first == "-")
             #expect(scene.server.ranges == asked)
+        }
+    }
+
+    @Test func `an app hears that a download is cancelled before its transaction is gone`() async throws {
+        try await DownloadScene.run(products: 5) { scene async throws in
+            let steps = LockedList<String>()
+            let downloading = DownloadBoundary(
+                unpack: DownloadScene.unpack,
+                mayPass: { step in
+                    if case .action(.update(let told)) = step, told.contains(where: { $0.entry.phase == .cancelled }) {
+                        steps.append("the app is told")
+                    }
+                    return true
+                })
+            let engine = scene.device.launch(
+                timer: ImmediateTimer(),
+                mayPerform: { action in
+                    if case .finish = action { steps.append("the store is told") }
+                    return true
+                }, downloading: downloading)
+            let observer = DownloadObserver(startsAll: false)
+            let queue = engine.queue(with: observer)
+            for number in 1...5 {
+                queue.add(DownloadScene.payment(number))
+                await until { observer.all.transactions.count == number }
+                queue.finishTransaction(try #require(observer.all.transactions.last))
+                await until { observer.all.removed.count == number }
+                #expect(steps.all.count == 2 * number)
+                #expect(steps.all.suffix(2) == ["the app is told", "the store is told"])
+            }
+            #expect(observer.words == (1...5).map { "\($0) cancelled" })
+            await engine.stop()
         }
     }
 

@@ -104,7 +104,7 @@ public final class BucketFront: Sendable {
             asked.headers.add(name: field.name.rawName, value: field.value)
         }
         if request.method == .put { asked.body = .bytes(try await request.body.collect(upTo: 16 << 20)) }
-        let answer = try await HTTPClient.shared.execute(asked, timeout: .seconds(240))
+        let answer = try await HTTPClient.shared.execute(asked, timeout: .seconds(60))
         let bytes = try await answer.body.collect(upTo: 16 << 20)
         var headers = HTTPFields()
         for name in ["ETag", "Content-Range", "Content-Type", "Last-Modified"] {
@@ -124,10 +124,13 @@ public final class BucketFront: Sendable {
             status: status, headers: headers,
             body: ResponseBody(contentLength: bytes.readableBytes) { writer in
                 try await writer.write(head)
-                let (silence, end) = AsyncStream.makeStream(of: Void.self)
-                for await _ in silence {}
-                withExtendedLifetime(end) {}
-                try await writer.finish(nil)
+                // Nothing is written, so only who goes on reading learns that the client has left.
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    let (silence, end) = AsyncStream.makeStream(of: Void.self)
+                    for await _ in silence {}
+                    withExtendedLifetime(end) {}
+                }
+                throw CancellationError()
             })
     }
 }

@@ -112,8 +112,11 @@ public final class ByteServer: Sendable {
                 case .silent(let after):
                     first = min(after, sent.count)
                     try await writer.write(ByteBuffer(bytes: sent.prefix(first)))
-                    await self.silence()
-                    try Task.checkCancellation()
+                    // Nothing is written, so only who goes on reading learns that the client has left.
+                    try await request.body.consumeWithCancellationOnInboundClose { _ in
+                        await self.silence()
+                        try Task.checkCancellation()
+                    }
                 default: break
                 }
                 for piece in stride(from: first, to: sent.count, by: 65_536) {

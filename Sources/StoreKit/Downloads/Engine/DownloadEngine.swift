@@ -69,11 +69,12 @@ final class DownloadEngine: Sendable {
         }
     }
 
-    /// The app has finished these.
+    /// The app has finished these. Cancels their downloads before it returns: the app hears that a download is cancelled
+    /// before it hears that the download's transaction is gone, and after that it can hear nothing of either.
     func left(_ entries: [PaymentQueueEntry]) {
         let ids = entries.compactMap { $0.transaction?.content == nil ? nil : $0.transaction?.transactionID }
         guard !ids.isEmpty else { return }
-        happened { $0.left(ids) }
+        work.sync { settle { $0.left(ids) } }
     }
 
     // MARK: The app's side
