@@ -20,7 +20,7 @@ private final class RevocationObserver: NSObject, SKPaymentTransactionObserver, 
     ) { told.append(productIdentifiers) }
 }
 
-@Suite("Refunds that are told in pages", .timeLimit(.minutes(5)))
+@Suite("Refunds that are told in pages", .timeLimit(.minutes(1)))
 struct NoticePagesTests {
     /// A device on which somebody has signed in.
     private func signedIn() async throws -> TestDevice {
@@ -46,12 +46,57 @@ struct NoticePagesTests {
             let observer = RevocationObserver()
             queue.add(observer)
             await until { device.store.asked.count { $0 == "notices" } >= asked + (isFirst ? 3 : 1) }
-            if isFirst { await until { !observer.told.all.isEmpty } }
+            if isFirst {
+                await until { !observer.told.all.isEmpty }
+            } else {
+                // A second check begins only after the first is over.
+                await until {
+                    queue.checkStore()
+                    return device.store.asked.count { $0 == "notices" } > asked + 1
+                }
+            }
             await engine.stop()
             #expect(observer.told.all == (isFirst ? [["a", "b", "c", "d"]] : []))
         }
         // Two to sign in with, three pages, one after.
         #expect(device.store.asked.count { $0 == "notices" } >= 4)
+    }
+
+    /// The app is told once, although the store is asked again and again, and the engine is stopped meanwhile.
+    @Test func `an engine that is stopped while observers are told tells all of them, and notes it`() async throws {
+        let device = try await signedIn()
+        device.store.change { $0.lost = [] }
+        for isFirst in [true, false] {
+            let engine = device.launch()
+            let queue = SKPaymentQueue(engine: engine)
+            // Telling that many takes longer than stopping.
+            let observers = (0..<500).map { _ in RevocationObserver() }
+            for observer in observers { queue.add(observer) }
+            device.store.change { $0.lost = ["a"] }
+            let asked = device.store.asked.count { $0 == "notices" }
+            await until {
+                queue.checkStore()
+                return isFirst
+                    ? !observers[0].told.all.isEmpty : device.store.asked.count { $0 == "notices" } > asked + 1
+            }
+            await engine.stop()
+            #expect(observers.count { $0.told.all == [["a"]] } == (isFirst ? observers.count : 0))
+        }
+    }
+
+    @Test func `a refund that no observer heard of is not noted as told`() async throws {
+        let engine = try TestDevice().launch()
+        let callbacks = PaymentQueueCallbacks(callbackQueue: DispatchQueue(label: "callbacks"))
+        let noted = LockedList<String>()
+        await callbacks.revoked(["a"]) { noted.append("a") }
+        #expect(noted.all == [])
+        let observer = RevocationObserver()
+        _ = callbacks.add(observer, queue: SKPaymentQueue(engine: engine))
+        await callbacks.revoked(["b"]) { noted.append("b") }
+        await callbacks.stop()
+        await callbacks.revoked(["c"]) { noted.append("c") }
+        #expect(noted.all == ["b"] && observer.told.all == [["b"]])
+        await engine.stop()
     }
 
     @Test func `a store that has no end of pages is not asked without end`() async throws {

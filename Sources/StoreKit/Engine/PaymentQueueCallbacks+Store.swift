@@ -24,12 +24,13 @@ extension PaymentQueueCallbacks {
         callbackQueue.async { self.each { $0.paymentQueueDidChangeStorefront($1) } }
     }
 
-    /// Tells that entitlements are gone; `then` follows when every observer was told.
-    func revoked(_ productIDs: [ProductID], then: @escaping @Sendable () -> Void) {
-        callbackQueue.async {
+    /// Tells that entitlements are gone. Calls `then` after every observer was told, and not when there is none: the
+    /// store has to be asked again. Returns after that.
+    func revoked(_ productIDs: [ProductID], then: @escaping @Sendable () -> Void) async {
+        await onCallbackQueue {
             let identifiers = productIDs.map(\.rawValue)
-            self.each { $0.paymentQueue($1, didRevokeEntitlementsForProductIdentifiers: identifiers) }
-            then()
+            let isTold = self.each { $0.paymentQueue($1, didRevokeEntitlementsForProductIdentifiers: identifiers) }
+            if isTold { then() }
         }
     }
 
@@ -49,7 +50,7 @@ extension PaymentQueueCallbacks {
         }
     }
 
-    private func onCallbackQueue<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    func onCallbackQueue<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             callbackQueue.async { continuation.resume(returning: body()) }
         }

@@ -19,6 +19,7 @@ final class PaymentQueueCallbacks: Sendable {
     }
 
     private struct State {
+        var isStopped = false
         var delegate = Delegate()
         var registrations: [Registration] = []
         var nextID = 1
@@ -46,9 +47,12 @@ final class PaymentQueueCallbacks: Sendable {
         state.withLock { $0.delegate = new }
     }
 
+    /// Tells and asks the app nothing more. On return the last call to the app is over. On the callback queue.
+    func stop() async { await onCallbackQueue { self.state.withLock { $0.isStopped = true } } }
+
     /// Calls the delegate when there is one; nil when there is none. On the callback queue only.
     func withDelegate<Value>(_ body: (any SKPaymentQueueDelegate, SKPaymentQueue) -> Value) -> Value? {
-        let held = state.withLock { $0.delegate }
+        let held = state.withLock { $0.isStopped ? Delegate() : $0.delegate }
         return held.delegate.map { body($0, held.queue ?? .default()) }
     }
 
@@ -140,12 +144,18 @@ final class PaymentQueueCallbacks: Sendable {
     }
 
     /// Calls every observer that is still registered and alive, outside the lock.
-    func each(only id: Int? = nil, _ body: (any SKPaymentTransactionObserver, SKPaymentQueue) -> Void) {
-        for registration in state.withLock({ $0.registrations }) where id == nil || registration.id == id {
+    /// - Returns: Whether there was any.
+    @discardableResult
+    func each(only id: Int? = nil, _ body: (any SKPaymentTransactionObserver, SKPaymentQueue) -> Void) -> Bool {
+        var isCalled = false
+        let registrations = state.withLock { $0.isStopped ? [] : $0.registrations }
+        for registration in registrations where id == nil || registration.id == id {
             let isRegistered = state.withLock { state in state.registrations.contains { $0.id == registration.id } }
             guard isRegistered, let observer = registration.observer else { continue }
+            isCalled = true
             body(observer, registration.queue ?? .default())
         }
+        return isCalled
     }
 }
 

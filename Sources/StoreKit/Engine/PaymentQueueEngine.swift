@@ -100,7 +100,8 @@ final class PaymentQueueEngine: Sendable {
 
     func remove(_ observer: any SKPaymentTransactionObserver) { callbacks.remove(observer) }
 
-    /// Ends it as a kill would: nothing more is performed or told. On return the journal is closed.
+    /// Ends it: nothing more is performed or told. A call to the app that is under way is waited for, and what is noted
+    /// after that call is noted. On return the journal is closed.
     func stop() async {
         _ = markStopped()
         await parts.downloads?.stop()
@@ -111,6 +112,7 @@ final class PaymentQueueEngine: Sendable {
                 continuation.resume()
             }
         }
+        await callbacks.stop()
     }
 
     private func markStopped() -> Bool {

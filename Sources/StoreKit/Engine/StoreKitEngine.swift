@@ -253,6 +253,6 @@ final class StoreKitEngine: Sendable {
         Task { await notices.redeemCode() }
     }
 
-    /// Ends it as a kill would, and returns when the journal is closed.
+    /// Ends it: nothing more is performed or told. On return the last call to the app is over and the journal is closed.
     func stop() async { await payments.stop() }
 }

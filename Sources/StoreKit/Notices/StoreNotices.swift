@@ -93,7 +93,8 @@ final class StoreNotices: Sendable {
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
         guard await store.renewReceipt(of: account), let payments else { return }
-        payments.callbacks.revoked(notices.revokedProductIDs, then: keep)
+        // A check that began before the cursor is kept would tell the same again.
+        await payments.callbacks.revoked(notices.revokedProductIDs, then: keep)
     }
 
     // MARK: Promoted purchases
