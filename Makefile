@@ -2,7 +2,8 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help build test demo serve bench soak fuzz format lint docs pages clean packages
+.PHONY: help build test demo serve bench soak fuzz format lint docs pages clean
+.PHONY: packages packages-test packages-bench packages-soak packages-fuzz
 
 SWIFT ?= swift
 SWIFT_CODE := Sources Tests Examples Benchmarks Package.swift
@@ -30,12 +31,15 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off
 
 packages:
-	@scripts/install-packages
+	@scripts/install-packages build
+
+packages-test packages-bench packages-soak packages-fuzz: packages-%:
+	@scripts/install-packages build $*
 
 build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
-test: packages lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
+test: packages-test lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
 	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
 	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
@@ -51,19 +55,19 @@ serve: packages ## start the store and its merchant; FILES="App.storekit …" fo
 	$(SWIFT) build --product cornerstore
 	"$$($(SWIFT) build --show-bin-path)/cornerstore" serve $(FILES) $(addprefix --merchant-products ,$(PRODUCTS)) $(ARGS)
 
-bench: packages ## measure a release build; the last lines are NAME VALUE GOAL ok|short
+bench: packages-bench ## measure a release build; the last lines are NAME VALUE GOAL ok|short
 	$(SWIFT) build --configuration release --product cornerstore
 	$(SWIFT) build --configuration release --product cornerstore-bench
 	scripts/with-postgresql "$$($(SWIFT) build --configuration release --show-bin-path)/cornerstore-bench" $(firstword $(FILES)) $(ARGS)
 
-soak: packages ## kill apps, stores and merchants for SECONDS=600, and say what was lost or doubled; SEED repeats a run
+soak: packages-soak ## kill apps, stores and merchants for SECONDS=600, and say what was lost or doubled; SEED repeats a run
 	$(SWIFT) build --product kill-test-app
 	$(SWIFT) build --product kill-test-merchant
 	$(SWIFT) build --product cornerstore
 	$(SWIFT) build --product cornerstore-soak
 	scripts/with-postgresql "$$($(SWIFT) build --show-bin-path)/cornerstore-soak" $(SECONDS) $(SEED)
 
-fuzz: packages ## have schemathesis try the merchant's server by its OpenAPI document; ARGS go to it
+fuzz: packages-fuzz ## have schemathesis try the merchant's server by its OpenAPI document; ARGS go to it
 	$(SWIFT) build --product cornerstore
 	CORNERSTORE="$$($(SWIFT) build --show-bin-path)/cornerstore" scripts/fuzz-merchant $(ARGS)
 

@@ -148,6 +148,17 @@ extension Backend {
         process.arguments = ["psql", "--no-psqlrc", "--quiet", "--dbname=\(address)", "--command=\(statement)"]
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw MissingServer() }
+        guard process.terminationStatus == 0 else { throw FailedStatement(psql: process.terminationStatus) }
+    }
+
+    /// psql has said why on the standard error.
+    struct FailedStatement: Error, CustomStringConvertible {
+        /// psql's exit status; `env` ends with 127 when the program is not there.
+        let psql: Int32
+        var description: String {
+            psql == 127
+                ? "psql is not installed (Debian: apt-get install postgresql-client)"
+                : "psql failed with exit status \(psql) on the server that \(Backend.variable) names"
+        }
     }
 }

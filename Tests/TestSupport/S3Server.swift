@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Foundation
 
 /// The S3 server that tests may make buckets on.
@@ -12,19 +13,22 @@ public enum S3Server {
     public static var isTested: Bool { address != nil || ProcessInfo.processInfo.environment["CI"] == "true" }
 
     /// A bucket of its own for one test. The server forgets everything when it ends.
-    /// - Throws: ``MissingServer``.
+    /// - Throws: ``MissingServer``, ``RefusedBucket``, or `HTTPClientError` when the server does not answer.
     public static func bucket() async throws -> (name: String, endpoint: String) {
         guard let address else { throw MissingServer() }
         let name = "test-" + String(UInt64.random(in: .min ... .max), radix: 36)
-        let curl = Process()
-        curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        curl.arguments = [
-            "curl", "--silent", "--fail", "--output", "/dev/null", "--request", "PUT", "\(address)/\(name)",
-        ]
-        try curl.run()
-        curl.waitUntilExit()
-        guard curl.terminationStatus == 0 else { throw MissingServer() }
+        var request = HTTPClientRequest(url: "\(address)/\(name)")
+        request.method = .PUT
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        guard response.status == .ok else { throw RefusedBucket(address: address, status: response.status.code) }
         return (name, address)
+    }
+
+    /// The server did not make the bucket.
+    struct RefusedBucket: Error, CustomStringConvertible {
+        let address: String
+        let status: UInt
+        var description: String { "the S3 server at \(address) refused to make a bucket: HTTP status \(status)" }
     }
 
     /// CI runs without a server; run the tests through `scripts/with-s3`.
