@@ -142,7 +142,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
             try await blobs.put(file, as: digest)
             var request = HTTPClientRequest(url: try #require(blobs.address(of: digest, seconds: 60)))
             request.headers.add(name: "Range", value: "bytes=10-19")
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
             #expect(response.status == .partialContent)
             let got = try await response.body.collect(upTo: 10000)
             #expect(Array(got.readableBytesView) == Array(bytes[10..<20]))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ContentDownloads
 
-@Suite("Resumable downloads", .timeLimit(.minutes(5)))
+@Suite("Resumable downloads", .timeLimit(.minutes(1)))
 struct ContentDownloadTests {
     /// Bytes that differ from place to place.
     static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) } }

@@ -24,7 +24,7 @@ enum Program {
     static func run(_ arguments: [String]) async throws -> ChildProcess.Result {
         let executable = try #require(folder).appendingPathComponent("cornerstore")
         return try await ChildProcess(executable: executable, arguments: arguments, environment: environment, input: "")
-            .run(within: .seconds(600))
+            .run(within: .seconds(60))
     }
 }
 

@@ -14,9 +14,9 @@ final class Gate: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Waits until the gate is open; four minutes at most, so that a failing test ends.
+    /// Waits until the gate is open; a minute at most, so that a failing test ends.
     func wait() {
-        let limit = Date(timeIntervalSinceNow: 240)
+        let limit = Date(timeIntervalSinceNow: 60)
         condition.lock()
         while !isOpen, condition.wait(until: limit) {}
         condition.unlock()

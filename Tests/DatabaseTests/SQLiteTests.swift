@@ -45,7 +45,7 @@ private let table = Migration(
                 return
             }
             began.open()
-            let end = ContinuousClock.now + .seconds(120)
+            let end = ContinuousClock.now + .seconds(60)
             while database.engine.writes.count < writes.count, ContinuousClock.now < end { sched_yield() }
         }
         try await database.read { _ in began.wait() }

@@ -126,7 +126,7 @@ final class SampleMerchant {
         request.headers.add(name: "Authorization", value: "Bearer \(try await backendKey())")
         request.headers.add(name: "Content-Type", value: type)
         request.body = .bytes(Array(body.utf8))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         guard response.status.code / 100 == 2 else { throw NotReady() }
     }
 

@@ -72,7 +72,7 @@ struct SampleProgram: Sendable {
     }
 }
 
-@Suite("The samples' commands", .timeLimit(.minutes(5)))
+@Suite("The samples' commands", .timeLimit(.minutes(1)))
 @MainActor
 struct SampleProgramTests {
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))

@@ -86,7 +86,7 @@ struct SampleStore: Sendable {
         request.method = .init(rawValue: method)
         request.headers.add(name: "Content-Type", value: "application/json")
         request.body = .bytes(Array(body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         guard response.status.code / 100 == 2 else { throw NotReady() }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
     }
@@ -100,7 +100,7 @@ struct SampleStore: Sendable {
             request.method = .POST
             request.body = .bytes(Array(body.utf8))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         guard response.status.code / 100 == 2 else { throw NotReady() }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
     }

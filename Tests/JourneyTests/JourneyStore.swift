@@ -127,7 +127,7 @@ actor JourneyStore {
         request.method = .init(rawValue: method)
         request.headers.add(name: "Content-Type", value: "application/json")
         if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 16 << 20)
         return Reply(status: Int(response.status.code), body: [UInt8](bytes.readableBytesView))
     }

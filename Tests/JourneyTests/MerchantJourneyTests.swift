@@ -111,7 +111,7 @@ struct JourneyMerchant {
         if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 16 << 20)
         return Reply(
             status: Int(response.status.code),
@@ -157,7 +157,7 @@ struct JourneyMerchant {
     }
 }
 
-@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(5)))
+@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(1)))
 struct MerchantJourneyTests {
     @Test(arguments: Backend.available, [false, true])
     func `what is bought is redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {

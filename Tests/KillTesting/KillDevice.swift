@@ -99,7 +99,7 @@ struct KillDevice: Sendable {
                 if !Task.isCancelled { app.signal(SIGKILL) }
             }
         }
-        let ending = await app.wait(within: .seconds(240))
+        let ending = await app.wait(within: .seconds(60))
         assassin?.cancel()
         switch ending {
         case .exited(0): return false

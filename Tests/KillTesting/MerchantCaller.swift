@@ -29,17 +29,17 @@ package struct MerchantCaller: Sendable {
         request.headers.add(name: "Content-Type", value: type)
         if let bearer { request.headers.add(name: "Authorization", value: "Bearer \(bearer)") }
         if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 16 << 20)
         return Reply(status: Int(response.status.code), body: [UInt8](bytes.readableBytesView))
     }
 
     /// As often as it takes to be answered, as clients do: a merchant that is away, or busy, is asked again.
-    /// - Throws: ``KillTestError`` when there is no answer for four minutes.
+    /// - Throws: ``KillTestError`` when there is no answer for a minute.
     package func settle(
         _ route: MerchantRoute, as bearer: String?, _ body: [UInt8]? = nil, type: String = "application/json"
     ) async throws -> Reply {
-        let end = ContinuousClock.now + .seconds(240)
+        let end = ContinuousClock.now + .seconds(60)
         var last = ""
         while ContinuousClock.now < end {
             do {

@@ -156,7 +156,7 @@ package final class MerchantKillRun: Sendable {
         }
         state.withLock { points.shuffle(using: &$0.chance) }
         for point in plan.timesPerPoint > 0 ? points : [] where goesOn() && !state.withLock({ $0.isOver }) {
-            guard try await merchant.die(at: point, within: .seconds(240)) else {
+            guard try await merchant.die(at: point, within: .seconds(60)) else {
                 throw KillTestError("the merchant never came to \(point.text)")
             }
             state.withLock { state in
@@ -173,7 +173,7 @@ package final class MerchantKillRun: Sendable {
         var histories: [UserID: [LedgerEntry]] = [:]
         for log in logs { histories[log.user] = try await caller.history(of: log.user, key: key) }
         let expected = logs.reduce(0) { $0 + $1.redeemed.count + $1.refunded.count + $1.spent.count }
-        await webhooks.wait(within: .seconds(240)) { $0 >= expected }
+        await webhooks.wait(within: .seconds(60)) { $0 >= expected }
         var verdict = MerchantVerdict(
             logs: logs, histories: histories, events: webhooks.events, credits: MerchantSetup.credits)
         verdict.wrong += webhooks.changed.map { "the webhook \($0) came with two bodies" }

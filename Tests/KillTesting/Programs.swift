@@ -46,7 +46,7 @@ public struct KillTestError: Error, CustomStringConvertible {
 }
 
 extension Programs {
-    /// Runs a program to its end, four minutes at most.
+    /// Runs a program to its end, a minute at most.
     /// - Parameter program: nil for `cornerstore`.
     /// - Returns: the exit code, -1 when it was killed, and what it printed.
     func run(
@@ -58,7 +58,7 @@ extension Programs {
         } onEnd: {
             line.finish()
         }
-        async let ending = child.wait(within: .seconds(240))
+        async let ending = child.wait(within: .seconds(60))
         var output = ""
         for await text in lines { output += text + "\n" }
         guard case .exited(let status) = await ending else { return (-1, output) }

@@ -38,7 +38,7 @@ actor ServerProcess {
             if line == "}" { tell.yield(.ready) }
         }
         let alarm = Task {
-            try await Task.sleep(for: .seconds(240))
+            try await Task.sleep(for: .seconds(60))
             tell.yield(.late)
         }
         let end = Task {

@@ -148,7 +148,7 @@ actor StoreProcess {
         request.method = .init(rawValue: method)
         request.headers.add(name: "Content-Type", value: type)
         if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(240))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let answer = try await response.body.collect(upTo: 16 << 20)
         guard response.status.code == status else {
             throw KillTestError("\(method) \(path): \(response.status.code) \(String(buffer: answer).prefix(500))")

@@ -7,7 +7,7 @@ import MerchantWire
 import TestSupport
 import Testing
 
-@Suite("Backup and restore of a running merchant", .serialized, .timeLimit(.minutes(5)))
+@Suite("Backup and restore of a running merchant", .serialized, .timeLimit(.minutes(1)))
 struct MerchantBackupTests {
     /// What was confirmed so far.
     private actor Confirmed {

@@ -4,7 +4,7 @@ import MerchantWire
 import TestSupport
 import Testing
 
-@Suite("Stopping a merchant", .serialized, .timeLimit(.minutes(5)))
+@Suite("Stopping a merchant", .serialized, .timeLimit(.minutes(1)))
 struct MerchantStopTests {
     @Test func `a download that is under way is delivered whole before the process ends`() async throws {
         try await TemporaryDirectory.with { directory async throws in

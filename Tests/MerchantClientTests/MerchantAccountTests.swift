@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantClient
 
-@Suite("Products and the user's account", .timeLimit(.minutes(5)))
+@Suite("Products and the user's account", .timeLimit(.minutes(1)))
 struct MerchantAccountTests {
     @Test func `the list is transferred when it has changed, and there offline`() async throws {
         try await withMerchant { merchant, device, log in

@@ -24,7 +24,7 @@ func sample(_ count: Int, _ first: UInt8 = 0) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31) &+ first }
 }
 
-@Suite("Redeeming at a merchant", .timeLimit(.minutes(5)))
+@Suite("Redeeming at a merchant", .timeLimit(.minutes(1)))
 struct MerchantClientTests {
     @Test func `a purchase is redeemed, delivered and finished`() async throws {
         try await withMerchant { merchant, device, log in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MerchantClient
 
-@Suite("Content from a merchant", .timeLimit(.minutes(5)))
+@Suite("Content from a merchant", .timeLimit(.minutes(1)))
 struct MerchantContentTests {
     /// A client whose user has bought the first issue.
     private static func withReader(

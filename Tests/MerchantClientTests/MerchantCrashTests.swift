@@ -6,7 +6,7 @@ import Testing
 
 @testable import MerchantClient
 
-@Suite("A crash at each step of a redemption", .timeLimit(.minutes(5)))
+@Suite("A crash at each step of a redemption", .timeLimit(.minutes(1)))
 struct MerchantCrashTests {
     struct Crash: Error {}
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite(.timeLimit(.minutes(2))) struct OutgoingHTTPTests {
+@Suite(.timeLimit(.minutes(1))) struct OutgoingHTTPTests {
     /// A host that sends a head and the beginning of a body, and then nothing until `body` has ended.
     private func withStallingHost(_ body: @escaping @Sendable (URL) async throws -> Void) async throws {
         let (silence, end) = AsyncStream.makeStream(of: Void.self)

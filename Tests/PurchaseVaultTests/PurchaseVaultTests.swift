@@ -7,7 +7,7 @@ import Testing
 @testable import PurchaseVault
 @testable import StoreKit
 
-@Suite("A purchase vault", .timeLimit(.minutes(5)))
+@Suite("A purchase vault", .timeLimit(.minutes(1)))
 struct PurchaseVaultTests {
     private typealias Bench = VaultBench
 

@@ -41,7 +41,7 @@ final class SecretServiceSession {
         try password.fileHandleForWriting.write(contentsOf: Data("a login's password".utf8))
         try password.fileHandleForWriting.close()
         let control = run.appendingPathComponent("keyring/control").path
-        let end = ContinuousClock.now + .seconds(120)
+        let end = ContinuousClock.now + .seconds(60)
         while access(control, F_OK) != 0 {
             guard ContinuousClock.now < end else { throw NotStarted(what: "gnome-keyring-daemon") }
             sched_yield()

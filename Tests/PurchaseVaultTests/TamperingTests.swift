@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseVault
 @testable import StoreKit
 
-@Suite("A vault that was tampered with", .timeLimit(.minutes(5)))
+@Suite("A vault that was tampered with", .timeLimit(.minutes(1)))
 struct TamperingTests {
     private typealias Bench = VaultBench
 

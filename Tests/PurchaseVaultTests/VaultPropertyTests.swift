@@ -6,7 +6,7 @@ import Testing
 
 @testable import PurchaseVault
 
-@Suite("A vault over crashes", .timeLimit(.minutes(5)))
+@Suite("A vault over crashes", .timeLimit(.minutes(1)))
 struct VaultPropertyTests {
     private typealias Bench = VaultBench
 

@@ -5,7 +5,7 @@ import Testing
 @testable import StoreKit
 
 /// Where an app is called that says nothing about it: on the main queue, all of it.
-@Suite("The default callback queue", .timeLimit(.minutes(5)))
+@Suite("The default callback queue", .timeLimit(.minutes(1)))
 struct CallbackQueueTests {
     private static let isMain: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()

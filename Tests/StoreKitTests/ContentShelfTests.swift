@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The shelf of hosted content", .timeLimit(.minutes(5)))
+@Suite("The shelf of hosted content", .timeLimit(.minutes(1)))
 struct ContentShelfTests {
     private func content(_ directory: TemporaryDirectory, _ version: String, product: String = "a.book") throws -> URL {
         let folder = directory.url.appendingPathComponent(UUID().uuidString)

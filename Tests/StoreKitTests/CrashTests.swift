@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Killed at every step", .timeLimit(.minutes(5)))
+@Suite("Killed at every step", .timeLimit(.minutes(1)))
 struct CrashTests {
     /// What else goes wrong meanwhile.
     enum Trouble: String, CaseIterable {

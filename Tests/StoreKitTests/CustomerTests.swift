@@ -120,7 +120,7 @@ struct CustomerTests {
         await again.stop()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(1)))
     func `a declined card is told on the sheet before the transaction fails`() async throws {
         let device = try TestDevice()
         device.store.change { $0.declines = true }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Downloads, killed at every step", .timeLimit(.minutes(5)))
+@Suite("Downloads, killed at every step", .timeLimit(.minutes(1)))
 struct DownloadCrashTests {
     @Test func `a kill at any step ends, after relaunch, in the content and an empty journal`() async throws {
         var kills = 0

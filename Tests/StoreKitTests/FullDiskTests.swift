@@ -47,7 +47,7 @@ private struct SmallDisk {
     }
 }
 
-@Suite("Downloads on a disk that fills", .timeLimit(.minutes(5)))
+@Suite("Downloads on a disk that fills", .timeLimit(.minutes(1)))
 struct FullDiskTests {
     @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
     func `a disk that fills fails the download with its own error, and with some room made it goes on`() async throws {

@@ -40,7 +40,7 @@ private func respond(_ store: FakeStore, _ route: StoreRoute, _ request: Request
     return Response(status: .init(code: answer.status), body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
 }
 
-@Suite("Over HTTP", .timeLimit(.minutes(5)))
+@Suite("Over HTTP", .timeLimit(.minutes(1)))
 struct HTTPTransportTests {
     @Test func `a purchase goes through sockets as it does without`() async throws {
         let device = try TestDevice()

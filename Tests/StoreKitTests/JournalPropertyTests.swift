@@ -7,7 +7,7 @@ import Testing
 
 /// The journal against a dictionary: whatever is written and taken out, and wherever the process is killed, what is read
 /// at the next launch is what was written before, all or none of the last change.
-@Suite("The journal survives", .timeLimit(.minutes(5)))
+@Suite("The journal survives", .timeLimit(.minutes(1)))
 struct JournalPropertyTests {
     /// A journal with a model of what it holds.
     private struct Subject {

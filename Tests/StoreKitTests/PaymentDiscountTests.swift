@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Promotional offers on the device", .timeLimit(.minutes(5)))
+@Suite("Promotional offers on the device", .timeLimit(.minutes(1)))
 struct PaymentDiscountTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

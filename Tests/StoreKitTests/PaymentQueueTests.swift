@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The payment queue over a store", .timeLimit(.minutes(5)))
+@Suite("The payment queue over a store", .timeLimit(.minutes(1)))
 struct PaymentQueueTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

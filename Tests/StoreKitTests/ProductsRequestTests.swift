@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("SKProductsRequest", .timeLimit(.minutes(5)))
+@Suite("SKProductsRequest", .timeLimit(.minutes(1)))
 struct ProductsRequestTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Promotions on this device", .timeLimit(.minutes(5)))
+@Suite("Promotions on this device", .timeLimit(.minutes(1)))
 struct PromotionTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
@@ -121,7 +121,7 @@ struct PromotionTests {
     }
 }
 
-@Suite("The music library that is not there", .timeLimit(.minutes(5)))
+@Suite("The music library that is not there", .timeLimit(.minutes(1)))
 struct CloudServiceTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

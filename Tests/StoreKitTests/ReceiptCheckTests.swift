@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The receipt is checked before it is written", .timeLimit(.minutes(5)))
+@Suite("The receipt is checked before it is written", .timeLimit(.minutes(1)))
 struct ReceiptCheckTests {
     let device: TestDevice
     let authority: CertificateAuthority

@@ -30,7 +30,7 @@ final class RequestEnd: NSObject, SKRequestDelegate, @unchecked Sendable {
     }
 }
 
-@Suite("Refreshing the receipt", .timeLimit(.minutes(5)))
+@Suite("Refreshing the receipt", .timeLimit(.minutes(1)))
 struct ReceiptRefreshTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

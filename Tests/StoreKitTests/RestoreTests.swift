@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Restoring over a store", .timeLimit(.minutes(5)))
+@Suite("Restoring over a store", .timeLimit(.minutes(1)))
 struct RestoreTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

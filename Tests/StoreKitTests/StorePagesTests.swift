@@ -34,7 +34,7 @@ final class RecordedPresenter: StorePresenter {
     }
 }
 
-@Suite("Product pages", .timeLimit(.minutes(5)))
+@Suite("Product pages", .timeLimit(.minutes(1)))
 struct StorePagesTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
@@ -177,7 +177,7 @@ struct StorePagesTests {
     }
 }
 
-@Suite("Review requests", .timeLimit(.minutes(5)))
+@Suite("Review requests", .timeLimit(.minutes(1)))
 struct ReviewTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }

@@ -69,7 +69,7 @@ private final class ScriptedControl: Sendable {
     }
 }
 
-@Suite("The web page's payment sheet", .timeLimit(.minutes(5)))
+@Suite("The web page's payment sheet", .timeLimit(.minutes(1)))
 struct WebPaymentSheetTests {
     private static let request = PaymentSheetRequest(
         productIdentifier: "hats", productName: "Hats", unitPrice: 2.99, quantity: 1,

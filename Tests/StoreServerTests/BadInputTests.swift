@@ -243,7 +243,7 @@ import Testing
                     quick.write("POST /quick HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello")
                     let answer = slow.read()
                     // And the connection goes with it, however much of the body is still to come.
-                    let end = ContinuousClock.now + .seconds(120)
+                    let end = ContinuousClock.now + .seconds(60)
                     while slow.write("x"), ContinuousClock.now < end { _ = slow.isReadable(within: 1) }
                     return ((answer, sent, ContinuousClock.now < end), quick.read(until: "hello"))
                 }
@@ -273,7 +273,7 @@ import Testing
                 let number = try #require(await iterator.next())
                 group.addTask {
                     try await RawConnection.run {
-                        let end = ContinuousClock.now + .seconds(120)
+                        let end = ContinuousClock.now + .seconds(60)
                         var opened = 0
                         while (try? RawConnection(port: number)) != nil, ContinuousClock.now < end {
                             opened += 1

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite(.timeLimit(.minutes(5))) struct SheetBoardTests {
+@Suite(.timeLimit(.minutes(1))) struct SheetBoardTests {
     private static let question = SheetQuestion(kind: .confirm, title: "Hats", lines: ["$2.99"])
 
     /// A clock that the test moves.
@@ -27,7 +27,7 @@ import Testing
         let board = SheetBoard(now: { hand.now })
         let id = try #require(board.post(Self.question))
         #expect(id.utf8.count == 32 && board.question(id) == Self.question)
-        async let outcome = board.outcome(id, waiting: .seconds(240))
+        async let outcome = board.outcome(id, waiting: .seconds(60))
         #expect(board.answer(id, SheetReply(choice: .accept, password: "secret")))
         #expect(!board.answer(id, SheetReply(choice: .decline)))
         guard case .answered(let reply) = await outcome else {
@@ -38,11 +38,11 @@ import Testing
         #expect(board.question(id) == nil)
         // The device did not get it.
         hand.advance(by: SheetBoard.answerLifetime - .seconds(1))
-        #expect(Self.text(await board.outcome(id, waiting: .seconds(240))) == "accept")
+        #expect(Self.text(await board.outcome(id, waiting: .seconds(60))) == "accept")
         #expect(Self.text(await board.outcome(id, waiting: .zero)) == "accept")
         hand.advance(by: .seconds(1))
-        #expect(Self.text(await board.outcome(id, waiting: .seconds(240))) == "gone")
-        #expect(Self.text(await board.outcome("nothing", waiting: .seconds(240))) == "gone")
+        #expect(Self.text(await board.outcome(id, waiting: .seconds(60))) == "gone")
+        #expect(Self.text(await board.outcome("nothing", waiting: .seconds(60))) == "gone")
     }
 
     @Test func whoDoesNotWaitIsAnsweredAtOnce() async throws {
@@ -57,7 +57,7 @@ import Testing
         let board = SheetBoard(now: { .now })
         let id = try #require(board.post(Self.question))
         let outcomes = await withTaskGroup(of: String.self) { group in
-            for _ in 0..<6 { group.addTask { Self.text(await board.outcome(id, waiting: .seconds(240))) } }
+            for _ in 0..<6 { group.addTask { Self.text(await board.outcome(id, waiting: .seconds(60))) } }
             var outcomes = [await group.next(), await group.next()]
             #expect(board.answer(id, SheetReply(choice: .later)))
             for await outcome in group { outcomes.append(outcome) }
@@ -69,7 +69,7 @@ import Testing
     @Test func aWaitEndsWithItsTask() async throws {
         let board = SheetBoard(now: { .now })
         let id = try #require(board.post(Self.question))
-        let task = Task { Self.text(await board.outcome(id, waiting: .seconds(240))) }
+        let task = Task { Self.text(await board.outcome(id, waiting: .seconds(60))) }
         task.cancel()
         #expect(await task.value == "waiting")
     }

@@ -346,7 +346,7 @@ import UnixSignals
                     kill(getpid(), SIGUSR2)
                     // Once nobody listens any more, the stop is under way.
                     for port in [production, sandbox] {
-                        let end = ContinuousClock.now + .seconds(120)
+                        let end = ContinuousClock.now + .seconds(60)
                         while (try? RawConnection(port: port)) != nil, ContinuousClock.now < end {}
                     }
                     connection.write(Array(body.dropFirst(10)))

@@ -5,7 +5,7 @@ import StoreServer
 struct DemoApp: Sendable {
     private let executable: URL
     private let environment: [String: String]
-    private static let limit = Duration.seconds(180)
+    private static let limit = Duration.seconds(60)
 
     /// Writes the tester's password to a file, for the app's sign-in.
     /// - Parameters:

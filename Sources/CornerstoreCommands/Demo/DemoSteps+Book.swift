@@ -115,6 +115,6 @@ extension DemoSteps {
                 "PATH": Console.current.environment["PATH"] ?? "/usr/bin:/bin", "HOME": places.data.path,
                 "LANG": "en_US.UTF-8", "CORNERSTORE_DATA": places.data.path,
             ], input: ""
-        ).run(within: .seconds(180))
+        ).run(within: .seconds(60))
     }
 }

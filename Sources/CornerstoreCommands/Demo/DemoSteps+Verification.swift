@@ -58,7 +58,7 @@ extension DemoSteps {
         ]
         let result = try await ChildProcess(
             executable: openSSL, arguments: arguments, environment: ["PATH": "/usr/bin:/bin"], input: ""
-        ).run(within: .seconds(180))
+        ).run(within: .seconds(60))
         teller.show(result.all)
         try teller.check("the signature and the chain to the store's root are good", result.status == 0, result.all)
         let parsed = try ReceiptContainer.parse(receipt)

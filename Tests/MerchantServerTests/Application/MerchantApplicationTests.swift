@@ -6,7 +6,7 @@ import Testing
 @testable import Merchant
 @testable import MerchantServer
 
-@Suite("The merchant's server", .timeLimit(.minutes(5)))
+@Suite("The merchant's server", .timeLimit(.minutes(1)))
 struct MerchantApplicationTests {
     @Test func aListOfAsManyProductsAsThereMayBeIsRead() async throws {
         try await RunningMerchant.with { configuration in

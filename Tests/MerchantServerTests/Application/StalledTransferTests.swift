@@ -8,7 +8,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Uploads and downloads that stand still", .timeLimit(.minutes(5)))
+@Suite("Uploads and downloads that stand still", .timeLimit(.minutes(1)))
 struct StalledTransferTests {
     private static func port(_ merchant: RunningMerchant) throws -> UInt16 {
         try #require(URL(string: merchant.address)?.port.flatMap { UInt16(exactly: $0) })

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Keys of users' tokens that change while the server runs", .timeLimit(.minutes(5)))
+@Suite("Keys of users' tokens that change while the server runs", .timeLimit(.minutes(1)))
 struct TokenKeyReloadTests {
     /// A file of keys, and what follows it.
     private final class Scene {

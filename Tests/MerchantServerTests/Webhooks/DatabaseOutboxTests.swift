@@ -9,7 +9,7 @@ import Testing
 @testable import MerchantServer
 
 /// Delivery out of the merchant's own database, on both engines.
-@Suite("Webhooks out of the database", .timeLimit(.minutes(5)))
+@Suite("Webhooks out of the database", .timeLimit(.minutes(1)))
 struct DatabaseOutboxTests {
     private let clock = ManualPacing()
     private let secret: WebhookSecret
