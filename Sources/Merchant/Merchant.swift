@@ -72,7 +72,9 @@ public final class Merchant: Sendable {
     }
 
     /// All that a user was ever entitled to.
+    /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
     public func entitlements(of user: UserID) async throws -> EntitlementList {
+        try Self.checkName(user.rawValue)
         let now = self.now()
         return EntitlementList(entitlements: try await database.read { try Rights.all(of: user, at: now, $0) })
     }

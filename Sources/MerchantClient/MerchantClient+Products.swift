@@ -37,6 +37,6 @@ extension MerchantClient {
     }
 
     private nonisolated func shown(_ list: ProductList) -> [MerchantProduct] {
-        list.products.filter { $0.isOnSale && $0.bundleID.rawValue == configuration.bundleIdentifier }
+        list.products.filter { $0.isOnSale && $0.bundleID == BundleID(configuration.bundleIdentifier) }
     }
 }

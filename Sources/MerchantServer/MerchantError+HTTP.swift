@@ -27,7 +27,7 @@ extension HTTPProblem {
     static func status(of code: MerchantErrorCode) -> HTTPResponse.Status {
         switch code {
         case .notSignedIn: .unauthorized
-        case .forbidden, .notEntitled: .forbidden
+        case .forbidden, .notEntitled, .downloadLimit: .forbidden
         case .notFound, .unknownContent: .notFound
         case .tooLarge: .contentTooLarge
         case .alreadyRedeemed, .insufficientBalance, .keyReused: .conflict

@@ -7,6 +7,8 @@ public struct MerchantErrorCode: StringIdentifier {
 
     /// The request is not understood: malformed JSON, a missing key, a value out of range. 400.
     public static let invalidRequest: MerchantErrorCode = "invalid_request"
+    /// A name is not in Unicode's normalization form C. 400; normalize it before it is sent.
+    public static let nameNotNormalized: MerchantErrorCode = "name_not_normalized"
     /// Over a size limit. 413.
     public static let tooLarge: MerchantErrorCode = "too_large"
     /// No token, or one that is not good any longer. 401.
@@ -41,6 +43,8 @@ public struct MerchantErrorCode: StringIdentifier {
     public static let notFound: MerchantErrorCode = "not_found"
     /// The user has no right to it. 403.
     public static let notEntitled: MerchantErrorCode = "not_entitled"
+    /// The purchase has delivered its content as often as it does before it is redeemed. 403; redeem it, then download.
+    public static let downloadLimit: MerchantErrorCode = "download_limit"
     /// There is no such content item. 404.
     public static let unknownContent: MerchantErrorCode = "unknown_content"
     /// Too many requests. 429; try again later.
@@ -52,6 +56,9 @@ public struct MerchantErrorCode: StringIdentifier {
     /// Something broke; the request id finds it in the log. 500.
     public static let internalError: MerchantErrorCode = "internal_error"
 
+    /// Every code that this version of the merchant answers, in the order of their names.
+    public static var all: [MerchantErrorCode] { texts.keys.sorted() }
+
     /// A sentence for the app's user, in English; nil for a code that this program does not know.
     public var text: String? { Self.texts[self] }
 
@@ -62,6 +69,7 @@ public struct MerchantErrorCode: StringIdentifier {
 
     private static let texts: [MerchantErrorCode: String] = [
         .invalidRequest: "The app sent something that was not understood. Update the app.",
+        .nameNotNormalized: "The app sent a name that cannot be used. Update the app.",
         .tooLarge: "This is too large to be taken.",
         .notSignedIn: "Sign in again.",
         .forbidden: "You may not do this.",
@@ -79,6 +87,7 @@ public struct MerchantErrorCode: StringIdentifier {
         .keyReused: "The app sent something twice that was not the same. Update the app.",
         .notFound: "This is not here.",
         .notEntitled: "You have not bought this.",
+        .downloadLimit: "This was downloaded too often. Sign in again to complete your purchase.",
         .unknownContent: "This is not here.",
         .rateLimited: "That was too often. Wait a moment and try again.",
         .storeUnavailable: "The store does not answer. Try again later.",

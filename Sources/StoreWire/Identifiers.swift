@@ -1,4 +1,7 @@
 /// A name that one party gave to a thing, kept apart by type so that one kind cannot be passed for another.
+///
+/// Names are compared by their UTF-8 bytes, as databases, file systems and other languages compare them. Swift's `String` compares by Unicode's canonical
+/// equivalence, under which the two spellings of “José” are one text.
 public protocol StringIdentifier: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible,
     ExpressibleByStringLiteral, Comparable
 where RawValue == String {
@@ -10,7 +13,11 @@ extension StringIdentifier {
     public init(_ rawValue: String) { self.init(rawValue: rawValue) }
     public init(stringLiteral value: String) { self.init(rawValue: value) }
     public var description: String { rawValue }
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
+    public static func < (left: Self, right: Self) -> Bool {
+        left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
+    }
+    public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     public init(from decoder: any Decoder) throws {
         self.init(rawValue: try decoder.singleValueContainer().decode(String.self))

@@ -51,4 +51,38 @@ struct IdentifiersTests {
         #expect("\(product)" == product.rawValue)
         #expect(BundleID("a") < BundleID("b"))
     }
+
+    /// Each pair is one text to Swift's `==`.
+    @Test(arguments: [("Jos\u{e9}", "Jose\u{301}"), ("\u{212b}", "A\u{30a}"), ("\u{212a}", "K"), ("\u{37e}", ";")])
+    func namesAreComparedByTheirBytes(one: String, other: String) {
+        #expect(one == other)
+        let (first, second) = (ProductID(one), ProductID(other))
+        #expect(first != second && first == ProductID(one) && Set([first, second, first]).count == 2)
+        #expect((first < second) != (second < first) && !(first < first))
+        #expect([first: 1][second] == nil && ![first].contains(second) && Optional(first) != Optional(second))
+        switch first {
+        case second: Issue.record("\(one) and \(other) are one name in a switch")
+        default: break
+        }
+        // Bytes order them as a database does.
+        #expect((first < second) == (Array(one.utf8).lexicographicallyPrecedes(Array(other.utf8))))
+        #expect(!one.isInNormalizationFormC || !other.isInNormalizationFormC)
+    }
+
+    @Test func bytesOrderNamesAndHashThem() {
+        var generator = SeededGenerator(seed: 18)
+        let letters = ["e", "\u{301}", "\u{e9}", "\u{308}", "\u{323}", "K", "\u{212a}", "\u{1f600}"]
+        for _ in 0..<2_000 {
+            let names = (0..<2).map { _ in
+                (0..<Int.random(in: 0...3, using: &generator)).map { _ in
+                    letters[Int.random(in: 0..<letters.count, using: &generator)]
+                }.joined()
+            }
+            let (first, second) = (ProductID(names[0]), ProductID(names[1]))
+            let bytes = names.map { Array($0.utf8) }
+            #expect((first == second) == (bytes[0] == bytes[1]))
+            #expect((first < second) == bytes[0].lexicographicallyPrecedes(bytes[1]))
+            if first == second { #expect(first.hashValue == second.hashValue) }
+        }
+    }
 }

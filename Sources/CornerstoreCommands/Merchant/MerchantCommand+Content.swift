@@ -107,14 +107,16 @@ extension MerchantCommand {
             /// Says of an item that no product gives that nobody can have it: it may be misspelt.
             private static func remark(_ item: ContentItemID, _ products: [MerchantProduct]) {
                 let given = Set(
-                    products.flatMap(\.grants).compactMap { grant -> String? in
-                        if case .content(let item) = grant { item.rawValue } else { nil }
+                    products.flatMap(\.grants).compactMap { grant -> ContentItemID? in
+                        if case .content(let item) = grant { item } else { nil }
                     })
-                guard !given.contains(item.rawValue) else { return }
+                guard !given.contains(item) else { return }
                 let known =
                     given.isEmpty
                     ? ""
-                    : ". " + Suggestion.text(for: item.rawValue, among: given.sorted(), of: "items that products give")
+                    : ". "
+                        + Suggestion.text(
+                            for: item.rawValue, among: given.sorted().map(\.rawValue), of: "items that products give")
                 let console = Console.current
                 console.remark(
                     console.style.dim(

@@ -90,7 +90,7 @@ extension MerchantCommand {
                 }
                 return known[0]
             }
-            guard names.contains(currency) else {
+            guard known.contains(CurrencyID(currency)) else {
                 throw CommandError(
                     .refused,
                     "\(Style.printable(name)) has never had \(Style.printable(currency)). "

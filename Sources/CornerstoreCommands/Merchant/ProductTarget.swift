@@ -17,7 +17,7 @@ struct ProductTarget: ParsableArguments {
     /// The app of a product that is on the list.
     /// - Throws: ``CommandError`` when it is not there, or in several apps.
     func known(in list: [MerchantProduct]) throws -> BundleID {
-        let products = list.filter { app == nil || $0.bundleID.rawValue == app }
+        let products = list.filter { listed in app.map { BundleID($0) == listed.bundleID } ?? true }
         let sellers = products.filter { $0.productID == productID }.map(\.bundleID)
         guard let seller = sellers.first else {
             if let app, products.isEmpty {

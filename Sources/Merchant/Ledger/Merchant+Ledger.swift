@@ -4,7 +4,9 @@ import StoreWire
 
 extension Merchant {
     /// What a user has, by currency.
+    /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
     public func balances(of user: UserID) async throws -> BalanceList {
+        try Self.checkName(user.rawValue)
         let now = self.now()
         let read = try await database.read { try Ledger.balances(of: user, at: now, $0) }
         guard read.isDue else { return BalanceList(balances: read.balances) }
@@ -142,8 +144,8 @@ extension Merchant {
         let writer = EventWriter(policy, id: makeID(), now: now)
         return { connection in
             func again(_ known: CurrencyID, _ entry: LedgerEntry) -> Outcome {
-                known == currency && entry.kind == kind && entry.amount == amount && entry.note == note
-                    ? .posted(entry) : .reused
+                known == currency && entry.kind == kind && entry.amount == amount
+                    && entry.note.map { Array($0.utf8) } == note.map { Array($0.utf8) } ? .posted(entry) : .reused
             }
             let posting: Ledger.Posting
             if amount > 0 {
@@ -184,11 +186,19 @@ extension Merchant {
         }
     }
 
-    /// Names of users, currencies and the like.
+    /// Checks the name of a user, currency, entitlement, content item, product, app or API key.
+    /// - Throws: ``MerchantError`` `invalid_request` for an empty name, one over ``MerchantLimits/identifier`` bytes or one with a NUL;
+    ///   `name_not_normalized` for one that has another spelling in normalization form C.
     static func checkName(_ name: String) throws {
         guard (1...MerchantLimits.identifier).contains(name.utf8.count), !name.utf8.contains(0) else {
             throw MerchantError(
                 .invalidRequest, "Names have 1 to \(MerchantLimits.identifier) bytes, and no NUL.")
+        }
+        guard name.isInNormalizationFormC else {
+            throw MerchantError(
+                .nameNotNormalized,
+                "The name “\(name)” is not in Unicode's normalization form C (NFC). Normalize names before you send them."
+            )
         }
     }
 }

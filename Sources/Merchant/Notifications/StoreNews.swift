@@ -57,7 +57,7 @@ struct StoreNews {
         if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
             let named = try AccountToken.owner(token, connection)
             // Whose it was is known by that name, though the merchant knows the name of nobody.
-            let isSame = row.map { $0.accountToken == token } ?? false
+            let isSame = row?.accountToken?.hasSameBytes(as: token) ?? false
             if let row, named == nil, owner != "", !purchase.names(owner), !isSame {
                 return try redeemer.letGo(plan, row)
             }

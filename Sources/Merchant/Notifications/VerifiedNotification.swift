@@ -65,7 +65,7 @@ extension PurchaseVerifier {
         if let signed = part.signedTransactionInfo {
             let evidence = try await verifySigned(Array(signed.utf8))
             guard let found = evidence.purchases.first, found.anchor == anchor, found.environment == environment,
-                found.bundleID.rawValue == bundleID
+                found.bundleID == BundleID(bundleID)
             else { throw MerchantError(.notGenuine) }
             purchase = found
         }

@@ -2,6 +2,7 @@ import Crypto
 import Database
 import Foundation
 import MerchantWire
+import StoreWire
 
 /// The UUID that a user's purchases carry (`applicationUsername`, `appAccountToken`), by which they find their owner when somebody
 /// else stands at the counter.
@@ -24,7 +25,7 @@ enum AccountToken {
 
     /// Whether it is one of the tokens that name a user.
     static func names(_ user: UserID, _ token: String) -> Bool {
-        token == user.rawValue.lowercased() || token == Self.token(of: user)
+        token.hasSameBytes(as: user.rawValue.lowercased()) || token.hasSameBytes(as: Self.token(of: user))
     }
 
     /// The user whose token it is, once the user has asked for it.

@@ -34,7 +34,7 @@ struct SubscriptionRow {
     /// Whether a purchase names somebody else than the newest period that is known; false where one of them names nobody.
     func hasAnotherName(than purchase: VerifiedPurchase) -> Bool {
         guard let accountToken, let token = purchase.accountToken else { return false }
-        return token != accountToken
+        return !token.hasSameBytes(as: accountToken)
     }
 
     /// Whether it is the present period. Receipts have whole seconds.

@@ -1,5 +1,6 @@
 import MerchantWire
 import StoreKit
+import StoreWire
 
 /// A product of the merchant's with what the store says of it.
 public struct MerchantOffer {
@@ -20,7 +21,7 @@ public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate
     private var running: [ObjectIdentifier: (request: SKProductsRequest, end: CheckedContinuation<Void, Never>)] = [:]
     private var answers: [ObjectIdentifier: [SKProduct]] = [:]
     /// The last answer of the store for each product; shown while it cannot be asked.
-    private var known: [String: SKProduct] = [:]
+    private var known: [ProductID: SKProduct] = [:]
 
     /// The merchant's products with the store's prices, in the merchant's order.
     ///
@@ -28,7 +29,7 @@ public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate
     public func offers(for products: [MerchantProduct]) async -> [MerchantOffer] {
         let identifiers = Set(products.map(\.productID.rawValue))
         if !identifiers.isEmpty { await ask(identifiers) }
-        return products.map { MerchantOffer(product: $0, storeProduct: known[$0.productID.rawValue]) }
+        return products.map { MerchantOffer(product: $0, storeProduct: known[$0.productID]) }
     }
 
     private func ask(_ identifiers: Set<String>) async {
@@ -40,8 +41,8 @@ public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate
             request.start()
         }
         guard let products = answers.removeValue(forKey: key) else { return }
-        for identifier in identifiers { known[identifier] = nil }
-        for product in products { known[product.productIdentifier] = product }
+        for identifier in identifiers { known[ProductID(identifier)] = nil }
+        for product in products { known[ProductID(product.productIdentifier)] = product }
     }
 
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {

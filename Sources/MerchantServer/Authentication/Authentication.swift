@@ -22,7 +22,8 @@ public struct Authentication: Sendable {
     }
 
     /// The user whose token the request carries.
-    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, or 429.
+    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 400 `name_not_normalized` for a genuine token whose subject is not in
+    ///   normalization form C, or 429.
     public func user(of request: Request) throws -> UserID {
         guard let token = request.bearerToken else {
             throw Self.notSignedIn("Send the user's token as Authorization: Bearer.")
@@ -31,6 +32,10 @@ public struct Authentication: Sendable {
         let user: UserID
         do throws(TokenRejection) {
             user = try tokens.user(String(token), at: now)
+        } catch .subjectNotNormalized {
+            throw HTTPProblem(
+                .badRequest, code: MerchantErrorCode.nameNotNormalized.rawValue,
+                message: TokenRejection.subjectNotNormalized.sentence)
         } catch {
             throw Self.notSignedIn(error.sentence)
         }

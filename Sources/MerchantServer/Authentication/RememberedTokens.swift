@@ -1,6 +1,13 @@
 import Foundation
 import MerchantWire
+import StoreWire
 import Synchronization
+
+/// A token, or the name of a key, compared by its bytes.
+struct ExactText: StringIdentifier {
+    let rawValue: String
+    init(rawValue: String) { self.rawValue = rawValue }
+}
 
 /// Tokens that were verified, until they expire. Bounded: when it is full the older half is forgotten, and verified again when it comes back.
 final class RememberedTokens: Sendable {
@@ -11,8 +18,8 @@ final class RememberedTokens: Sendable {
     }
 
     private struct Generations {
-        var young: [String: Entry] = [:]
-        var old: [String: Entry] = [:]
+        var young: [ExactText: Entry] = [:]
+        var old: [ExactText: Entry] = [:]
         /// Counts the times that everything was forgotten.
         var epoch = 0
     }
@@ -27,8 +34,9 @@ final class RememberedTokens: Sendable {
     var epoch: Int { generations.withLock { $0.epoch } }
 
     /// Whose token it is, if it was verified and has not expired.
-    func user(of token: String, at now: Date) -> UserID? {
-        generations.withLock { generations in
+    func user(of text: String, at now: Date) -> UserID? {
+        let token = ExactText(text)
+        return generations.withLock { generations in
             if let entry = generations.young[token] {
                 if now.timeIntervalSince1970 < entry.expiresAt { return entry.user }
                 generations.young[token] = nil
@@ -46,7 +54,8 @@ final class RememberedTokens: Sendable {
     func insert(_ token: String, user: UserID, expiresAt: Date, epoch: Int) {
         generations.withLock { generations in
             guard generations.epoch == epoch else { return }
-            insert(Entry(user: user, expiresAt: expiresAt.timeIntervalSince1970), token, into: &generations)
+            insert(
+                Entry(user: user, expiresAt: expiresAt.timeIntervalSince1970), ExactText(token), into: &generations)
         }
     }
 
@@ -55,7 +64,7 @@ final class RememberedTokens: Sendable {
     /// How many are remembered.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
-    private func insert(_ entry: Entry, _ token: String, into generations: inout Generations) {
+    private func insert(_ entry: Entry, _ token: ExactText, into generations: inout Generations) {
         if generations.young.count >= max(1, capacity / 2) {
             generations.old = generations.young
             generations.young = [:]

@@ -1,5 +1,6 @@
 import Foundation
 import MerchantWire
+import StoreWire
 
 /// What the claims of users' tokens have to say.
 public struct TokenRules: Sendable, Equatable {
@@ -23,8 +24,8 @@ public struct TokenRules: Sendable, Equatable {
 
     /// The user and the moment from which the token is good no longer, or why it is refused.
     func judge(_ claims: TokenClaims, at now: Date) throws(TokenRejection) -> (user: UserID, expiresAt: Date) {
-        guard claims.issuer == issuer else { throw .wrongIssuer }
-        guard claims.audience.contains(audience) else { throw .wrongAudience }
+        guard claims.issuer.hasSameBytes(as: issuer) else { throw .wrongIssuer }
+        guard claims.audience.contains(where: { $0.hasSameBytes(as: audience) }) else { throw .wrongAudience }
         let seconds = now.timeIntervalSince1970
         guard claims.expiresAt.isFinite, claims.issuedAt.isFinite, claims.notBefore?.isFinite ?? true else {
             throw .malformed
@@ -35,6 +36,7 @@ public struct TokenRules: Sendable, Equatable {
         }
         guard claims.expiresAt - claims.issuedAt <= maximumLifetime else { throw .livesTooLong }
         guard Self.isSubject(claims.subject) else { throw .unusableSubject }
+        guard claims.subject.isInNormalizationFormC else { throw .subjectNotNormalized }
         return (UserID(claims.subject), Date(timeIntervalSince1970: claims.expiresAt))
     }
 
@@ -57,6 +59,7 @@ public enum TokenRejection: String, Error, Sendable, CaseIterable {
     case notYetValid
     case livesTooLong
     case unusableSubject
+    case subjectNotNormalized
 
     /// What the app's developer reads.
     var sentence: String {
@@ -72,6 +75,8 @@ public enum TokenRejection: String, Error, Sendable, CaseIterable {
         case .notYetValid: "The token is not valid yet. Are the clocks right?"
         case .livesTooLong: "The token lives longer than is allowed here."
         case .unusableSubject: "The token's subject is empty, too long or has control characters."
+        case .subjectNotNormalized:
+            "The token's subject is not in Unicode's normalization form C (NFC). Normalize the user's name before you sign the token."
         }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import JWTKit
 import MerchantWire
+import StoreWire
 import Synchronization
 
 /// The tokens by which the app's users are known: JSON Web Tokens (RFC 7519) that the developer's login server signs, or `cornerstore merchant token`
@@ -13,7 +14,7 @@ public final class UserTokens: Sendable {
 
     private struct Configuration: Sendable {
         var rules: TokenRules
-        var keys: [String: TokenKey]
+        var keys: [ExactText: TokenKey]
         /// The keys that tokens can be made with, in the file's order.
         var signing: [TokenKey]
     }
@@ -42,8 +43,8 @@ public final class UserTokens: Sendable {
         guard !keySet.keys.isEmpty else {
             throw MerchantServerError(.invalidConfiguration, "There is no key for users' tokens. Give at least one.")
         }
-        var byID: [String: TokenKey] = [:]
-        for key in keySet.keys where byID.updateValue(key, forKey: key.id) != nil {
+        var byID: [ExactText: TokenKey] = [:]
+        for key in keySet.keys where byID.updateValue(key, forKey: ExactText(key.id)) != nil {
             throw MerchantServerError(
                 .invalidConfiguration, "Two keys for users' tokens have the id “\(key.id)”. Give each its own.")
         }
@@ -77,7 +78,7 @@ public final class UserTokens: Sendable {
             ["jwt", "at+jwt"].contains(header.type?.lowercased() ?? "jwt")
         else { throw .malformed }
         // Without a key id each may be meant: who leaves it out while there is one key goes on so while it is exchanged.
-        let named = header.keyID.map { id in configuration.keys[id].map { [$0] } ?? [] }
+        let named = header.keyID.map { id in configuration.keys[ExactText(id)].map { [$0] } ?? [] }
         let accepted = (named ?? Array(configuration.keys.values)).filter { key in
             key.acceptedUntil.map { now < $0 } ?? true
         }
@@ -108,6 +109,9 @@ public final class UserTokens: Sendable {
         }
         guard TokenRules.isSubject(user.rawValue) else {
             throw MerchantServerError(.invalidConfiguration, TokenRejection.unusableSubject.sentence)
+        }
+        guard user.rawValue.isInNormalizationFormC else {
+            throw MerchantServerError(.invalidConfiguration, TokenRejection.subjectNotNormalized.sentence)
         }
         let seconds = lifetime ?? configuration.rules.maximumLifetime
         guard seconds >= 1, seconds <= configuration.rules.maximumLifetime else {

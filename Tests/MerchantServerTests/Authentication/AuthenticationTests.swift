@@ -53,6 +53,33 @@ struct AuthenticationTests {
         }
     }
 
+    @Test func aNameHasOneSpelling() async throws {
+        let (composed, decomposed) = (UserID("Jos\u{e9}"), UserID("Jose\u{301}"))
+        // Each is counted for itself.
+        let rate = TokenRate(burst: 1, perSecond: 0.001)
+        let limits = RateLimits(.init(address: rate, user: rate, key: rate))
+        #expect(limits.allows(.user(composed), at: clock.now) && limits.allows(.user(decomposed), at: clock.now))
+        #expect(!limits.allows(.user(composed), at: clock.now))
+        let authentication = try await authentication()
+        try await application(authentication).test(.router) { client in
+            for (user, status, text) in [
+                (composed, HTTPResponse.Status.ok, composed.rawValue), (decomposed, .badRequest, "name_not_normalized"),
+            ] {
+                let token = try TokenSamples.token(claims: ["sub": user.rawValue])
+                for _ in 0..<2 {
+                    try await client.execute(uri: "/me/x", method: .get, headers: [.authorization: "Bearer \(token)"]) {
+                        #expect($0.status == status)
+                        #expect(String(buffer: $0.body).utf8.contains(text.utf8))
+                    }
+                }
+            }
+        }
+        let error = await #expect(throws: MerchantServerError.self) {
+            try await authentication.tokens.makeToken(for: decomposed, at: clock.now)
+        }
+        #expect(error?.detail.contains("normalization form C") == true)
+    }
+
     @Test func whatIsNotThereForNowSaysWhenToComeBack() {
         #expect(HTTPProblem.merchant(MerchantError(.unavailable))?.retryAfter == 1)
         #expect(HTTPProblem.merchant(MerchantError(.storeUnavailable, "later", retryAfter: 7))?.retryAfter == 7)
