@@ -28,11 +28,19 @@ public struct MerchantPolicy: Sendable, Equatable {
     public var environments: Set<StoreEnvironment>
     /// Whether changes are written down for the webhooks.
     public var sendsWebhooks: Bool
+    /// How often a purchase that nobody has redeemed delivers content to one user; 0 for a merchant that delivers after redemption alone. Each request
+    /// counts, also one for a part of the file.
+    public var downloadsBeforeRedemption: Int
+
+    /// What ``downloadsBeforeRedemption`` is unless the operator says otherwise: enough for a large file over a bad network.
+    public static let usualDownloadsBeforeRedemption = 50
 
     public init(
         conflict: ConflictPolicy = .refuse, refund: RefundPolicy = .toZero,
-        environments: Set<StoreEnvironment> = [.production], sendsWebhooks: Bool = false
+        environments: Set<StoreEnvironment> = [.production], sendsWebhooks: Bool = false,
+        downloadsBeforeRedemption: Int = usualDownloadsBeforeRedemption
     ) {
+        self.downloadsBeforeRedemption = downloadsBeforeRedemption
         self.conflict = conflict
         self.refund = refund
         self.environments = environments

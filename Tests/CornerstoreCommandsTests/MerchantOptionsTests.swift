@@ -58,6 +58,7 @@ import Testing
             case .sandboxStore: "http://127.0.0.1:7"
             case .conflict: "transfer"
             case .refunds: "flag"
+            case .evidenceDownloads: "3"
             case .tokenKeys: "/etc/keys.yaml"
             case .webhook: "https://backend.example.com/hook"
             case .host: "127.0.0.2"
@@ -131,6 +132,7 @@ import Testing
 
     @Test(arguments: [
         ("port", "many"), ("port", "65536"), ("allow-sandbox", "yes"), ("conflict", "never"), ("refunds", "never"),
+        ("evidence-downloads", "-1"),
         ("database", "mysql://ann:hush@host/x"), ("schema", "A-B"), ("log-level", "loud"), ("blobs", "/var/content"),
         ("store", "Apples"), ("store", "ftp://store.example.com"),
     ])

@@ -218,9 +218,9 @@ import Testing
                 // Against the proof alone, before it is redeemed; what is another's stays another's.
                 let mine = Evidence.receipt(try shop.receipt([shop.inApp("issue", "2000000000000007")]))
                 #expect(try await shop.merchant.content("issue-12", for: "bob", against: mine).version == 2)
-                _ = try await shop.merchant.redeem(mine, for: "cid")
+                _ = try await shop.merchant.redeem(mine, for: "bob")
                 #expect(
-                    try await code { try await shop.merchant.content("issue-12", for: "bob", against: mine) }
+                    try await code { try await shop.merchant.content("issue-12", for: "cid", against: mine) }
                         == .alreadyRedeemed)
                 let coins = Evidence.receipt(try shop.receipt([shop.inApp("coins", "2000000000000008")]))
                 #expect(

@@ -79,6 +79,12 @@ extension MerchantCommand {
             completion: .list(MerchantOptions.Refunds.allCases.map(\.rawValue)))
         var refunds: String?
         @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp(
+                "How often a purchase delivers content to one user before it is redeemed (50); 0 delivers after redemption alone.",
+                valueName: "count"))
+        var evidenceDownloads: Int?
+        @Option(
             help: ArgumentHelp("The keys of users' tokens, YAML or JSON; else one is made.", valueName: "file"),
             completion: .file())
         var tokenKeys: String?
@@ -119,7 +125,8 @@ extension MerchantCommand {
                 [
                     .storeData: storeData, .allowSandbox: allowSandbox.map(String.init),
                     .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
-                    .refunds: refunds, .tokenKeys: tokenKeys, .webhook: webhook, .host: host,
+                    .refunds: refunds, .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys,
+                    .webhook: webhook, .host: host,
                     .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
                     .noRateLimits: rateLimits.map { $0 ? "false" : "true" }, .logLevel: logLevel, .logFormat: logFormat,
                     .blobs: blobs.blobs,

@@ -62,7 +62,9 @@ extension MerchantOptions {
         return MerchantPolicy(
             conflict: conflict, refund: refunds,
             environments: try layers.isSet(.allowSandbox) ? [.production, .sandbox] : [.production],
-            sendsWebhooks: sendsWebhooks)
+            sendsWebhooks: sendsWebhooks,
+            downloadsBeforeRedemption: try layers.number(
+                .evidenceDownloads, 0...1_000_000, otherwise: MerchantPolicy.usualDownloadsBeforeRedemption))
     }
 
     // MARK: Stores

@@ -27,6 +27,7 @@ enum MerchantOption: String, SettingName {
     case sandboxStore = "sandbox-store"
     case conflict
     case refunds
+    case evidenceDownloads = "evidence-downloads"
     case tokenKeys = "token-keys"
     case webhook
     case host

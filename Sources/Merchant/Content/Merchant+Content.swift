@@ -38,6 +38,7 @@ extension Merchant {
     /// The newest version of a content item, for a user who is entitled to it.
     /// - Throws: ``MerchantError`` `unknown_content`, `not_entitled`.
     public func content(_ item: ContentItemID, for user: UserID) async throws -> ContentVersion {
+        try Self.checkName(user.rawValue)
         let now = self.now()
         let (version, isEntitled) = try await database.read { connection in
             (
@@ -51,13 +52,16 @@ extension Merchant {
         return version
     }
 
-    /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app delivers
-    /// first, and redeems and finishes when the content is there. A purchase of it that gives the user nothing now, or is another's, is refused unless the user is
-    /// entitled without it.
-    /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`, `already_redeemed`.
+    /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app delivers first, and redeems and
+    /// finishes when the content is there.
+    ///
+    /// A purchase that nobody has redeemed is bound to its first user by the download, and each download is counted
+    /// (``MerchantPolicy/downloadsBeforeRedemption``). A user who is entitled to the item is not counted.
+    /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`, `already_redeemed`, `download_limit`.
     public func content(
         _ item: ContentItemID, for user: UserID, against evidence: Evidence
     ) async throws -> ContentVersion {
+        try Self.checkName(user.rawValue)
         let verified = try await verifier.verify(evidence)
         let now = self.now()
         let plans = try await plans(verified.purchases, at: now).compactMap { item -> RedemptionPlan? in
@@ -65,15 +69,27 @@ extension Merchant {
         }.filter { $0.product.grants.contains(.content(item)) }
         guard !plans.isEmpty else { throw MerchantError(.notEntitled) }
         let policy = self.policy
-        let (version, obstacle) = try await database.read { connection in
+        let (version, isEntitled) = try await database.read { connection in
+            (
+                try Self.newestVersion(of: item, connection),
+                // A user may show an older period's evidence of a subscription that goes on.
+                try Rights.has(.content(item), user, at: now, connection)
+            )
+        }
+        if isEntitled {
+            guard let version else { throw MerchantError(.unknownContent) }
+            return version
+        }
+        // Decided and counted in one transaction: of two users who come at once only one is the first.
+        let obstacle = try await database.write { connection -> MerchantErrorCode? in
+            let downloads = EvidenceDownloads(policy: policy, now: now, connection: connection)
             var obstacle: MerchantErrorCode?
             for plan in plans {
                 obstacle = try Self.obstacle(plan, user, policy, at: now, connection)
+                if obstacle == nil, version != nil { obstacle = try downloads.count(plan, user) }
                 if obstacle == nil { break }
             }
-            // An older period's evidence, say, of a subscription that goes on.
-            if obstacle != nil, try Rights.has(.content(item), user, at: now, connection) { obstacle = nil }
-            return (try Self.newestVersion(of: item, connection), obstacle)
+            return obstacle
         }
         if let obstacle { throw MerchantError(obstacle) }
         guard let version else { throw MerchantError(.unknownContent) }

@@ -69,7 +69,11 @@ struct Redeemer {
         }
         if plan.product.kind == .autoRenewableSubscription {
             // A period that was refunded says nothing of whose the subscription is.
-            if try RedemptionRow.find(plan.key.text, connection)?.state == .revoked { return .refused(.revoked) }
+            let period = try RedemptionRow.find(plan.key.text, connection)
+            if period?.state == .revoked { return .refused(.revoked) }
+            if period?.userID == "", try !downloads.allowRedemption(of: plan, by: owner) {
+                return .refused(.alreadyRedeemed)
+            }
             switch try enterSubscription(plan, known, owner) {
             case .own: break
             case .guest(let members): return try joinFamily(plan, members, owner, user)
@@ -83,12 +87,17 @@ struct Redeemer {
         if row.state == .revoked { return .refused(.revoked) }
         if row.userID == owner { return again(plan, row, user) }
         if row.userID.rawValue.isEmpty {
+            guard try downloads.allowRedemption(of: plan, by: owner) else { return .refused(.alreadyRedeemed) }
             guard try RedemptionRow.claim(plan, key: row.key, for: owner, at: now, connection) else {
                 return .refused(.unavailable)
             }
             return try grant(plan, to: owner, askedBy: user)
         }
         return try settleConflict(plan, row, owner, user)
+    }
+
+    private var downloads: EvidenceDownloads {
+        EvidenceDownloads(policy: policy, now: now, connection: connection)
     }
 
     private func again(_ plan: RedemptionPlan, _ row: RedemptionRow, _ user: UserID) -> Outcome {
@@ -271,6 +280,7 @@ struct Redeemer {
         var shared = plan
         shared.grants = plan.grants.filter { !$0.isCredits }
         shared.grantsJSON = try ProductCatalog.json(shared.grants)
+        guard try downloads.allowRedemption(of: plan, by: owner) else { return .refused(.alreadyRedeemed) }
         for place in plan.key.places(members).dropFirst() {
             if try RedemptionRow.insert(shared, key: place, for: owner, at: now, connection) {
                 return try grant(shared, to: owner, askedBy: user)

@@ -76,6 +76,22 @@ struct RedemptionRow {
             ]) == 1
     }
 
+    /// Writes a purchase down that nobody has redeemed; false when there is a row of it already.
+    static func insertOpen(_ plan: RedemptionPlan, at now: Int64, _ connection: Connection) throws -> Bool {
+        let purchase = plan.purchase
+        return try connection.execute(
+            """
+            INSERT INTO redemptions (redemption_key, user_id, product_id, transaction_id, original_transaction_id,
+                quantity, grants, purchased_at, expires_at, redeemed_at, state, state_signed_at)
+            VALUES ($1, '', $2, $3, $4, $5, '[]', $6, $7, $8, 'open', $9)
+            ON CONFLICT (redemption_key) DO NOTHING
+            """,
+            [
+                plan.key.text, purchase.productID.rawValue, purchase.transactionID, purchase.originalTransactionID,
+                purchase.quantity, purchase.purchasedAt, plan.expiresAt, now, purchase.signedAt,
+            ]) == 1
+    }
+
     /// Gives a row that nobody has redeemed to a user; false when somebody was faster.
     static func claim(
         _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection

@@ -10,6 +10,7 @@ public enum MerchantSchema {
         Migration(1, "merchant", products + redemptions + ledger + entitlements + operation),
         Migration(2, "shared subscriptions", sharedSubscriptions),
         Migration(3, "subscriptions' tokens", subscriptionTokens),
+        Migration(4, "downloads against evidence", EvidenceDownloadsSchema.statements),
     ]
 
     private static let products = [

@@ -1,0 +1,14 @@
+/// Migration 5: who has downloaded content against evidence of a purchase that nobody had redeemed, and how often.
+enum EvidenceDownloadsSchema {
+    static let statements = [
+        """
+        CREATE TABLE evidence_downloads (
+            redemption_key TEXT NOT NULL,
+            user_id TEXT NOT NULL,
+            downloads BIGINT NOT NULL CHECK (downloads > 0),
+            first_at BIGINT NOT NULL,
+            PRIMARY KEY (redemption_key, user_id)
+        ) WITHOUT ROWID
+        """
+    ]
+}
