@@ -3,32 +3,49 @@ import CryptoExtras
 /// The parts of an X.509 certificate that tell who signed a receipt, read in place: enough to check a signature before
 /// any chain is built.
 struct CertificateFields {
+    /// The shortest RSA key of a signer, in bits, and the shortest that swift-certificates reads.
+    static let usualKeySize = 2_048
+    /// The shortest RSA key of a transaction receipt's signer, in bits.
+    static let shortestTransactionKey = 1_024
+
     /// The content of the serial number.
     var serialNumber: Range<Int>
     /// Whole Names.
     var issuer: Range<Int>
     var subject: Range<Int>
     var publicKeyInfo: Range<Int>
+    /// What the issuer signed: the whole body.
+    var body: Range<Int>
+    /// The body's content.
+    var bodyContent: Range<Int>
+    /// The signature algorithm beside the signature, whole. The body repeats it.
+    var signatureAlgorithm: Range<Int>
+    var bodySignatureAlgorithm: Range<Int>
+    /// The octets of the signature.
+    var signature: Range<Int>
 
     /// Reads the certificate that stands at `range`.
     init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(ReceiptRejection) {
         var top = BERCursor(bytes: bytes, range: range, depth: 4)
         var outer = try top.inside(try top.next(BERTag.sequence, "a certificate"))
-        var body = try outer.inside(try outer.next(BERTag.sequence, "a certificate's body"))
+        let signed = try outer.next(BERTag.sequence, "a certificate's body")
+        (self.body, bodyContent) = (signed.whole, signed.content)
+        var body = try outer.inside(signed)
         if body.upcomingTag == BERTag.context0 { _ = try body.next() }
         serialNumber = try body.next(BERTag.integer, "a serial number").content
-        _ = try body.next(BERTag.sequence, "a signature algorithm")
+        bodySignatureAlgorithm = try body.next(BERTag.sequence, "a signature algorithm").whole
         issuer = try body.next(BERTag.sequence, "an issuer").whole
         _ = try body.next(BERTag.sequence, "a validity")
         subject = try body.next(BERTag.sequence, "a subject").whole
         publicKeyInfo = try body.next(BERTag.sequence, "a public key").whole
-        _ = try outer.next(BERTag.sequence, "a certificate's signature algorithm")
-        let signature = try outer.next(BERTag.bitString, "a certificate's signature").content
+        signatureAlgorithm = try outer.next(BERTag.sequence, "a certificate's signature algorithm").whole
+        let bits = try outer.next(BERTag.bitString, "a certificate's signature").content
         try outer.expectEnd("a certificate")
         // Unused bits would be ignored further on, so that one certificate had several encodings.
-        guard !signature.isEmpty, bytes[signature.lowerBound] == 0 else {
+        guard !bits.isEmpty, bytes[bits.lowerBound] == 0 else {
             throw ReceiptRejection(.malformed, "a certificate's signature is not whole octets")
         }
+        signature = bits.lowerBound + 1..<bits.upperBound
     }
 
     /// The RSA key. Keys of other kinds, below `minimumBits` or above 4096 bits (which cost too much to check) are

@@ -103,7 +103,7 @@ extension ReceiptVerifier {
             return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
         }
         let chain = try await chains.verify(
-            leaf: leaf, embedded: embedded, purpose: .appReceipt, at: content.signedDate)
+            leaf: leaf, embedded: embedded, purpose: .signedPayload, at: content.signedDate)
         let segment = Array(content.signingInput.prefix { $0 != UInt8(ascii: ".") })
         var hashed = SHA256()
         hashed.update(data: segment)

@@ -26,7 +26,8 @@ public struct ReceiptSigner: Sendable {
             let publicKey = try leaf.withUnsafeBufferPointer {
                 (buffer) throws(ReceiptRejection) -> _RSA.Signing.PublicKey in
                 let raw = UnsafeRawBufferPointer(buffer)
-                return try CertificateFields(raw, 0..<raw.count).publicKey(raw, minimumBits: 2_048)
+                return try CertificateFields(raw, 0..<raw.count).publicKey(
+                    raw, minimumBits: CertificateFields.usualKeySize)
             }
             guard publicKey.derRepresentation == key.publicKey.derRepresentation else {
                 throw ReceiptRejection(.badSignature, "it is another key's")

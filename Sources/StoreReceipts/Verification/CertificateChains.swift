@@ -10,17 +10,20 @@ struct VerifiedChain: Sendable {
 
 /// Builds and judges chains from a leaf to the caller's roots: signatures and policy, then dates, then markers.
 struct CertificateChains: Sendable {
-    /// Which leaf a chain must end in.
+    /// What the leaf of a chain signs.
     enum Purpose: Sendable, Equatable {
-        /// Marker 6.11.1, under an intermediate with 6.2.1.
+        /// App receipts: marker 6.11.1, under an intermediate with 6.2.1.
         case appReceipt
-        /// The same, or marker 6.5.1 (version 2).
+        /// Transaction receipts: the same, or marker 6.5.1 (version 2).
         case transactionReceipt
+        /// JWS: the markers of app receipts, and no certificate signed with SHA-1.
+        case signedPayload
     }
 
     let anchors: TrustAnchors
 
-    /// Judges `leaf` at `date`. `embedded` are the other certificates that came along; each must be part of the chain.
+    /// Judges `leaf` at `date`. `embedded` are the other certificates that came along. Each must be part of the chain,
+    /// or stand for its root (``Certificate/standsForRoot(_:)``).
     func verify(
         leaf: [UInt8], embedded: [[UInt8]], purpose: Purpose, at date: Date
     ) async throws(ReceiptRejection) -> VerifiedChain {
@@ -36,37 +39,66 @@ struct CertificateChains: Sendable {
             }
             others.append(certificate)
         }
-        // Of several with one name and key, as Apple has had, the first that leads to a root is taken: one that was valid then.
-        let known = anchors.intermediates.map(\.certificate)
-        let isValid = { (certificate: Certificate) in
-            (certificate.notValidBefore...max(certificate.notValidBefore, certificate.notValidAfter)).contains(date)
+        let intermediates = CertificateStore(others + anchors.intermediates(at: date).map(\.certificate))
+        var verifier = Verifier(rootCertificates: anchors.rootStore) {
+            ChainPolicy(allowsSHA1: purpose != .signedPayload)
         }
-        let intermediates = CertificateStore(
-            others + known.filter(isValid) + known.filter { !isValid($0) })
-        var verifier = Verifier(rootCertificates: anchors.rootStore) { ChainPolicy() }
         switch await verifier.validate(leaf: leafCertificate, intermediates: intermediates) {
         case .couldNotValidate(let failures):
-            guard failures.isEmpty else {
-                throw ReceiptRejection(
-                    .wrongChain, "the chain reaches a trusted root, but a certificate may not do what it does there")
-            }
+            guard failures.isEmpty else { throw Self.brokenRule }
             throw diagnose(leafCertificate, others)
         case .validCertificate(let chain):
-            for certificate in others where !chain.contains(certificate) {
-                throw ReceiptRejection(.wrongChain, "a certificate that is not part of the chain came along")
+            let outside = others.filter { !chain.contains($0) }
+            if let root = chain.last, let stray = outside.first(where: { !$0.standsForRoot(root) }) {
+                throw ReceiptRejection(
+                    .wrongChain,
+                    stray.subject == root.subject
+                        ? "the receipt's root has the name of a given root, but another key or issuer"
+                        : "a certificate that is not part of the chain came along")
             }
-            return try judge(Array(chain), purpose: purpose, at: date)
+            return try judge(Array(chain), standIns: outside, purpose: purpose, at: date)
         }
     }
 
-    private func judge(
-        _ chain: [Certificate], purpose: Purpose, at date: Date
-    ) throws(ReceiptRejection) -> VerifiedChain {
-        guard let leaf = chain.first, let last = chain.last, let root = anchors.root(last) else {
-            throw ReceiptRejection(.unknownIssuer, "the chain ends in none of the given roots")
+    /// Judges the leaf of a transaction receipt whose RSA key is shorter than 2048 bits, at `date`. Its issuer must be
+    /// one of the given certificates.
+    func verify(shortKeyLeaf der: [UInt8], at date: Date) async throws(ReceiptRejection) -> VerifiedChain {
+        let leaf = try ShortKeyLeaf(der)
+        let intermediates = anchors.intermediates(at: date)
+        let issuers = (intermediates + anchors.roots).filter { $0.subject == leaf.issuer }
+        var rejection = Self.unknownRoot
+        for issuer in issuers {
+            guard let certificate = try leaf.certificate(issuedBy: issuer) else {
+                rejection = Self.foreignSignature
+                continue
+            }
+            var verifier = Verifier(rootCertificates: anchors.rootStore) {
+                ChainPolicy(allowsSHA1: true, shortKeyLeaf: certificate)
+            }
+            let store = CertificateStore(intermediates.map(\.certificate))
+            switch await verifier.validate(leaf: issuer.certificate, intermediates: store) {
+            case .couldNotValidate(let failures):
+                rejection = failures.isEmpty ? diagnose(issuer.certificate, []) : Self.brokenRule
+            case .validCertificate(let chain):
+                return try judge([certificate] + chain, standIns: [], purpose: .transactionReceipt, at: date)
+            }
         }
-        let start = chain.map(\.notValidBefore).max() ?? leaf.notValidBefore
-        let end = chain.map(\.notValidAfter).min() ?? leaf.notValidAfter
+        throw rejection
+    }
+
+    /// - Parameter standIns: certificates that stand for the chain's root.
+    private func judge(
+        _ chain: [Certificate], standIns: [Certificate], purpose: Purpose, at date: Date
+    ) throws(ReceiptRejection) -> VerifiedChain {
+        guard let leaf = chain.first, let last = chain.last, let anchor = anchors.root(last) else {
+            throw Self.unknownRoot
+        }
+        // Of the roots with this name and key, the one that was valid then.
+        let same = [last] + anchors.roots.map(\.certificate).filter { $0.standsForRoot(last) } + standIns
+        let root = same.first { $0.isValid(at: date) } ?? last
+        let dated = chain.dropLast() + [root]
+        let start = dated.map(\.notValidBefore).max() ?? leaf.notValidBefore
+        let end = dated.map(\.notValidAfter).min() ?? leaf.notValidAfter
         guard start <= end, (start...end).contains(date) else {
             throw ReceiptRejection(.expired, "a certificate of the chain was not valid at the receipt's date")
         }
@@ -80,12 +112,12 @@ struct CertificateChains: Sendable {
                 throw ReceiptRejection(.missingMarker, "the leaf's issuer has no marker 1.2.840.113635.100.6.2.1")
             }
         }
-        return VerifiedChain(validity: start...end, rootFingerprint: root.fingerprint)
+        return VerifiedChain(validity: start...end, rootFingerprint: anchor.fingerprint)
     }
 
     /// Tells a chain that is sound but ends elsewhere from certificates that do not issue one another.
     private func diagnose(_ leaf: Certificate, _ embedded: [Certificate]) -> ReceiptRejection {
-        let known = embedded + (anchors.intermediates + anchors.roots).map(\.certificate)
+        let known = (anchors.roots + anchors.intermediates).map(\.certificate) + embedded
         var tip = leaf
         // A chain is no longer than what it can be made of.
         for _ in 0...known.count {
@@ -96,14 +128,17 @@ struct CertificateChains: Sendable {
             let candidates = known.filter { $0.subject == tip.issuer && $0 != tip }
             if tip.issuer == tip.subject || candidates.isEmpty { break }
             guard let issuer = candidates.first(where: { $0.publicKey.isValidSignature(tip.signature, for: tip) })
-            else {
-                return ReceiptRejection(
-                    .wrongChain, "a certificate was not signed by the one that should have issued it")
-            }
+            else { return Self.foreignSignature }
             tip = issuer
         }
-        return ReceiptRejection(.unknownIssuer, "the chain ends in none of the given roots")
+        return Self.unknownRoot
     }
+
+    private static let unknownRoot = ReceiptRejection(.unknownIssuer, "the chain ends in none of the given roots")
+    private static let foreignSignature = ReceiptRejection(
+        .wrongChain, "a certificate was not signed by the one that should have issued it")
+    private static let brokenRule = ReceiptRejection(
+        .wrongChain, "the chain reaches a trusted root, but a certificate may not do what it does there")
 
     private static func certificate(_ der: [UInt8]) throws(ReceiptRejection) -> Certificate {
         do {

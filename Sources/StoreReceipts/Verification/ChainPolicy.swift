@@ -2,16 +2,21 @@ import Foundation
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
 
-/// What a chain must be beside signed: RFC 5280's basics and the two rules that swift-certificates leaves out. Dates
-/// and Apple's markers are checked afterwards, so that each has a reason of its own.
+/// The rules of a chain beside its signatures: RFC 5280's basics, and the ones that swift-certificates leaves out.
+/// Dates and Apple's markers are checked afterwards, so that each has a reason of its own.
 struct ChainPolicy: VerifierPolicy, Sendable {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
     private let basics = RFC5280Policy.withValidityCheckDisabled()
+    private let allowsSHA1: Bool
+    private let shortKeyLeaf: Certificate?
 
-    /// Nobody may have issued a certificate with SHA-1 after this; Apple's last ones for receipts are of November 2015.
-    private static let endOfSHA1 = Date(timeIntervalSince1970: 1_483_228_800)
-
-    init() {
+    /// - Parameters:
+    ///   - allowsSHA1: Accepts certificates that were signed with SHA-1. Apple issued those of receipts so until
+    ///     December 2022 (WWDR G7 and the signer under it), and those of signed payloads never.
+    ///   - shortKeyLeaf: A leaf below the chain that is judged, for which ``ShortKeyLeaf`` stands in.
+    init(allowsSHA1: Bool, shortKeyLeaf: Certificate? = nil) {
+        self.allowsSHA1 = allowsSHA1
+        self.shortKeyLeaf = shortKeyLeaf
         verifyingCriticalExtensions = basics.verifyingCriticalExtensions
     }
 
@@ -19,25 +24,50 @@ struct ChainPolicy: VerifierPolicy, Sendable {
         if case .failsToMeetPolicy(let reason) = basics.chainMeetsPolicyRequirements(chain: chain) {
             return .failsToMeetPolicy(reason: reason)
         }
-        guard chain.count >= 2 else { return .failsToMeetPolicy(reason: "a root is no signer") }
-        let leaf = chain.leaf
-        if let usage = try? leaf.extensions.keyUsage, !usage.digitalSignature {
-            return .failsToMeetPolicy(reason: "the leaf may not sign")
+        if let shortKeyLeaf, let violation = violation(of: shortKeyLeaf, under: Array(chain)) {
+            return .failsToMeetPolicy(reason: violation)
         }
+        if let violation = violation(of: (shortKeyLeaf.map { [$0] } ?? []) + Array(chain)) {
+            return .failsToMeetPolicy(reason: violation)
+        }
+        return .meetsPolicy
+    }
+
+    /// The rule that a whole chain breaks, leaf first; nil if it keeps all of them.
+    func violation(of chain: [Certificate]) -> String? {
+        guard chain.count >= 2, let leaf = chain.first else { return "a root is not a signer" }
+        if let usage = try? leaf.extensions.keyUsage, !usage.digitalSignature { return "the leaf may not sign" }
         if case .isCertificateAuthority = (try? leaf.extensions.basicConstraints) ?? .notCertificateAuthority {
-            return .failsToMeetPolicy(reason: "the leaf is a certificate authority")
+            return "the leaf is a certificate authority"
         }
-        for index in 1..<chain.count {
-            if let usage = try? chain[index].extensions.keyUsage, !usage.keyCertSign {
-                return .failsToMeetPolicy(reason: "an issuer may not sign certificates")
+        for issuer in chain.dropFirst() {
+            if let usage = try? issuer.extensions.keyUsage, !usage.keyCertSign {
+                return "an issuer may not sign certificates"
             }
         }
         // The root is trusted for itself, not for its own signature.
-        for index in 0..<chain.count - 1
-        where chain[index].signatureAlgorithm == .sha1WithRSAEncryption && chain[index].notValidBefore >= Self.endOfSHA1
-        {
-            return .failsToMeetPolicy(reason: "a certificate signed with SHA-1 after 2016")
+        if !allowsSHA1, chain.dropLast().contains(where: { $0.signatureAlgorithm == .sha1WithRSAEncryption }) {
+            return "a certificate was signed with SHA-1"
         }
-        return .meetsPolicy
+        return nil
+    }
+
+    /// The basic rule that a leaf breaks under its issuers. The basics themselves were checked of the issuers alone.
+    private func violation(of leaf: Certificate, under issuers: [Certificate]) -> String? {
+        guard leaf.version == .v3 else { return "the leaf is not of version 3" }
+        guard leaf.extensions.allSatisfy({ !$0.critical || verifyingCriticalExtensions.contains($0.oid) }) else {
+            return "the leaf has a critical extension that is not understood"
+        }
+        var authoritiesBelow = 0
+        for issuer in issuers {
+            let constraints = (try? issuer.extensions.basicConstraints) ?? .notCertificateAuthority
+            guard case .isCertificateAuthority(let maximum) = constraints, maximum ?? .max >= authoritiesBelow
+            else { return "an issuer is not a certificate authority, or not for a chain of this length" }
+            guard issuer.extensions[oid: .X509ExtensionID.nameConstraints] == nil else {
+                return "an issuer restricts names"
+            }
+            if issuer.issuer != issuer.subject { authoritiesBelow += 1 }
+        }
+        return nil
     }
 }

@@ -17,8 +17,10 @@ public final class ReceiptVerifier: Sendable {
     private let transactionChains = Mutex(KnownChains())
     let payloadSigners = Mutex(KnownSigners())
 
-    /// A verifier that trusts these certificates, in DER. Intermediates are needed only for receipts that do not carry
-    /// their own (the transaction receipt). Throws ``ReceiptRejection`` with `malformed` for what is no certificate.
+    /// A verifier that trusts these certificates, in DER. A root is trusted by its name and key: a payload may carry
+    /// another self-signed certificate of the same name and key in its place. Intermediates are needed only for
+    /// receipts that do not carry their own (the transaction receipt). Throws ``ReceiptRejection`` with `malformed` for
+    /// what is no certificate.
     public init(
         roots: [[UInt8]], intermediates: [[UInt8]] = [], limits: ReceiptLimits = .standard
     ) throws(ReceiptRejection) {
@@ -115,7 +117,7 @@ public final class ReceiptVerifier: Sendable {
             }
         }
         guard let leaf else { throw ReceiptRejection(.wrongChain, "the signer's certificate is not in the receipt") }
-        let publicKey = try leaf.fields.publicKey(raw, minimumBits: 2_048)
+        let publicKey = try leaf.fields.publicKey(raw, minimumBits: CertificateFields.usualKeySize)
         try requireSignature(signedData, publicKey, raw)
         return PendingReceipt(
             receipt: receipt, certificates: Array(raw[signedData.certificates]), issuer: issuer,
@@ -168,8 +170,10 @@ extension ReceiptVerifier {
     /// (6.5.1 in version 2, 6.11.1 in version 3).
     ///
     /// Succeeds with the root's SHA-256 fingerprint. Fails with `malformed`, `unsupportedAlgorithm`, `badSignature`,
-    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. A leaf of 1024 bits, as
-    /// Apple's were in version 2, is `unsupportedAlgorithm`.
+    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. Only here may the leaf's RSA key have less than
+    /// 2048 bits: Apple's had 1024 in version 2. Shorter keys are `unsupportedAlgorithm`. The receipt carries its leaf
+    /// alone, so that the issuer, Apple iTunes Store Certification Authority for version 2, must be among the
+    /// intermediates.
     public func verifyTransactionSignature(
         signed: [UInt8], signature: [UInt8], leaf: [UInt8], at date: Date
     ) async -> Result<[UInt8], ReceiptRejection> {
@@ -197,10 +201,12 @@ extension ReceiptVerifier {
         guard (anchors.roots + anchors.intermediates).contains(where: { $0.subject == signer.issuer }) else {
             throw ReceiptRejection(.unknownIssuer, "the leaf's issuer is none of the given roots and intermediates")
         }
-        guard signer.publicKey.keySizeInBits >= 2_048 else {
-            throw ReceiptRejection(.unsupportedAlgorithm, "the leaf's key is shorter than 2048 bits")
+        let chain: VerifiedChain
+        if signer.publicKey.keySizeInBits < CertificateFields.usualKeySize {
+            chain = try await chains.verify(shortKeyLeaf: leaf, at: date)
+        } else {
+            chain = try await chains.verify(leaf: leaf, embedded: [], purpose: .transactionReceipt, at: date)
         }
-        let chain = try await chains.verify(leaf: leaf, embedded: [], purpose: .transactionReceipt, at: date)
         let entry = KnownChain(
             certificates: leaf, issuer: [], serialNumber: [], publicKey: signer.publicKey, chain: chain)
         transactionChains.withLock { $0.insert(entry) }
@@ -221,7 +227,8 @@ private struct TransactionSigner {
             _ = try whole.next(BERTag.sequence, "a certificate")
             guard whole.isAtEnd else { throw ReceiptRejection(.trailingData, "bytes follow the certificate") }
             let fields = try CertificateFields(raw, 0..<raw.count)
-            return (try fields.publicKey(raw, minimumBits: 1_024), Array(raw[fields.issuer]))
+            let key = try fields.publicKey(raw, minimumBits: CertificateFields.shortestTransactionKey)
+            return (key, Array(raw[fields.issuer]))
         }
     }
 }

@@ -10,6 +10,8 @@ struct TrustAnchors: Sendable {
         let certificate: Certificate
         /// The subject, as it is encoded.
         let subject: [UInt8]
+        /// SubjectPublicKeyInfo, as it is encoded.
+        let publicKeyInfo: [UInt8]
         let fingerprint: [UInt8]
 
         /// Throws `malformed` for what is no certificate.
@@ -21,9 +23,11 @@ struct TrustAnchors: Sendable {
                 throw ReceiptRejection(
                     .malformed, "a root or intermediate given to the verifier is not a DER certificate")
             }
-            subject = try der.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> [UInt8] in
+            (subject, publicKeyInfo) = try der.withUnsafeBufferPointer {
+                (buffer) throws(ReceiptRejection) -> ([UInt8], [UInt8]) in
                 let raw = UnsafeRawBufferPointer(buffer)
-                return Array(raw[try CertificateFields(raw, 0..<raw.count).subject])
+                let fields = try CertificateFields(raw, 0..<raw.count)
+                return (Array(raw[fields.subject]), Array(raw[fields.publicKeyInfo]))
             }
             fingerprint = Array(SHA256.hash(data: der))
         }
@@ -56,4 +60,24 @@ struct TrustAnchors: Sendable {
     /// The root that is exactly this certificate.
     func root(_ certificate: Certificate) -> Anchor? { roots.first { $0.certificate == certificate } }
     func root(der: [UInt8]) -> Anchor? { roots.first { $0.der == der } }
+
+    /// The intermediates in the order in which they are tried at a date: those that are valid then come first, since
+    /// Apple has had several with one name and key.
+    func intermediates(at date: Date) -> [Anchor] {
+        intermediates.filter { $0.certificate.isValid(at: date) }
+            + intermediates.filter { !$0.certificate.isValid(at: date) }
+    }
+}
+
+extension Certificate {
+    func isValid(at date: Date) -> Bool { notValidBefore <= date && date <= notValidAfter }
+
+    /// Whether this certificate may stand for a root: it has the root's name and key and is signed with that key.
+    ///
+    /// A trust anchor is a name and a key (RFC 5280, section 6.1.1); an authority that renews its root keeps both. A
+    /// certificate of that name and key that another authority issued is not a root.
+    func standsForRoot(_ root: Certificate) -> Bool {
+        subject == root.subject && publicKey == root.publicKey && issuer == subject
+            && publicKey.isValidSignature(signature, for: self)
+    }
 }

@@ -1,0 +1,48 @@
+import X509
+
+/// A leaf whose RSA key is shorter than the 2048 bits that swift-certificates reads. Apple signed transaction receipts
+/// of version 2 with keys of 1024 bits.
+///
+/// The signature is checked over the leaf's own octets. For everything else the certificate is read with its issuer's
+/// key in the place of its own, so that one set of rules judges every leaf.
+struct ShortKeyLeaf {
+    private let der: [UInt8]
+    private let fields: CertificateFields
+
+    /// Throws `malformed` or `truncated` for what is not a certificate.
+    init(_ der: [UInt8]) throws(ReceiptRejection) {
+        self.der = der
+        fields = try der.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> CertificateFields in
+            let raw = UnsafeRawBufferPointer(buffer)
+            return try CertificateFields(raw, 0..<raw.count)
+        }
+        // Nothing outside the signed body may be written in two ways.
+        guard der == DERWriter.element(BERTag.sequence, Array(der[fields.body.lowerBound...])) else {
+            throw ReceiptRejection(.malformed, "the leaf certificate is not DER")
+        }
+        guard der[fields.signatureAlgorithm] == der[fields.bodySignatureAlgorithm] else {
+            throw ReceiptRejection(.malformed, "the leaf certificate names two signature algorithms")
+        }
+    }
+
+    /// The issuer, a whole Name.
+    var issuer: [UInt8] { Array(der[fields.issuer]) }
+
+    /// The leaf with the issuer's key in the place of its own; nil if the issuer did not sign it. Throws `malformed`
+    /// for a certificate that cannot be read.
+    func certificate(issuedBy issuer: TrustAnchors.Anchor) throws(ReceiptRejection) -> Certificate? {
+        let body =
+            Array(der[fields.bodyContent.lowerBound..<fields.publicKeyInfo.lowerBound]) + issuer.publicKeyInfo
+            + Array(der[fields.publicKeyInfo.upperBound..<fields.bodyContent.upperBound])
+        let content = DERWriter.element(BERTag.sequence, body) + Array(der[fields.body.upperBound...])
+        let certificate: Certificate
+        do {
+            certificate = try Certificate(derEncoded: DERWriter.element(BERTag.sequence, content))
+        } catch {
+            throw ReceiptRejection(.malformed, "the leaf certificate cannot be read")
+        }
+        let isSigned = issuer.certificate.publicKey.isValidSignature(
+            der[fields.signature], for: der[fields.body], signatureAlgorithm: certificate.signatureAlgorithm)
+        return isSigned ? certificate : nil
+    }
+}
