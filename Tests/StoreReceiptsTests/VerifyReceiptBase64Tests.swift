@@ -16,6 +16,12 @@ import Testing
                 .lineLength64Characters, .endLineWithCarriageReturn, .endLineWithLineFeed,
             ])
             #expect(Base64.decoded(wrapped) == bytes)
+            // Padding may be left out, but not in part.
+            let padding = text.suffix { $0 == "=" }
+            #expect(Base64.decoded(String(text.dropLast(padding.count))) == bytes)
+            let unpadded = wrapped.filter { $0 != "=" }
+            #expect(Base64.decoded(unpadded + "\r\n") == bytes)
+            if padding.count == 2 { #expect(Base64.decoded(String(text.dropLast())) == nil) }
         }
     }
 
@@ -34,7 +40,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "A", "AA", "AAA", "AA=", "A===", "====", "=", "AAAA=", "AAA=AAAA", "AA==AAAA", "AB==", "AAB=", "AA A", "AA-_",
+        "A", "AB", "AAB", "AAAAA", "AA=", "A===", "====", "=", "AAAA=", "AAA=AAAA", "AA==AAAA", "AB==", "AAB=", "AA A",
+        "AA-_", "-_",
         "AAA%3D", " AAAA", "AAAA ",
         "AAA=\n=", "é",
     ])

@@ -103,6 +103,62 @@ extension TestStore {
         }
     }
 
+    @Test(arguments: Backend.available) func aRefreshedReceiptIsMadeWhenItIsAskedFor(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            try await test.buy("club.monthly", by: account)
+            let bytes = try await test.appReceipt(account)
+            let start = test.clock.milliseconds
+            // A year later, a minute later, and after the clock was put back, with the same ledger.
+            for moved: Int64 in [365 * 86_400_000, 60_001, 0, 60_001, -3_600_000] {
+                test.clock.milliseconds = start + moved
+                let now = Date(milliseconds: test.clock.milliseconds / 1000 * 1000)
+                #expect(try await TestStore.verified(try await test.appReceipt(account)).creationDate == now)
+                let answer = try await test.verify(bytes, password: test.sharedSecret)
+                let latest = try #require(answer.latestReceipt)
+                #expect(try await TestStore.verified(latest).creationDate == now)
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available) func theNewestOfManyConsumablesAreInTheReceipt(_ backend: Backend) async throws
+    {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            // What lasts takes no consumable's place, finished or not.
+            let lasting = ["hats", "season", "club.monthly"]
+            for product in lasting { try await test.buy(ProductID(product), by: account) }
+            let bytes = try await test.appReceipt(account)
+            let first = try await test.buy("credits5", by: account).transactionID
+            let model = try #require(try await test.database.read { try Transactions.find(first, $0) })
+            let more = (0..<Transactions.mostConsumablesInReceipt).map { _ in
+                var copy = model
+                copy.transactionID = test.store.ids.next()
+                copy.originalTransactionID = copy.transactionID
+                copy.idempotencyKey = nil
+                return copy
+            }
+            try await test.database.write { connection in for row in more { try row.insert(connection) } }
+            let newest = try await test.buy("credits5", by: account).transactionID
+            let expected = (more.map(\.transactionID).dropFirst() + [newest]).map(\.description)
+            #expect(expected.count == Transactions.mostConsumablesInReceipt)
+            func consumables(_ receipt: AppReceipt) -> [String] {
+                receipt.inApp.filter { $0.productID == "credits5" }.map(\.transactionID).sorted()
+            }
+            let receipt = try await TestStore.verified(try await test.appReceipt(account))
+            #expect(consumables(receipt) == expected)
+            #expect(receipt.inApp.count == expected.count + lasting.count)
+            let answer = try await test.verify(bytes, password: test.sharedSecret)
+            let latest = answer.latest.filter { $0["product_id"] as? String == "credits5" }
+            #expect(latest.compactMap { $0["transaction_id"] as? String } == expected)
+            #expect(consumables(try await TestStore.verified(try #require(answer.latestReceipt))) == expected)
+            // Those that were left out come as soon as there is room.
+            try await test.store.finish(newest, of: account)
+            let later = try await TestStore.verified(try await test.appReceipt(account))
+            #expect(consumables(later) == more.map(\.transactionID.description))
+        }
+    }
+
     @Test(arguments: Backend.available) func aRequestThatCannotBeIsRefused(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

@@ -176,6 +176,33 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
+    @Test(arguments: Backend.available) func bothListsGiveTheSameDates(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            for product in ["credits5", "hats", "season", "news", "club.monthly"] as [ProductID] {
+                test.clock.milliseconds += 1_111
+                try await test.buy(product, by: account)
+            }
+            test.clock.milliseconds += 1_111
+            let season = try #require(try await test.ledger().first { $0.productID == "season" })
+            _ = try await test.store.refund(season.transactionID, reason: .app)
+            let bytes = try await test.appReceipt(account)
+            let answer = try await test.verify(bytes, password: test.sharedSecret)
+            #expect(answer.inApp.count == 5 && answer.latest.count == 5)
+            for entry in answer.inApp {
+                let id = try #require(entry["transaction_id"] as? String)
+                let latest = try #require(answer.latest.first { $0["transaction_id"] as? String == id })
+                for (name, value) in entry where name.contains("_date") {
+                    #expect(latest[name] as? String == value as? String, "\(name) of \(entry)")
+                }
+                #expect(
+                    Set(latest.keys.filter { $0.contains("_date") }) == Set(entry.keys.filter { $0.contains("_date") }))
+                #expect(try dateForms(latest, "purchase_date") % 1_000 == 0)
+            }
+            #expect(answer.latest.contains { $0["cancellation_date_ms"] != nil })
+        }
+    }
+
     @Test(arguments: Backend.available) func anOldReceiptIsAnsweredWithTheNewestLedger(_ backend: Backend) async throws
     {
         try await backend.withStore { test async throws in
@@ -216,8 +243,11 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             #expect(secret.utf8.count == 32)
             #expect(try await test.verify(plain).status == 0)
             #expect(try await test.verify(plain, password: secret).status == 0)
+            // An empty secret is none.
+            #expect(try await test.verify(plain, password: "").status == 0)
             for wrong in [
-                "", "x", secret.uppercased() + " ", String(secret.dropLast()), String(secret.reversed()), secret + "\0",
+                " ", "x", secret.uppercased() + " ", String(secret.dropLast()), String(secret.reversed()),
+                secret + "\0",
             ] {
                 #expect(
                     try await test.verify(plain, password: wrong).text == #"{"environment":"Sandbox","status":21004}"#)
@@ -227,10 +257,12 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
             let subscription = try await test.buy("club.monthly", by: account)
             let bytes = try await test.appReceipt(account)
             #expect(try await test.verify(bytes).status == 21004)
+            #expect(try await test.verify(bytes, password: "").status == 21004)
             #expect(try await test.verify(bytes, password: otherApp).status == 21004)
             let old = try await test.store.transactionReceipt(
                 subscription.transactionID, TestStore.receiptRequest, for: account)
             #expect(try await test.verify(old).status == 21004)
+            #expect(try await test.verify(old, password: "").status == 21004)
             #expect(try await test.verify(old, password: secret).status == 0)
         }
     }
@@ -258,6 +290,24 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
     func whatIsNoReceiptIsToldApart(_ body: String, _ status: Int) async throws {
         try await Backend.sqlite.withStore { test async throws in
             #expect(try await test.verify(body: body).text == "{\"status\":\(status)}")
+        }
+    }
+
+    @Test func base64WithoutPaddingIsRead() async throws {
+        try await Backend.sqlite.withStore { test async throws in
+            let account = try await test.account()
+            var bytes = try await test.appReceipt(account)
+            // The bundle version changes the length until there is padding to leave out.
+            var request = TestStore.receiptRequest
+            while bytes.count % 3 == 0 {
+                request.bundleVersion += "1"
+                bytes = try await test.store.appReceipt(request, for: account)
+            }
+            let text = Data(bytes).base64EncodedString()
+            let unpadded = String(text.prefix { $0 != "=" })
+            #expect(unpadded != text)
+            #expect(try await test.verify(body: "{\"receipt-data\":\"\(text)\"}").status == 0)
+            #expect(try await test.verify(body: "{\"receipt-data\":\"\(unpadded)\"}").status == 0)
         }
     }
 

@@ -2,8 +2,9 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// Makes app receipts and iOS 6 transaction receipts from the ledger's rows. Nothing signed is kept as the record; the signed receipt of an unchanged
-/// ledger is remembered, since a signature costs more than all the rest.
+/// Makes app receipts and iOS 6 transaction receipts from the ledger's rows. Nothing signed is kept as the record. The
+/// signed receipt of an unchanged ledger is remembered for a minute of the store's clock, since a signature costs more
+/// than all the rest.
 final class ReceiptIssuer: Sendable {
     /// Which receipt it is: the same one is signed once.
     struct Identity: Hashable, Sendable {
@@ -24,10 +25,20 @@ final class ReceiptIssuer: Sendable {
         case carriedOver(opaqueValue: [UInt8], hash: [UInt8])
     }
 
+    /// A receipt that was signed.
+    private struct Signed {
+        var bytes: [UInt8]
+        /// Its creation date, in milliseconds since 1970.
+        var madeAt: Int64
+    }
+
     private static let largestRemembered = 32 << 10
+    /// How old a remembered receipt may be, in milliseconds of the store's clock: its creation date says when it was
+    /// made.
+    private static let longestRemembered: Int64 = 60_000
     private let environment: StoreEnvironment
     private let signer: ReceiptSigner
-    private let recent = RecentValues<Identity, [UInt8]>(capacity: 512)
+    private let recent = RecentValues<Identity, Signed>(capacity: 512)
 
     init(environment: StoreEnvironment, signer: ReceiptSigner) {
         self.environment = environment
@@ -43,13 +54,20 @@ final class ReceiptIssuer: Sendable {
             accountID: account.accountID, bundleID: app.bundleID, bundleVersion: bundleVersion, device: device,
             ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] },
             pretence: pretence)
-        if let bytes = recent.value(for: identity) { return bytes }
+        // The clock may have been moved, forward or back.
+        if let signed = recent.value(for: identity),
+            (signed.madeAt...signed.madeAt + Self.longestRemembered).contains(milliseconds)
+        {
+            return signed.bytes
+        }
         var receipt = contents(
             account: account, app: app, bundleVersion: bundleVersion, device: device, transactions: transactions,
             at: milliseconds)
         pretence?.apply(to: &receipt)
         let bytes = try signer.sign(receipt).bytes
-        if bytes.count <= Self.largestRemembered { recent.insert(bytes, for: identity) }
+        if bytes.count <= Self.largestRemembered {
+            recent.insert(Signed(bytes: bytes, madeAt: milliseconds), for: identity)
+        }
         return bytes
     }
 

@@ -9,6 +9,11 @@ enum Transactions {
         WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3 AND finished_at IS NULL
         ORDER BY transaction_id LIMIT $4
         """
+    private static let newestConsumablesText = """
+        SELECT \(Transaction.columns) FROM transactions
+        WHERE account_id = $1 AND bundle_id = $2 AND finished_at IS NULL AND kind = 'consumable'
+        ORDER BY transaction_id DESC LIMIT $3
+        """
     private static let lastingText = """
         SELECT \(Transaction.columns) FROM transactions
         WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' ORDER BY transaction_id
@@ -55,24 +60,27 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// What stands in a receipt: everything that lasts, and the consumables that were not finished yet. A product that is owned once stands
-    /// there once, as it was last delivered.
+    /// The contents of a receipt, oldest first: everything that lasts, then the newest 1,000 unfinished consumables. A
+    /// product that is owned once appears once, as it was last delivered.
+    ///
+    /// Of more unfinished consumables the oldest are left out, so that what was just bought is always there.
     static func inReceipt(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
         -> [Transaction]
     {
         let lasting = try lasting(of: accountID, in: bundleID, connection)
-        let unfinished = try unfinished(
-            of: accountID, in: bundleID, after: nil, limit: mostUnfinishedInReceipt, connection)
+        let consumables = try connection.query(
+            newestConsumablesText, [accountID.rawValue, bundleID.rawValue, mostConsumablesInReceipt]
+        ).map { try Transaction($0) }
         var latest: [ProductID: TransactionID] = [:]
         for transaction in lasting where transaction.kind.isOwnedOnce {
             latest[transaction.productID] = transaction.transactionID
         }
         return lasting.filter { !$0.kind.isOwnedOnce || latest[$0.productID] == $0.transactionID }
-            + unfinished.filter { $0.kind == .consumable }
+            + consumables.reversed()
     }
 
-    /// Unfinished consumables in one receipt; the device finishes them long before.
-    private static let mostUnfinishedInReceipt = 1000
+    /// Unfinished consumables in one receipt. A device finishes its purchases long before there are so many.
+    static let mostConsumablesInReceipt = 1000
 
     /// Whose transactions these are: the account of the first that is known in the app.
     static func owner(

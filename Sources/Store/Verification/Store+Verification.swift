@@ -225,12 +225,15 @@ extension Store {
 
     // MARK: What both have in common
 
-    /// Nil when the shared secret is right, or not given where none is needed.
+    /// Nil when the shared secret is right, or not given where none is needed. An empty one is not given: clients
+    /// without a secret send `"password": ""`.
     private func secretRefusal(
         _ request: VerifyReceiptRequest, bundleID: BundleID, isRequired: Bool
     ) -> VerifyReceiptResponse? {
         guard let app = apps[bundleID] else { return failure(.accountNotFound) }
-        guard let password = request.password else { return isRequired ? failure(.secretMismatch) : nil }
+        guard let password = request.password, !password.isEmpty else {
+            return isRequired ? failure(.secretMismatch) : nil
+        }
         return ConstantTime.equal(password.utf8, app.sharedSecret.utf8) ? nil : failure(.secretMismatch)
     }
 
@@ -256,20 +259,20 @@ extension Transaction {
 }
 
 extension PurchaseInformation {
-    /// As the ledger's row stands in `latest_receipt_info`.
+    /// As the ledger's row stands in `latest_receipt_info`: in whole seconds, as in the receipt and in `in_app`.
     init(_ transaction: Transaction) {
         let isSubscription = transaction.kind == .autoRenewableSubscription
         self.init(
             quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
             transactionID: transaction.transactionID.description,
             originalTransactionID: transaction.originalTransactionID.description,
-            purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate),
-            originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate),
-            expiresDate: transaction.expiresDate.map { ReceiptDate(milliseconds: $0) },
+            purchaseDate: ReceiptDate(milliseconds: transaction.purchaseDate).wholeSeconds,
+            originalPurchaseDate: ReceiptDate(milliseconds: transaction.originalPurchaseDate).wholeSeconds,
+            expiresDate: transaction.expiresDate.map { ReceiptDate(milliseconds: $0).wholeSeconds },
             webOrderLineItemID: transaction.webOrderLineItemID.map { String($0) },
             isTrialPeriod: transaction.offer == .trial,
             isInIntroOfferPeriod: isSubscription ? transaction.offer == .introductory : nil,
-            cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0) },
+            cancellationDate: transaction.revokedAt.map { ReceiptDate(milliseconds: $0).wholeSeconds },
             cancellationReason: transaction.revocationReason, promotionalOfferID: transaction.promotionalOfferID,
             subscriptionGroupIdentifier: transaction.subscriptionGroupID?.rawValue,
             appAccountToken: transaction.appAccountToken)

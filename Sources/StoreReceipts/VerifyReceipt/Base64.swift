@@ -1,14 +1,16 @@
 /// Standard Base64 (RFC 4648, section 4), straight between byte buffers.
 ///
-/// Reading is strict: the alphabet with `+` and `/`, padding where it is due, no bits left over. Line breaks (CR, LF)
-/// between characters are passed over, since many clients send receipts wrapped in lines; a space is not, since that is
-/// what becomes of a `+` that was not URL-encoded, and Apple answers such a receipt with 21002.
+/// Reading is strict: the alphabet with `+` and `/`, no bits left over, padding complete or left out. Padding says
+/// nothing that the length does not, and Java's decoder, on which Apple's `verifyReceipt` runs by the exceptions that
+/// it has answered with, does without it too. Line breaks (CR, LF) between characters are passed over, since many
+/// clients send receipts wrapped in lines; a space is not, since that is what becomes of a `+` that was not
+/// URL-encoded, and Apple answers such a receipt with 21002.
 public enum Base64 {
     /// The bytes that the text stands for, or nil if it is not Base64. At most three quarters of the text's size is
     /// allocated (and once the text's size if it has line breaks).
     public static func decoded(_ text: Span<UInt8>) -> [UInt8]? {
         let (bytes, end) = decodedPrefix(text, from: 0)
-        return end == text.count ? bytes : decodedWithoutLineBreaks(text)
+        return end == text.count ? bytes : decodedWithoutLineBreaksOrPadding(text)
     }
 
     /// The bytes that the text stands for, or nil if it is not Base64.
@@ -173,14 +175,14 @@ public enum Base64 {
         return held
     }
 
-    private static func decodedWithoutLineBreaks(_ text: Span<UInt8>) -> [UInt8]? {
+    private static func decodedWithoutLineBreaksOrPadding(_ text: Span<UInt8>) -> [UInt8]? {
         var joined: [UInt8] = []
         joined.reserveCapacity(text.count)
         for index in text.indices {
             let byte = text[index]
             if byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") { joined.append(byte) }
         }
-        guard joined.count < text.count else { return nil }
+        guard joined.last == pad else { return decodedWithoutPadding(joined.span, values) }
         let (bytes, end) = decodedPrefix(joined.span, from: 0)
         return end == joined.count ? bytes : nil
     }
