@@ -100,9 +100,9 @@ public final class Merchant: Sendable {
             }
             let flags = try connection.query(
                 """
-                SELECT code, detail, created_at FROM user_flags WHERE user_id = $1 ORDER BY created_at, reference LIMIT 1000
+                SELECT code, detail, created_at FROM user_flags WHERE user_id = $1 ORDER BY created_at DESC, reference DESC LIMIT 1000
                 """, [user.rawValue]
-            ).map { UserFlag(code: try $0.string(0), detail: try $0.string(1), createdAt: try $0.int64(2)) }
+            ).reversed().map { UserFlag(code: try $0.string(0), detail: try $0.string(1), createdAt: try $0.int64(2)) }
             return UserReport(
                 userID: user, balances: balances, entitlements: try Rights.all(of: user, at: now, connection),
                 flags: flags)

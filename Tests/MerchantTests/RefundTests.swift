@@ -32,6 +32,19 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func theNewestOfManyFlagsAreShown(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await shop.database.write { connection in
+                for number in 1...1_001 as ClosedRange<Int64> {
+                    try connection.execute(
+                        "INSERT INTO user_flags (user_id, reference, code, detail, created_at) VALUES ('ann', $1, 'x', '', $2)",
+                        ["r\(number)", number])
+                }
+            }
+            #expect(try await shop.merchant.report(of: "ann").flags.map(\.createdAt) == Array(2...1_001))
+        }
+    }
+
     @Test(arguments: Backend.available) func aRefundedPeriodClaimsNoSubscription(_ backend: Backend) async throws {
         try await TestMerchant.with(backend, policy: Self.transferring) { shop async throws in
             let first = shop.purchase("monthly", 1, expiresIn: 60_000)

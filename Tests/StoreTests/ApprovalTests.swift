@@ -37,6 +37,32 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func theNewestOfManyThatWaitAreListed(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account()
+            let first = test.request("hats", asksToBuy: true)
+            #expect(try await test.store.purchase(first, by: account).state == .deferred)
+            // A thousand more, each a second later.
+            try await test.database.write { connection in
+                for number in 1...1_000 as ClosedRange<Int64> {
+                    try connection.execute(
+                        """
+                        INSERT INTO purchases (idempotency_key, account_id, bundle_id, product_id, quantity, state, amount,
+                            currency, created_at)
+                        VALUES ($1, $2, $3, 'hats', 1, 'deferred', 2990, 'USD', $4)
+                        """,
+                        [
+                            UUID().uuidString, account.accountID.rawValue, TestStore.bundleID.rawValue,
+                            TestClock.start + 1_000 * number,
+                        ])
+                }
+            }
+            let pending = try await test.store.pendingPurchases()
+            let dates = pending.map(\.createdAt)
+            #expect(dates == (1...1_000).map { TestClock.start + 1_000 * $0 })
+        }
+    }
+
     @Test(arguments: Backend.available) func aDeclinedPurchaseStaysDeclined(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

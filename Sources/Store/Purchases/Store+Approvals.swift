@@ -43,7 +43,7 @@ extension Store {
         }
     }
 
-    /// What waits for approval or was interrupted, oldest first.
+    /// What waits for approval or was interrupted, oldest first. Of more than 1,000, the newest 1,000.
     /// - Throws: ``DatabaseError``.
     public func pendingPurchases() async throws -> [PendingPurchase] {
         try await database.read { connection in
@@ -51,7 +51,7 @@ extension Store {
                 try connection.query(
                     """
                     SELECT idempotency_key, account_id, bundle_id, product_id, quantity, created_at FROM purchases
-                    WHERE \(waiting.condition) ORDER BY created_at LIMIT 1000
+                    WHERE \(waiting.condition) ORDER BY created_at DESC LIMIT 1000
                     """, []
                 ).compactMap { row in
                     guard let key = UUID(uuidString: try row.string(0)) else { return nil as PendingPurchase? }
@@ -61,7 +61,7 @@ extension Store {
                         quantity: try row.int(4), createdAt: try row.int64(5), isInterrupted: waiting == .forSettlement)
                 }
             }
-            return Array(waiting.sorted { $0.createdAt < $1.createdAt }.prefix(1000))
+            return Array(waiting.sorted { $0.createdAt < $1.createdAt }.suffix(1000))
         }
     }
 
