@@ -12,6 +12,8 @@ extension ReceiptReport {
             ("environment", environment),
             ("bundle id", bundleId), ("version", applicationVersion),
             (kind == .transaction ? "purchased" : kind == .jws ? "signed" : "made", creationDate),
+            ("first version", originalApplicationVersion), ("first got", originalPurchaseDate),
+            ("expires", expirationDate),
         ]
         if let detail { fields.insert(("why", detail), at: 0) }
         let blocks = [verdict, Table.fields(fields, style), purchases(style)]
@@ -35,9 +37,11 @@ extension ReceiptReport {
                 purchase["transaction_id"] ?? "", purchase["product_id"] ?? "", purchase["quantity"] ?? "",
                 Self.date(purchase["purchase_date"]),
                 Self.date(purchase["expires_date_formatted"] ?? purchase["expires_date"]),
+                purchase.filter { Int($0.key) != nil }.sorted { $0.key < $1.key }
+                    .map { "\($0.key)=\($0.value)" }.joined(separator: " "),
             ]
         }
-        let heading = ["transaction", "product", "quantity", "purchased", "expires"]
+        let heading = ["transaction", "product", "quantity", "purchased", "expires", "other attributes"]
         return "\n" + Table(heading: heading, rows: rows).text(style)
     }
 

@@ -17,16 +17,23 @@ struct ReceiptReport: Encodable {
     var applicationVersion: String?
     /// When the receipt was made, or what it is for was bought: `2018-07-15T08:25:37Z`.
     var creationDate: String?
-    /// In the field names of verifyReceipt.
+    /// Of an app receipt: the version and date at which the customer first got the app, and when the receipt ends. Nil
+    /// where the receipt does not say, as are the fields of `inApp`.
+    var originalApplicationVersion: String?
+    var originalPurchaseDate: String?
+    var expirationDate: String?
+    /// In the field names of verifyReceipt. Attributes that it has no name for stand under their numbers.
     var inApp: [[String: String]] = []
     /// What a JWS carries, as it was signed.
     var payload: PayloadJSON?
 
     private enum CodingKeys: String, CodingKey {
-        case kind, valid, reason, detail, environment, bundleId, applicationVersion, creationDate, inApp, payload
+        case kind, valid, reason, detail, environment, bundleId, applicationVersion, creationDate
+        case originalApplicationVersion, originalPurchaseDate, expirationDate, inApp, payload
     }
 
-    /// Writes what is not known as null, so that the document has the same keys always.
+    /// Writes null for a key that every document has and nothing is known of. The other keys are there when the receipt
+    /// says them.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)
@@ -37,8 +44,10 @@ struct ReceiptReport: Encodable {
         try container.encode(bundleId, forKey: .bundleId)
         try container.encode(applicationVersion, forKey: .applicationVersion)
         try container.encode(creationDate, forKey: .creationDate)
+        try container.encodeIfPresent(originalApplicationVersion, forKey: .originalApplicationVersion)
+        try container.encodeIfPresent(originalPurchaseDate, forKey: .originalPurchaseDate)
+        try container.encodeIfPresent(expirationDate, forKey: .expirationDate)
         try container.encode(inApp, forKey: .inApp)
-        // Receipts have none; their document keeps the keys that it always had.
         try container.encodeIfPresent(payload, forKey: .payload)
     }
 
@@ -109,12 +118,10 @@ struct ReceiptReport: Encodable {
         bundleId = receipt.bundleID
         applicationVersion = receipt.applicationVersion
         creationDate = ReceiptDate(receipt.creationDate).rfc3339
-        var information = ReceiptInformation(receipt, requestDate: ReceiptDate(receipt.creationDate))
-        // Who owns it is not in a receipt.
-        information.inApp = receipt.inApp.map { PurchaseInformation($0, ownership: nil) }
-        let answer = VerifyReceiptResponse.appReceipt(
-            AppReceiptResponse(environment: receipt.environment ?? .sandbox, receipt: information, latest: nil))
-        inApp = Fields.read(answer)?.inApp ?? []
+        originalApplicationVersion = receipt.originalApplicationVersion
+        originalPurchaseDate = receipt.originalPurchaseDate.map { ReceiptDate($0).rfc3339 }
+        expirationDate = receipt.expirationDate.map { ReceiptDate($0).rfc3339 }
+        inApp = receipt.inApp.map(\.statedFields)
     }
 
     private mutating func read(_ signed: SignedTransactionReceipt) throws(ReceiptRejection) {
@@ -123,9 +130,7 @@ struct ReceiptReport: Encodable {
         bundleId = receipt.bundleID
         applicationVersion = receipt.bundleVersion
         creationDate = receipt.purchaseDate.rfc3339
-        let answer = VerifyReceiptResponse.transactionReceipt(
-            TransactionReceiptResponse(receipt: receipt, subscription: nil))
-        inApp = Fields.read(answer).map { [$0.own] } ?? []
+        inApp = [receipt.statedFields]
     }
 
     private mutating func read(_ signed: SignedPayload) {
@@ -166,26 +171,5 @@ struct ReceiptReport: Encodable {
             }
         }
         return nil
-    }
-
-    /// verifyReceipt's own words, taken from the one place that writes them.
-    private struct Fields: Decodable {
-        struct Receipt: Decodable {
-            var inApp: [[String: String]]?
-
-            enum CodingKeys: String, CodingKey { case inApp = "in_app" }
-        }
-
-        var receipt: Receipt
-
-        static func read(_ answer: VerifyReceiptResponse) -> (inApp: [[String: String]], own: [String: String])? {
-            let data = Data(answer.json)
-            let decoder = JSONDecoder()
-            if let fields = try? decoder.decode(Fields.self, from: data), let inApp = fields.receipt.inApp {
-                return (inApp, [:])
-            }
-            struct Own: Decodable { var receipt: [String: String] }
-            return (try? decoder.decode(Own.self, from: data)).map { ([], $0.receipt) }
-        }
     }
 }

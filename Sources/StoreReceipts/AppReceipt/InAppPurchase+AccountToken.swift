@@ -2,7 +2,7 @@ extension InAppPurchase {
     /// The attribute in which Cornerstore writes the account token, a UTF8String. Apple's receipts are not known to have
     /// one, though `verifyReceipt` answers with it; the number lies far from Apple's, and readers pass over what they do
     /// not know.
-    static let accountTokenType: Int64 = 9_001
+    public static let accountTokenType: Int64 = 9_001
 
     /// The account token of a purchase, a UUID in lower case; nil for one without, and for all of Apple's.
     public var accountToken: String? {
