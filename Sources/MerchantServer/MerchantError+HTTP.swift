@@ -29,6 +29,7 @@ extension HTTPProblem {
         case .notSignedIn: .unauthorized
         case .forbidden, .notEntitled, .downloadLimit: .forbidden
         case .notFound, .unknownContent: .notFound
+        case .timeout: .requestTimeout
         case .tooLarge: .contentTooLarge
         case .alreadyRedeemed, .insufficientBalance, .keyReused: .conflict
         case .malformedReceipt, .notGenuine, .wrongApp, .wrongEnvironment, .revoked, .expired, .unknownProduct,

@@ -52,6 +52,14 @@ public struct DeadWebhook: Codable, Sendable, Equatable {
     }
 }
 
+/// A test event that waits to be delivered.
+public struct SentWebhook: Codable, Sendable, Equatable {
+    /// `webhook-id` of its deliveries.
+    public var eventID: String
+
+    public init(eventID: String) { self.eventID = eventID }
+}
+
 /// Dead webhooks, oldest first.
 public struct DeadWebhookList: Codable, Sendable, Equatable {
     public var events: [DeadWebhook]

@@ -37,6 +37,8 @@ public struct MerchantErrorCode: StringIdentifier {
     public static let alreadyRedeemed: MerchantErrorCode = "already_redeemed"
     /// There are not enough credits. 409.
     public static let insufficientBalance: MerchantErrorCode = "insufficient_balance"
+    /// The body of the request took too long to arrive. 408; send it again.
+    public static let timeout: MerchantErrorCode = "timeout"
     /// The key was used before for something else. 409.
     public static let keyReused: MerchantErrorCode = "key_reused"
     /// There is no such product. 404.
@@ -65,7 +67,7 @@ public struct MerchantErrorCode: StringIdentifier {
     /// Whether the same request may succeed later.
     public var isRetryable: Bool { Self.retryable.contains(self) }
 
-    private static let retryable: Set<MerchantErrorCode> = [.rateLimited, .storeUnavailable, .unavailable]
+    private static let retryable: Set<MerchantErrorCode> = [.timeout, .rateLimited, .storeUnavailable, .unavailable]
 
     private static let texts: [MerchantErrorCode: String] = [
         .invalidRequest: "The app sent something that was not understood. Update the app.",
@@ -84,6 +86,7 @@ public struct MerchantErrorCode: StringIdentifier {
         .nothingToRedeem: "There is no purchase to redeem.",
         .alreadyRedeemed: "This purchase belongs to another user.",
         .insufficientBalance: "You do not have enough for this.",
+        .timeout: "The connection is too slow. Try again.",
         .keyReused: "The app sent something twice that was not the same. Update the app.",
         .notFound: "This is not here.",
         .notEntitled: "You have not bought this.",

@@ -28,6 +28,7 @@ public enum MerchantRoute: Sendable, Hashable {
     case checkBooks
     case deadWebhooks
     case replayWebhook(String)
+    case testWebhook
     // The operator's.
     case health
     case readiness
@@ -56,7 +57,7 @@ public enum MerchantRoute: Sendable, Hashable {
             .userHistory, .adminContent, .deadWebhooks, .health, .readiness, .metrics:
             .get
         case .redemptions, .spends, .contentFileByReceipt, .notifications, .userSpends, .userAdjustments, .checkBooks,
-            .replayWebhook:
+            .replayWebhook, .testWebhook:
             .post
         case .putProduct, .putContent: .put
         case .deleteProduct: .delete
@@ -73,7 +74,7 @@ public enum MerchantRoute: Sendable, Hashable {
         case .user: .scope("users")
         case .userHistory, .userSpends, .userAdjustments, .checkBooks: .scope("ledger")
         case .adminContent, .putContent: .scope("content")
-        case .deadWebhooks, .replayWebhook: .scope("webhooks")
+        case .deadWebhooks, .replayWebhook, .testWebhook: .scope("webhooks")
         }
     }
 
@@ -101,6 +102,7 @@ public enum MerchantRoute: Sendable, Hashable {
         case .checkBooks: "/admin/v1/books/check"
         case .deadWebhooks: "/admin/v1/webhooks/dead"
         case .replayWebhook: "/admin/v1/webhooks/dead/{event}/replay"
+        case .testWebhook: "/admin/v1/webhooks/test"
         case .health: "/health"
         case .readiness: "/ready"
         case .metrics: "/metrics"
@@ -122,7 +124,7 @@ public enum MerchantRoute: Sendable, Hashable {
             template.filled("user", user.rawValue) + Self.query(currency, before)
         case .replayWebhook(let event): template.filled("event", event)
         case .account, .redemptions, .balances, .spends, .entitlements, .notifications, .adminProducts, .adminContent,
-            .checkBooks, .deadWebhooks, .health, .readiness, .metrics:
+            .checkBooks, .deadWebhooks, .testWebhook, .health, .readiness, .metrics:
             template
         }
     }
@@ -136,7 +138,9 @@ public enum MerchantRoute: Sendable, Hashable {
         .products(""), .account, .redemptions, .balances, .spends, .history("", before: nil), .entitlements,
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
         .putProduct("", ""), .deleteProduct("", ""), .user(""), .userHistory("", "", before: nil), .userSpends(""),
-        .userAdjustments(""), .adminContent, .putContent(""), .checkBooks, .deadWebhooks, .replayWebhook(""), .health,
+        .userAdjustments(""), .adminContent, .putContent(""), .checkBooks, .deadWebhooks, .replayWebhook(""),
+        .testWebhook,
+        .health,
         .readiness, .metrics,
     ]
 }

@@ -177,6 +177,14 @@ import Testing
         try await with(backend) { shop in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
             #expect(await shop.run("webhooks dead").output == "No event is dead.\n")
+            let secrets = [await shop.run("webhooks secret").output, await shop.run("webhooks secret").output]
+            for secret in secrets {
+                _ = try WebhookSecret(secret.trimmingCharacters(in: .newlines))
+                #expect(secret.utf8.count == "whsec_".utf8.count + 44 + 1)
+            }
+            #expect(secrets[0] != secrets[1])
+            let unsent = await shop.run("webhooks test")
+            #expect(unsent.status == 2 && unsent.errors.contains("CORNERSTORE_MERCHANT_WEBHOOK"), "\(unsent)")
             try await shop.kill((0..<203).map { "event-\($0)" })
             let listed = await shop.run("webhooks").output
             #expect(

@@ -71,6 +71,13 @@ import Testing
                 try await Program.run(["receipt", "verify", receipt, "--bundle-id", "com.example.app"] + options).status
                     == 0)
 
+            // The payment names whom the app says, as the document does.
+            let named = try await Program.run(
+                ["buy", "com.example.app.coins", "--username", "6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11"] + options)
+            #expect(
+                try named.output.object()["applicationUsername"] as? String == "6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11",
+                "\(named.all)")
+
             // Bought again, a non-consumable is delivered again.
             let pro = try await Program.run(["buy", "com.example.app.pro"] + options).output.object()
             let again = try await Program.run(["buy", "com.example.app.pro"] + options).output.object()

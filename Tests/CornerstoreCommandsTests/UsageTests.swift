@@ -102,7 +102,8 @@ import Testing
         "merchant key make", "merchant key list", "merchant key revoke", "merchant check", "merchant products",
         "merchant products list", "merchant products show", "merchant products put", "merchant products remove",
         "merchant products load", "merchant content", "merchant content list", "merchant content put",
-        "merchant webhooks dead", "merchant webhooks replay", "merchant user", "merchant history", "merchant adjust",
+        "merchant webhooks secret", "merchant webhooks test", "merchant webhooks dead", "merchant webhooks replay",
+        "merchant user", "merchant history", "merchant adjust",
         "merchant backup",
         "merchant restore",
     ])

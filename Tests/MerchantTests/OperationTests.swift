@@ -39,6 +39,24 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aTestEventIsDeliveredLikeAnyOther(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let ids = [try await shop.merchant.sendTestEvent(), try await shop.merchant.sendTestEvent()]
+            let now = shop.clock.milliseconds
+            let events = try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now + 10)
+            #expect(Set(events.map(\.eventID)) == Set(ids) && ids[0] != ids[1])
+            for event in events {
+                #expect(
+                    String(decoding: event.body, as: UTF8.self)
+                        == #"{"createdAt":\#(now),"data":{},"id":"\#(event.eventID)","type":"webhook.test"}"#)
+            }
+        }
+        try await TestMerchant.with(backend) { shop async throws in
+            #expect(try await shop.code { _ = try await shop.merchant.sendTestEvent() } == .notFound)
+        }
+    }
+
     @Test(arguments: Backend.available) func aProductIsChangedInOneStep(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let merchant = shop.merchant

@@ -110,13 +110,13 @@ struct TestMerchant {
     @discardableResult
     func notify(
         _ type: String, _ subtype: String? = nil, _ purchase: VerifiedPurchase, id: String = UUID().uuidString,
-        signedAt: Int64? = nil, graceUntil: Int64? = nil, willRenew: Bool? = nil
+        signedAt: Int64? = nil, graceUntil: Int64? = nil, willRenew: Bool? = nil, renewsAs: ProductID? = nil
     ) async throws -> NotificationOutcome {
         try await merchant.apply(
             VerifiedNotification(
                 notificationID: id, type: type, subtype: subtype, signedAt: signedAt ?? clock.milliseconds,
                 purchase: purchase,
-                renewal: .init(willRenew: willRenew, renewsAs: nil, graceUntil: graceUntil)))
+                renewal: .init(willRenew: willRenew, renewsAs: renewsAs, graceUntil: graceUntil)))
     }
 
     @discardableResult

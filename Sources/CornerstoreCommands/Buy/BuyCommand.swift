@@ -15,6 +15,7 @@ struct BuyCommand: AsyncParsableCommand {
               cornerstore buy com.example.app.coins --quantity 3 --receipt-out coins.receipt
               cornerstore buy com.example.app.pro --environment production --account anna@example.com --password-file anna.txt
               cornerstore buy com.example.app.coins --json | jq -r .transactionId
+              cornerstore buy com.example.app.coins --username 6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11
 
             The receipt is the one that the app had before it finished: consumables leave it afterwards. What an earlier purchase of this \
             device left unfinished is finished too. Each account has a device of its own in the data directory, unless --device names one.
@@ -28,6 +29,11 @@ struct BuyCommand: AsyncParsableCommand {
     var quantity = 1
     @Option(help: ArgumentHelp("Who buys.", valueName: "email"))
     var account: String?
+    @Option(
+        help: ArgumentHelp(
+            "Whom the payment names: applicationUsername, a UUID such as the merchant's accountToken.",
+            valueName: "text"))
+    var username: String?
     @Option(
         help: ArgumentHelp(
             "Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
@@ -46,6 +52,7 @@ struct BuyCommand: AsyncParsableCommand {
     func validate() throws {
         guard (1...10).contains(quantity) else { throw ValidationError("--quantity is a number from 1 to 10.") }
         guard !product.isEmpty else { throw ValidationError("Name the product.") }
+        guard username?.isEmpty != true else { throw ValidationError("--username must not be empty.") }
     }
 
     func run() async throws {
@@ -60,7 +67,8 @@ struct BuyCommand: AsyncParsableCommand {
         let folder = named ?? Self.deviceFolder(of: email, in: data)
         let purchase = ShellPurchase(
             store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
-            bundleVersion: appVersion, productID: product, quantity: quantity, email: email, password: password,
+            bundleVersion: appVersion, productID: product, quantity: quantity, username: username, email: email,
+            password: password,
             device: folder.standardizedFileURL, root: data.appendingPathComponent("roots/receipt-root.der"),
             receiptOut: receiptOut)
         let report = try await Progress.during("Buying \(product)", saysSoInLogs: true) { try await purchase.perform() }

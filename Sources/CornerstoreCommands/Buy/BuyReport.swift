@@ -5,6 +5,8 @@ struct BuyReport: Encodable, Sendable {
     var productId: String
     var quantity: Int
     var state: String
+    /// Whom the payment names; nil when it names nobody.
+    var applicationUsername: String?
     /// Where the app receipt lies, as it was before the transaction was finished if it was asked for.
     var receiptFile: String
     /// Transactions of earlier purchases that were finished on the way; nil when there were none.
@@ -16,6 +18,7 @@ struct BuyReport: Encodable, Sendable {
             [
                 ("transaction", transactionId),
                 ("original", originalTransactionId == transactionId ? nil : originalTransactionId),
+                ("username", applicationUsername.map(Style.printable)),
                 ("receipt", receiptFile),
                 ("also finished", alsoFinished?.joined(separator: ", ")),
             ], style)

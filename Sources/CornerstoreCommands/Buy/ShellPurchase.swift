@@ -11,6 +11,8 @@ struct ShellPurchase: Sendable {
     var bundleVersion: String
     var productID: String
     var quantity: Int
+    /// `applicationUsername` of the payment.
+    var username: String?
     var email: String
     var password: String
     var device: URL
@@ -54,6 +56,7 @@ struct ShellPurchase: Sendable {
         let payment = SKMutablePayment()
         payment.productIdentifier = productID
         payment.quantity = quantity
+        payment.applicationUsername = username
         queue.add(payment)
         return try await finish(events, queue)
     }
@@ -68,7 +71,9 @@ struct ShellPurchase: Sendable {
                 for (transaction, state) in transactions {
                     if state == .purchasing {
                         // What an earlier run left comes first; ours was added last.
-                        if transaction.payment.productIdentifier == productID, transaction.payment.quantity == quantity
+                        let payment = transaction.payment
+                        if payment.productIdentifier == productID, payment.quantity == quantity,
+                            payment.applicationUsername == username
                         {
                             own = transaction
                         }
@@ -98,7 +103,8 @@ struct ShellPurchase: Sendable {
             let report = BuyReport(
                 transactionId: id, originalTransactionId: transaction.original?.transactionIdentifier ?? id,
                 productId: productID,
-                quantity: quantity, state: "purchased", receiptFile: try keepReceipt())
+                quantity: quantity, state: "purchased",
+                applicationUsername: transaction.payment.applicationUsername, receiptFile: try keepReceipt())
             queue.finishTransaction(transaction)
             return report
         case .failed:

@@ -1,18 +1,64 @@
 import ArgumentParser
 import Merchant
+import MerchantServer
 import MerchantWire
 
 extension MerchantCommand {
     struct Webhooks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "See what could not be told to the backend, and tell it again.",
+            abstract: "Set up webhooks, try the receiver, and send again what was not delivered.",
             discussion: """
                 An event that the backend did not take in some days is dead: it is kept, and not sent any longer.
 
+                  CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)
+                  cornerstore merchant webhooks test --config merchant.yaml
                   cornerstore merchant webhooks dead
                   cornerstore merchant webhooks replay --all
                 """,
-            subcommands: [Dead.self, Replay.self], defaultSubcommand: Dead.self)
+            subcommands: [Secret.self, Test.self, Dead.self, Replay.self], defaultSubcommand: Dead.self)
+
+        struct Secret: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Make a secret for signing webhooks, and print it.",
+                discussion: """
+                    32 random bytes in the form of Standard Webhooks: whsec_ and Base64. Nothing keeps it: give it to the server in \
+                    CORNERSTORE_WEBHOOK_SECRET, and to the backend.
+
+                      cornerstore merchant webhooks secret
+                    """)
+
+            func run() { Console.current.print(WebhookSecret.make()) }
+        }
+
+        struct Test: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Send the backend a test event.",
+                discussion: """
+                    The event has the type webhook.test. A server that runs sends it within seconds, signed like every other, and tries again when the \
+                    backend does not answer with 2xx. This command has to know the server's “webhook” (CORNERSTORE_MERCHANT_WEBHOOK, or --config).
+
+                      cornerstore merchant webhooks test --config merchant.yaml
+                    """)
+
+            @OptionGroup var place: PlaceOptions
+            @OptionGroup var output: OutputOptions
+
+            func run() async throws {
+                guard try place.options().sendsWebhooks else {
+                    throw CommandError(
+                        .usage,
+                        "No receiver of webhooks is known here. Name the server's in CORNERSTORE_MERCHANT_WEBHOOK, or its file of options with "
+                            + "--config.")
+                }
+                let sent = SentWebhook(eventID: try await place.withMerchant { try await $0.sendTestEvent() })
+                try Console.current.report(sent, json: output.json) { style in
+                    "The test event \(sent.eventID) waits. A running server sends it within seconds.\n"
+                        + style.dim(
+                            "If the backend does not take it, the server tries again, and “webhooks dead” lists it in the end."
+                        )
+                }
+            }
+        }
 
         struct Dead: AsyncParsableCommand {
             static let configuration = CommandConfiguration(

@@ -33,13 +33,13 @@ struct UserText: Encodable {
         if !report.entitlements.isEmpty {
             parts.append(
                 Table(
-                    heading: ["entitled to", "state", "until", "by"],
+                    heading: ["entitled to", "state", "until", "by", "renews"],
                     rows: report.entitlements.map { entitlement in
                         [
                             entitlement.entitlement?.rawValue ?? "content \(entitlement.content?.rawValue ?? "")",
                             entitlement.state.rawValue,
                             (entitlement.state == .grace ? entitlement.graceUntil : entitlement.expiresAt)
-                                .map(Moment.text) ?? "", entitlement.productID.rawValue,
+                                .map(Moment.text) ?? "", entitlement.productID.rawValue, Self.renewal(of: entitlement),
                         ]
                     }
                 ).text(style))
@@ -59,6 +59,13 @@ struct UserText: Encodable {
             )
         }
         return parts.joined(separator: "\n\n")
+    }
+
+    /// Whether it renews, and as which other product; empty when the store has not said.
+    private static func renewal(of entitlement: Entitlement) -> String {
+        guard let willRenew = entitlement.willRenew else { return "" }
+        guard willRenew else { return "no" }
+        return entitlement.renewsAs.map { $0 == entitlement.productID ? "yes" : "as \($0.rawValue)" } ?? "yes"
     }
 
     /// Entries, a line each, and below them what has ended and stands in no entry yet.

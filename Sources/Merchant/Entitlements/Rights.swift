@@ -162,8 +162,11 @@ enum Rights {
     static func all(of user: UserID, at now: Int64, _ connection: Connection) throws -> [Entitlement] {
         try connection.query(
             """
-            SELECT kind, name, product_id, expires_at, grace_until, revoked_at FROM entitlements
-            WHERE user_id = $1 ORDER BY kind, name, source LIMIT 10000
+            SELECT kind, name, entitlements.product_id, entitlements.expires_at, entitlements.grace_until, revoked_at,
+                will_renew, renews_as
+            FROM entitlements LEFT JOIN subscriptions
+                ON subscription_key = source AND subscriptions.user_id = entitlements.user_id
+            WHERE entitlements.user_id = $1 ORDER BY kind, name, source LIMIT 10000
             """, [user.rawValue]
         ).map { row in
             let isEntitlement = try row.string(0) == "entitlement"
@@ -174,7 +177,8 @@ enum Rights {
                 content: isEntitlement ? nil : ContentItemID(name), productID: ProductID(try row.string(2)),
                 state: state(
                     expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: try row.optionalInt64(5), at: now),
-                expiresAt: expiresAt, graceUntil: graceUntil)
+                expiresAt: expiresAt, graceUntil: graceUntil, willRenew: try row.optionalBool(6),
+                renewsAs: try row.optionalString(7).map { ProductID($0) })
         }
     }
 

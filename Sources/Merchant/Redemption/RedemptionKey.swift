@@ -24,6 +24,12 @@ struct RedemptionKey: Hashable, Sendable {
         scope(purchase) + "s/" + purchase.originalTransactionID
     }
 
+    /// Where a purchase was made, or the first one of a subscription, by its key.
+    static func environment(of key: String) -> StoreEnvironment {
+        key.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first == "S"
+            ? .sandbox : .production
+    }
+
     /// The key's places for several users under ``ConflictPolicy/family(members:)``, the first among them.
     func places(_ count: Int) -> [String] {
         [text] + (2...max(count, 2)).prefix(max(count - 1, 0)).map { "\(text)#\($0)" }

@@ -2,7 +2,7 @@
 public struct WebhookEvent: Sendable, Equatable {
     /// A UUID: the receiver's key against duplicates, and the delivery's.
     public var eventID: String
-    /// `redemption.granted`, `ledger.refunded`, `entitlement.changed`….
+    /// A ``MerchantEventType``, such as `purchase.redeemed`.
     public var type: String
     /// The JSON body, as it is signed and sent.
     public var body: [UInt8]

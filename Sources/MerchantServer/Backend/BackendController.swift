@@ -22,6 +22,7 @@ struct BackendController: Sendable {
         add(.checkBooks, to: router, checkBooks)
         add(.deadWebhooks, to: router, deadWebhooks)
         add(.replayWebhook(""), to: router, replay)
+        add(.testWebhook, to: router, testWebhook)
     }
 
     /// Answers a route of the table to who has its scope.
@@ -94,6 +95,10 @@ struct BackendController: Sendable {
     @Sendable private func replay(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         try await merchant.replayWebhook(try context.parameter("event"))
         return Response(status: .noContent)
+    }
+
+    @Sendable private func testWebhook(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
+        try .json(SentWebhook(eventID: try await merchant.sendTestEvent()), status: .accepted)
     }
 }
 

@@ -319,6 +319,8 @@ struct MerchantApplicationTests {
             #expect(try await merchant.send(.readiness).status == 200)
             let metrics = try await merchant.send(.metrics)
             #expect(metrics.status == 200 && metrics.text.contains("http_server_requests_total"))
+            let nowhere = try await merchant.send(.testWebhook, as: merchant.backendKey)
+            #expect(nowhere.status == 404 && nowhere.code == "not_found")
             let missing = try await merchant.send(.replayWebhook("none"), as: merchant.backendKey)
             #expect(missing.code == "not_found" && missing.headers["x-request-id"] != nil)
         }

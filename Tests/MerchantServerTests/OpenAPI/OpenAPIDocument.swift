@@ -8,11 +8,16 @@ struct OpenAPIDocument {
 
     /// Reads `Documentation/openapi-merchant.yaml` of this package.
     init() throws {
+        let text = try String(
+            contentsOf: Self.folder.appendingPathComponent("Documentation/openapi-merchant.yaml"), encoding: .utf8)
+        root = try #require(try Yams.load(yaml: text) as? [String: Any])
+    }
+
+    /// The package's folder.
+    static var folder: URL {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { folder.deleteLastPathComponent() }
-        let text = try String(
-            contentsOf: folder.appendingPathComponent("Documentation/openapi-merchant.yaml"), encoding: .utf8)
-        root = try #require(try Yams.load(yaml: text) as? [String: Any])
+        return folder
     }
 
     /// Each operation as its method and path, such as `GET /v1/products`.
