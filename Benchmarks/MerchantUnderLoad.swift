@@ -115,7 +115,7 @@ struct MerchantUnderLoad: Sendable {
     // MARK: Requests
 
     func balances() -> ServerUnderLoad {
-        let requests = tokens.map { Self.get(MerchantRoute.balances.path, $0) }
+        let requests = tokens.map { Self.get(MerchantRoute.balances().path, $0) }
         return server("balances") { client, sequence in requests[(client * 31 + sequence) % requests.count] }
     }
 

@@ -45,12 +45,14 @@ struct EnvironmentOptions: ParsableArguments {
     enum Name: String, ExpressibleByArgument, CaseIterable {
         case sandbox
         case production
+
+        var environment: StoreEnvironment { self == .sandbox ? .sandbox : .production }
     }
 
     @Option(name: [.customLong("environment"), .customShort("e")], help: "Which of the two stores.")
     var name = Name.sandbox
 
-    var environment: StoreEnvironment { name == .sandbox ? .sandbox : .production }
+    var environment: StoreEnvironment { name.environment }
 }
 
 /// How to reach the control port.

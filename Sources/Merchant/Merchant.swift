@@ -83,7 +83,7 @@ public final class Merchant: Sendable {
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func report(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
-        _ = try await balances(of: user)
+        _ = try await allBalances(of: user)
         return try await look(at: user)
     }
 
@@ -95,9 +95,10 @@ public final class Merchant: Sendable {
         let now = self.now()
         return try await database.read { connection in
             let balances = try Ledger.balances(of: user, at: now, connection).balances.map { balance in
-                let ended = try Lots.ended(user, balance.currency, at: now, connection)
-                return Balance(currency: balance.currency, amount: balance.amount - ended)
-            }
+                let ended = try Lots.ended(user, balance.account, at: now, connection)
+                return Balance(
+                    currency: balance.currency, amount: balance.amount - ended, environment: balance.environment)
+            }.inOrder
             let flags = try connection.query(
                 """
                 SELECT code, detail, created_at FROM user_flags WHERE user_id = $1 ORDER BY created_at DESC, reference DESC LIMIT 1000

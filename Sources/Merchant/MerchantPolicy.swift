@@ -26,20 +26,32 @@ public struct MerchantPolicy: Sendable, Equatable {
     public var refund: RefundPolicy
     /// Whose purchases are taken; a production merchant takes none of the sandbox unless told to.
     public var environments: Set<StoreEnvironment>
+    /// Whether credits that were bought in the sandbox go into one balance with those of production, which costs real
+    /// money. Otherwise each user has a balance of a currency in each environment. Set it before the first purchase:
+    /// what is in an account stays there.
+    public var joinsEnvironments: Bool
+    /// Whose balances a request means that names no environment.
+    public var usualEnvironment: StoreEnvironment
     /// Whether changes are written down for the webhooks.
     public var sendsWebhooks: Bool
-    /// How often a purchase that nobody has redeemed delivers content to one user; 0 for a merchant that delivers after redemption alone. Each request
-    /// counts, also one for a part of the file.
+    /// How often a purchase that nobody has redeemed delivers content to one user; 0 for a merchant that delivers after
+    /// redemption alone. Each request counts, also one for a part of the file.
     public var downloadsBeforeRedemption: Int
 
-    /// What ``downloadsBeforeRedemption`` is unless the operator says otherwise: enough for a large file over a bad network.
+    /// What ``downloadsBeforeRedemption`` is unless the operator says otherwise: enough for a large file over a bad
+    /// network.
     public static let usualDownloadsBeforeRedemption = 50
 
+    /// - Parameter usualEnvironment: ``usualEnvironment``; nil for production, and for the sandbox where purchases of
+    ///   that alone are taken.
     public init(
         conflict: ConflictPolicy = .refuse, refund: RefundPolicy = .toZero,
         environments: Set<StoreEnvironment> = [.production], sendsWebhooks: Bool = false,
-        downloadsBeforeRedemption: Int = usualDownloadsBeforeRedemption
+        downloadsBeforeRedemption: Int = usualDownloadsBeforeRedemption, joinsEnvironments: Bool = false,
+        usualEnvironment: StoreEnvironment? = nil
     ) {
+        self.joinsEnvironments = joinsEnvironments
+        self.usualEnvironment = usualEnvironment ?? (environments == [.sandbox] ? .sandbox : .production)
         self.downloadsBeforeRedemption = downloadsBeforeRedemption
         self.conflict = conflict
         self.refund = refund

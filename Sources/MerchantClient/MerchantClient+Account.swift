@@ -8,10 +8,12 @@ extension MerchantClient {
     /// - Throws: ``MerchantClientError``.
     public func account() async throws(MerchantClientError) -> UserDescription { try await ask(.account) }
 
-    /// What the user has of each currency.
+    /// What the user has of each currency, in ``MerchantClientConfiguration/environment``.
     ///
     /// - Throws: ``MerchantClientError``.
-    public func balances() async throws(MerchantClientError) -> BalanceList { try await ask(.balances) }
+    public func balances() async throws(MerchantClientError) -> BalanceList {
+        try await ask(.balances(in: configuration.environment))
+    }
 
     /// Takes credits from the user. A lost answer is asked for again, under the same key; when it stays lost, ask again with
     /// the same `key`, and nothing is spent twice.
@@ -31,7 +33,10 @@ extension MerchantClient {
             throw MerchantClientError(
                 .refused, "the amount, the key or the note of a spend is out of bounds", reason: .invalidRequest)
         }
-        return try await ask(.spends, SpendRequest(key: key, currency: currency, amount: amount, note: note))
+        return try await ask(
+            .spends,
+            SpendRequest(
+                key: key, currency: currency, amount: amount, note: note, environment: configuration.environment))
     }
 
     /// What the user may use, and why.
@@ -46,6 +51,6 @@ extension MerchantClient {
     public func history(
         of currency: CurrencyID, before: Int64? = nil
     ) async throws(MerchantClientError) -> HistoryPage {
-        try await ask(.history(currency, before: before))
+        try await ask(.history(currency, before: before, in: configuration.environment))
     }
 }

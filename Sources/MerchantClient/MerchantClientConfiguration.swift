@@ -1,5 +1,6 @@
 import Foundation
 import StoreKit
+import StoreWire
 
 /// Which merchant the client speaks to, for whom, and where it keeps its files.
 public struct MerchantClientConfiguration: Sendable {
@@ -33,6 +34,9 @@ public struct MerchantClientConfiguration: Sendable {
     /// Gives the user's token, from the app's own sign-in. It is asked once, and then again with the token that the merchant
     /// did not take. What it throws means that nobody is signed in.
     public var token: @Sendable (_ refused: String?) async throws -> String
+    /// Whose balances are read, spent and listed; nil for those that the merchant takes as usual.
+    /// ``init(merchant:storeKit:token:)`` takes the one in which StoreKit buys.
+    public var environment: StoreEnvironment?
     public var finishing = Finishing.afterDelivery
     public var evidence = Evidence.appReceipt
     /// Allows `http` to another machine, where anybody between can read the user's token. For networks of one's own.
@@ -78,5 +82,6 @@ public struct MerchantClientConfiguration: Sendable {
             merchant: merchant, bundleIdentifier: bundleIdentifier,
             folder: folder.appendingPathComponent(storeKit.environment.name, isDirectory: true), token: token)
         receiptURL = storeKit.receiptURL
+        environment = storeKit.environment
     }
 }

@@ -25,16 +25,21 @@ public struct Entitlement: Codable, Sendable, Equatable {
     public var expiresAt: Int64?
     /// Until when it may be used though the period is over, in milliseconds since 1970.
     public var graceUntil: Int64?
-    /// Whether the user's subscription that gives it renews at the end of the period, as the store last said; nil when the store has not said so, and for
-    /// what no subscription of the user's gives.
+    /// Whether the user's subscription that gives it renews at the end of the period, as the store last said; nil when
+    /// the store has not said so, and for what no subscription of the user's gives.
     public var willRenew: Bool?
-    /// The product as which the subscription renews, as the store last said: another one than ``productID`` after a change of plan.
+    /// The product as which the subscription renews, as the store last said: another one than ``productID`` after a
+    /// change of plan.
     public var renewsAs: ProductID?
+    /// Where the purchase was made that gives it.
+    public var environment: StoreEnvironment
 
     public init(
         entitlement: EntitlementID?, content: ContentItemID?, productID: ProductID, state: State, expiresAt: Int64?,
-        graceUntil: Int64?, willRenew: Bool? = nil, renewsAs: ProductID? = nil
+        graceUntil: Int64?, willRenew: Bool? = nil, renewsAs: ProductID? = nil,
+        environment: StoreEnvironment = .production
     ) {
+        self.environment = environment
         self.willRenew = willRenew
         self.renewsAs = renewsAs
         self.entitlement = entitlement

@@ -5,14 +5,18 @@ public struct Balance: Codable, Sendable, Equatable {
     public var currency: CurrencyID
     /// Below zero only after a refund, if the merchant's policy says so.
     public var amount: Int64
+    /// Whether it was bought with money, or in the sandbox.
+    public var environment: StoreEnvironment
 
-    public init(currency: CurrencyID, amount: Int64) {
+    public init(currency: CurrencyID, amount: Int64, environment: StoreEnvironment = .production) {
         self.currency = currency
         self.amount = amount
+        self.environment = environment
     }
 }
 
-/// All that a user has, in the order of the currencies' names; a currency that was never granted is not listed.
+/// All that a user has in one environment, in the order of the currencies' names; a currency that was never granted is
+/// not listed. The report of a user has the balances of both, production's first.
 public struct BalanceList: Codable, Sendable, Equatable {
     public var balances: [Balance]
 
@@ -34,8 +38,13 @@ public struct SpendRequest: Codable, Sendable, Equatable {
     public var amount: Int64
     /// What it was spent on, in words of the app's own.
     public var note: String?
+    /// Of which balance; nil for the environment that the merchant takes as usual.
+    public var environment: StoreEnvironment?
 
-    public init(key: String, currency: CurrencyID, amount: Int64, note: String? = nil) {
+    public init(
+        key: String, currency: CurrencyID, amount: Int64, note: String? = nil, environment: StoreEnvironment? = nil
+    ) {
+        self.environment = environment
         self.key = key
         self.currency = currency
         self.amount = amount
@@ -52,8 +61,14 @@ public struct SpendAnswer: Codable, Sendable, Equatable {
     public var balance: Int64
     /// The number of the entry in the history of the user and currency.
     public var entry: Int64
+    /// Of which balance it was taken.
+    public var environment: StoreEnvironment
 
-    public init(key: String, currency: CurrencyID, amount: Int64, balance: Int64, entry: Int64) {
+    public init(
+        key: String, currency: CurrencyID, amount: Int64, balance: Int64, entry: Int64,
+        environment: StoreEnvironment = .production
+    ) {
+        self.environment = environment
         self.key = key
         self.currency = currency
         self.amount = amount
@@ -70,8 +85,13 @@ public struct AdjustmentRequest: Codable, Sendable, Equatable {
     /// Above zero gives, below zero takes, and takes no more than there is.
     public var amount: Int64
     public var note: String?
+    /// Of which balance; nil for the environment that the merchant takes as usual.
+    public var environment: StoreEnvironment?
 
-    public init(key: String, currency: CurrencyID, amount: Int64, note: String? = nil) {
+    public init(
+        key: String, currency: CurrencyID, amount: Int64, note: String? = nil, environment: StoreEnvironment? = nil
+    ) {
+        self.environment = environment
         self.key = key
         self.currency = currency
         self.amount = amount
@@ -109,10 +129,14 @@ public struct LedgerEntry: Codable, Sendable, Equatable {
     /// The key of a spend or adjustment, or which purchase it was.
     public var reference: String?
     public var note: String?
+    /// Where the purchase behind it was made; of a spend or adjustment, whose balance it changed.
+    public var environment: StoreEnvironment
 
     public init(
-        entry: Int64, kind: Kind, amount: Int64, balance: Int64, createdAt: Int64, reference: String?, note: String?
+        entry: Int64, kind: Kind, amount: Int64, balance: Int64, createdAt: Int64, reference: String?, note: String?,
+        environment: StoreEnvironment = .production
     ) {
+        self.environment = environment
         self.entry = entry
         self.kind = kind
         self.amount = amount
@@ -129,8 +153,13 @@ public struct HistoryPage: Codable, Sendable, Equatable {
     public var entries: [LedgerEntry]
     /// What to ask for next as `before`; nil when there is nothing older.
     public var next: Int64?
+    /// Of which balance it is the history.
+    public var environment: StoreEnvironment
 
-    public init(currency: CurrencyID, entries: [LedgerEntry], next: Int64?) {
+    public init(
+        currency: CurrencyID, entries: [LedgerEntry], next: Int64?, environment: StoreEnvironment = .production
+    ) {
+        self.environment = environment
         self.currency = currency
         self.entries = entries
         self.next = next

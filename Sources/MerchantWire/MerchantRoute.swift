@@ -6,9 +6,9 @@ public enum MerchantRoute: Sendable, Hashable {
     case products(BundleID)
     case account
     case redemptions
-    case balances
+    case balances(in: StoreEnvironment? = nil)
     case spends
-    case history(CurrencyID, before: Int64?)
+    case history(CurrencyID, before: Int64?, in: StoreEnvironment? = nil)
     case entitlements
     case content(ContentItemID)
     case contentFile(ContentItemID)
@@ -20,7 +20,7 @@ public enum MerchantRoute: Sendable, Hashable {
     case putProduct(BundleID, ProductID)
     case deleteProduct(BundleID, ProductID)
     case user(UserID)
-    case userHistory(UserID, CurrencyID, before: Int64?)
+    case userHistory(UserID, CurrencyID, before: Int64?, in: StoreEnvironment? = nil)
     case userSpends(UserID)
     case userAdjustments(UserID)
     case adminContent
@@ -113,29 +113,33 @@ public enum MerchantRoute: Sendable, Hashable {
     public var path: String {
         switch self {
         case .products(let bundleID): template + "?bundle=" + bundleID.rawValue.percentEncoded
-        case .history(let currency, let before): template + Self.query(currency, before)
+        case .balances(let environment): template + (environment.map { "?environment=" + $0.rawValue } ?? "")
+        case .history(let currency, let before, let environment): template + Self.query(currency, before, environment)
         case .content(let item), .contentFile(let item), .contentFileByReceipt(let item), .putContent(let item):
             template.filled("item", item.rawValue)
         case .putProduct(let bundleID, let productID), .deleteProduct(let bundleID, let productID):
             template.filled("bundle", bundleID.rawValue).filled("product", productID.rawValue)
         case .user(let user), .userSpends(let user), .userAdjustments(let user):
             template.filled("user", user.rawValue)
-        case .userHistory(let user, let currency, let before):
-            template.filled("user", user.rawValue) + Self.query(currency, before)
+        case .userHistory(let user, let currency, let before, let environment):
+            template.filled("user", user.rawValue) + Self.query(currency, before, environment)
         case .replayWebhook(let event): template.filled("event", event)
-        case .account, .redemptions, .balances, .spends, .entitlements, .notifications, .adminProducts, .adminContent,
+        case .account, .redemptions, .spends, .entitlements, .notifications, .adminProducts, .adminContent,
             .checkBooks, .deadWebhooks, .testWebhook, .health, .readiness, .metrics:
             template
         }
     }
 
-    private static func query(_ currency: CurrencyID, _ before: Int64?) -> String {
+    private static func query(
+        _ currency: CurrencyID, _ before: Int64?, _ environment: StoreEnvironment?
+    ) -> String {
         "?currency=" + currency.rawValue.percentEncoded + (before.map { "&before=\($0)" } ?? "")
+            + (environment.map { "&environment=" + $0.rawValue } ?? "")
     }
 
     /// One of each, with empty names: what the OpenAPI document and the server's routes are compared with.
     public static let all: [MerchantRoute] = [
-        .products(""), .account, .redemptions, .balances, .spends, .history("", before: nil), .entitlements,
+        .products(""), .account, .redemptions, .balances(), .spends, .history("", before: nil), .entitlements,
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
         .putProduct("", ""), .deleteProduct("", ""), .user(""), .userHistory("", "", before: nil), .userSpends(""),
         .userAdjustments(""), .adminContent, .putContent(""), .checkBooks, .deadWebhooks, .replayWebhook(""),

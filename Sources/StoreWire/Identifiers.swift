@@ -1,7 +1,7 @@
 /// A name that one party gave to a thing, kept apart by type so that one kind cannot be passed for another.
 ///
-/// Names are compared by their UTF-8 bytes, as databases, file systems and other languages compare them. Swift's `String` compares by Unicode's canonical
-/// equivalence, under which the two spellings of “José” are one text.
+/// Names are compared by their UTF-8 bytes, as databases, file systems and other languages compare them. Swift's
+/// `String` compares by Unicode's canonical equivalence, under which the two spellings of “José” are one text.
 public protocol StringIdentifier: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible,
     ExpressibleByStringLiteral, Comparable
 where RawValue == String {

@@ -1,7 +1,8 @@
 import Foundation
 
 extension String {
-    /// Whether both texts are the same bytes of UTF-8. `==` is also true of two spellings that Unicode holds equivalent.
+    /// Whether both texts are the same bytes of UTF-8. `==` is also true of two spellings that Unicode holds
+    /// equivalent.
     package func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return utf8.withContiguousStorageIfAvailable { bytes in
@@ -17,7 +18,8 @@ extension String {
         hasher.combine(0xFF as UInt8)
     }
 
-    /// Whether the text is in Unicode's normalization form C (Unicode Standard Annex #15), of which each text has one spelling.
+    /// Whether the text is in Unicode's normalization form C (Unicode Standard Annex #15), of which each text has one
+    /// spelling.
     package var isInNormalizationFormC: Bool {
         // Below U+0300 no character combines with one before it or has another spelling.
         unicodeScalars.allSatisfy { $0.value < 0x300 } || hasSameBytes(as: precomposedStringWithCanonicalMapping)

@@ -59,6 +59,8 @@ import Testing
             case .conflict: "transfer"
             case .refunds: "flag"
             case .evidenceDownloads: "3"
+            case .joinEnvironments: "true"
+            case .defaultEnvironment: "sandbox"
             case .tokenKeys: "/etc/keys.yaml"
             case .webhook: "https://backend.example.com/hook"
             case .host: "127.0.0.2"
@@ -132,7 +134,7 @@ import Testing
 
     @Test(arguments: [
         ("port", "many"), ("port", "65536"), ("allow-sandbox", "yes"), ("conflict", "never"), ("refunds", "never"),
-        ("evidence-downloads", "-1"),
+        ("evidence-downloads", "-1"), ("default-environment", "mars"),
         ("database", "mysql://ann:hush@host/x"), ("schema", "A-B"), ("log-level", "loud"), ("blobs", "/var/content"),
         ("store", "Apples"), ("store", "ftp://store.example.com"),
     ])

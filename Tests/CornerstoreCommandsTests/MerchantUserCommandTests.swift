@@ -173,6 +173,27 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func theSandboxsCreditsAreSeenApart(_ backend: Backend) async throws {
+        try await with(backend) { shop in
+            #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
+            #expect(
+                await shop.run("adjust ann --give 5 --currency gold --environment sandbox").output.contains(
+                    "5 gold (sandbox)"))
+            let page = await shop.run("history ann --json").output
+            #expect(try JSONDecoder().decode(HistoryPage.self, from: Data(page.utf8)).environment == .sandbox)
+            #expect(await shop.run("adjust ann --give 7 --currency gold").output.contains("ann has 7 gold (+7"))
+            let text = await shop.run("user ann").output
+            for line in [
+                "gold            7\n", "gold (sandbox)  5\n", "History of gold\n", "History of gold (sandbox)\n",
+            ] {
+                #expect(text.contains(line), "\(line) in \(text)")
+            }
+            let both = await shop.run("history ann --currency gold --json").output
+            #expect(try JSONDecoder().decode(HistoryPage.self, from: Data(both.utf8)).entries.map(\.amount) == [7])
+            #expect(await shop.run("check").output.contains("users have 7 gold, 5 gold (sandbox)"))
+        }
+    }
+
     @Test(arguments: Backend.available) func deadEventsAreSentAgain(_ backend: Backend) async throws {
         try await with(backend) { shop in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)

@@ -124,7 +124,7 @@ struct JourneyMerchant {
     }
 
     func credits(_ token: String) async throws -> Int64 {
-        try await send(.balances, as: token).decoded(BalanceList.self).amount(of: "credits")
+        try await send(.balances(), as: token).decoded(BalanceList.self).amount(of: "credits")
     }
 
     func rights(_ token: String) async throws -> [String?: Entitlement.State] {

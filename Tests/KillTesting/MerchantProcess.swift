@@ -57,7 +57,10 @@ package struct MerchantSetup: Sendable {
     fileprivate func serving(on port: Int) -> [String] {
         var arguments = ["merchant", "serve", "--json", "--log-level", "error", "--port", "\(port)"] + place
         arguments += ["--products", folder.appendingPathComponent("products.yaml").path]
-        arguments += ["--root", folder.appendingPathComponent("root.der").path, "--allow-sandbox"]
+        arguments += [
+            "--root", folder.appendingPathComponent("root.der").path, "--allow-sandbox", "--default-environment",
+            "sandbox",
+        ]
         arguments += ["--no-rate-limits", "--refunds", "below-zero"]
         if let webhook { arguments += ["--webhook", webhook] }
         if let blobs { arguments += ["--blobs", blobs] }

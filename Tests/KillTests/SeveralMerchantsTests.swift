@@ -86,7 +86,7 @@ struct SeveralMerchantsTests {
             }
 
             // Spends race to zero over both, each key at both.
-            let before = try await here.settle(.balances, as: ann).decoded(BalanceList.self).amount(of: "coins")
+            let before = try await here.settle(.balances(), as: ann).decoded(BalanceList.self).amount(of: "coins")
             #expect(before == Int64(anns.count - min(anns.count, 8)) * MerchantSetup.credits)
             let price: Int64 = 150
             let spent = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -108,7 +108,7 @@ struct SeveralMerchantsTests {
                 return try await group.reduce(0, +)
             }
             #expect(Int64(spent) == before / price)
-            let after = try await there.settle(.balances, as: ann).decoded(BalanceList.self).amount(of: "coins")
+            let after = try await there.settle(.balances(), as: ann).decoded(BalanceList.self).amount(of: "coins")
             #expect(after == before - Int64(spent) * price)
 
             // A product that one puts on sale, the other serves, and redeems at once.

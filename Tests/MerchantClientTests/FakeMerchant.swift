@@ -82,7 +82,7 @@ final class FakeMerchant: Sendable {
     func run(_ body: @escaping @Sendable (URL) async throws -> Void) async throws {
         let router = Router()
         let routes: [MerchantRoute] = [
-            .products(""), .account, .redemptions, .balances, .spends, .history("", before: nil), .entitlements,
+            .products(""), .account, .redemptions, .balances(), .spends, .history("", before: nil), .entitlements,
             .content(""), .contentFile(""),
         ]
         for route in routes {
@@ -142,7 +142,7 @@ final class FakeMerchant: Sendable {
         case .balances:
             return try json(BalanceList(balances: [Balance(currency: "gems", amount: change { $0.gems })]))
         case .spends: return try spend(try JSONDecoder().decode(SpendRequest.self, from: body))
-        case .history(_, _):
+        case .history:
             return try json(HistoryPage(currency: "gems", entries: [], next: nil))
         case .entitlements:
             let items = change { state in state.owners.filter { $0.value == user }.keys.sorted() }

@@ -48,7 +48,7 @@ struct MerchantAccountTests {
             #expect(answer.balance == 7)
             #expect(device.change { $0.delays } == [1, 2])
             // Who is to wait for long is told so at once.
-            merchant.trouble(.balances, .status(503, retryAfter: 60))
+            merchant.trouble(.balances(), .status(503, retryAfter: 60))
             let later = await #expect(throws: MerchantClientError.self) { try await client.balances() }
             #expect(later?.code == .unreachable && later?.retryAfter == 60)
             #expect(device.change { $0.delays } == [1, 2])

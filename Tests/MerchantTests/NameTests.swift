@@ -41,7 +41,8 @@ import Testing
             for (name, ask) in asked {
                 #expect(try await shop.code { try await ask() } == .nameNotNormalized, "\(name)")
             }
-            // A row that an earlier version wrote under the other spelling is another user's: nobody is told “redeemed” who has nothing.
+            // A row that an earlier version wrote under the other spelling is another user's: nobody is told “redeemed”
+            // who has nothing.
             try await shop.database.write { connection in
                 try connection.execute(
                     "UPDATE redemptions SET user_id = $1 WHERE transaction_id = '2'", [Self.decomposed.rawValue])
@@ -65,7 +66,8 @@ import Testing
                 #expect(
                     try await shop.code { try await shop.merchant.put(product) } == .nameNotNormalized, "\(grant)")
             }
-            // A key is the caller's own and any text; another spelling is another key, and another note another request.
+            // A key is the caller's own and any text; another spelling is another key, and another note another
+            // request.
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
             func spend(_ key: String, _ note: String) async throws -> SpendAnswer {
                 try await shop.merchant.spend(

@@ -124,7 +124,7 @@ extension DemoSteps {
                 + "  --data-binary @credits.receipt \(merchant)\(MerchantRoute.redemptions.path)")
         let bytes = try BoundedInput.read(receipt, limit: 1 << 20, what: "receipt")
         _ = try await ask(.redemptions, bytes, type: "application/octet-stream")
-        let balance = try decode(BalanceList.self, try await ask(.balances))
+        let balance = try decode(BalanceList.self, try await ask(.balances()))
         try teller.check("the reader has 10 bananas", balance.amount(of: "bananas") == 10, "\(balance)")
         teller.explain("Three are spent. The app has lost the answer, and asks again with the same key:")
         let spend = #"{"key": "cake", "currency": "bananas", "amount": 3}"#
@@ -135,7 +135,7 @@ extension DemoSteps {
         teller.show(String(decoding: first, as: UTF8.self))
         let second = try await ask(.spends, Array(spend.utf8), type: "application/json")
         teller.show(String(decoding: second, as: UTF8.self))
-        let left = try decode(BalanceList.self, try await ask(.balances))
+        let left = try decode(BalanceList.self, try await ask(.balances()))
         try teller.check(
             "they were spent once, and 7 are left", left.amount(of: "bananas") == 7 && first == second, "\(left)")
     }

@@ -23,6 +23,10 @@ extension MerchantCommand {
         var take: Int64?
         @Option(help: ArgumentHelp("Of which currency.", valueName: "currency"))
         var currency: String
+        @Option(
+            name: [.customLong("environment"), .customShort("e")],
+            help: "Of which balance: production, unless the server's default-environment is known here, or sandbox.")
+        var environment: EnvironmentOptions.Name?
         @Option(help: ArgumentHelp("Why, for the user's history.", valueName: "text"))
         var note: String?
         @Option(help: ArgumentHelp("What makes it happen once; a new one each time when left out.", valueName: "text"))
@@ -39,9 +43,10 @@ extension MerchantCommand {
 
         func run() async throws {
             let (name, currency) = (name, currency)
+            let environment = try environment?.environment ?? place.options().defaultEnvironment() ?? .production
             let request = AdjustmentRequest(
                 key: key ?? UUID().uuidString.lowercased(), currency: CurrencyID(currency),
-                amount: give ?? -(take ?? 0), note: note)
+                amount: give ?? -(take ?? 0), note: note, environment: environment)
             let entry = try await place.withMerchant { merchant in
                 do {
                     return try await merchant.adjust(request, of: UserID(name))
@@ -50,7 +55,9 @@ extension MerchantCommand {
                 }
             }
             let console = Console.current
-            let (user, credits) = (Style.printable(name), Style.printable(currency))
+            let (user, credits) = (
+                Style.printable(name), UserText.name(of: CurrencyID(currency), in: entry.environment)
+            )
             try console.report(entry, json: output.json) { style in
                 """
                 \(user) has \(entry.balance) \(credits) (\(entry.amount > 0 ? "+" : "")\(entry.amount), entry \(entry.entry)).

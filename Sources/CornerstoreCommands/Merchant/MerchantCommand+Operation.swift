@@ -133,8 +133,10 @@ extension MerchantCommand {
         func run() async throws {
             let report = try await place.withMerchant { try await $0.checkBooks() }
             try Console.current.report(report, json: output.json) { _ in
-                let held = report.outstanding.map { "\($0.amount) \(Style.printable($0.currency.rawValue))" }
-                    .joined(separator: ", ")
+                let held = report.outstanding.map {
+                    "\($0.amount) \(UserText.name(of: $0.currency, in: $0.environment))"
+                }
+                .joined(separator: ", ")
                 return
                     "\(Self.count(report.accounts, "account", "accounts")), \(Self.count(report.entries, "entry", "entries")); "
                     + "users have \(held.isEmpty ? "no credits" : held).\n"

@@ -78,6 +78,14 @@ extension MerchantCommand {
             help: "What to do about credits that were refunded: to-zero (as is usual), below-zero or flag.",
             completion: .list(MerchantOptions.Refunds.allCases.map(\.rawValue)))
         var refunds: String?
+        @Flag(
+            inversion: .prefixedNo,
+            help: "Whether credits bought in the sandbox go into one balance with those of production (they do not).")
+        var joinEnvironments: Bool?
+        @Option(
+            help: "Whose balances a request means that names no environment: production (as is usual) or sandbox.",
+            completion: .list(EnvironmentOptions.Name.allCases.map(\.rawValue)))
+        var defaultEnvironment: String?
         @Option(
             parsing: .unconditional,
             help: ArgumentHelp(
@@ -125,7 +133,9 @@ extension MerchantCommand {
                 [
                     .storeData: storeData, .allowSandbox: allowSandbox.map(String.init),
                     .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
-                    .refunds: refunds, .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys,
+                    .refunds: refunds, .joinEnvironments: joinEnvironments.map(String.init),
+                    .defaultEnvironment: defaultEnvironment,
+                    .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys,
                     .webhook: webhook, .host: host,
                     .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
                     .noRateLimits: rateLimits.map { $0 ? "false" : "true" }, .logLevel: logLevel, .logFormat: logFormat,

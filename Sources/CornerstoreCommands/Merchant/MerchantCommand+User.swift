@@ -29,7 +29,8 @@ extension MerchantCommand {
                 var pages: [HistoryPage] = []
                 for balance in report.balances.prefix(Self.currencies) {
                     pages.append(
-                        try await merchant.lookAtHistory(of: user, balance.currency, before: nil, limit: Self.entries))
+                        try await merchant.lookAtHistory(
+                            of: user, balance.currency, before: nil, limit: Self.entries, in: balance.environment))
                 }
                 return UserText(report: report, history: pages)
             }
@@ -50,6 +51,12 @@ extension MerchantCommand {
         @Option(help: ArgumentHelp("Of which currency; may be left out when the user has one.", valueName: "currency"))
         var currency: String?
         @Option(
+            name: [.customLong("environment"), .customShort("e")],
+            help:
+                "Of which balance; may be left out when the user has one of the currency, and is production's otherwise."
+        )
+        var environment: EnvironmentOptions.Name?
+        @Option(
             parsing: .unconditional, help: ArgumentHelp("Only what is older than this entry.", valueName: "entry"))
         var before: Int64?
         @OptionGroup var place: PlaceOptions
@@ -61,12 +68,17 @@ extension MerchantCommand {
 
         func run() async throws {
             let (name, currency, before) = (name, currency, before)
+            let environment = environment?.environment
             let (page, balance) = try await place.withMerchant { merchant in
                 let report = try await merchant.look(at: UserID(name))
-                let currency = try Self.choose(currency, of: report.balances.map(\.currency), name)
+                let known = report.balances.filter { $0.environment == environment ?? $0.environment }
+                let currency = try Self.choose(currency, of: known.map(\.currency), name)
+                // Production's come first.
+                let balance = known.first { $0.currency == currency }
                 return (
-                    try await merchant.lookAtHistory(of: UserID(name), currency, before: before),
-                    before == nil ? BalanceList(balances: report.balances).amount(of: currency) : nil
+                    try await merchant.lookAtHistory(
+                        of: UserID(name), currency, before: before, in: balance?.environment),
+                    before == nil ? balance?.amount ?? 0 : nil
                 )
             }
             try Console.current.report(page, json: output.json) { style in
@@ -76,7 +88,8 @@ extension MerchantCommand {
             }
         }
 
-        private static func choose(_ currency: String?, of known: [CurrencyID], _ name: String) throws -> CurrencyID {
+        private static func choose(_ currency: String?, of listed: [CurrencyID], _ name: String) throws -> CurrencyID {
+            let known = Set(listed).sorted()
             let names = known.map(\.rawValue)
             guard !known.isEmpty else {
                 throw CommandError(

@@ -73,7 +73,8 @@ struct MerchantCommand: AsyncParsableCommand {
                     console.style.dim("note: there was no merchant in \(place.folder.path); a new one is made"))
             }
             return try await place.withMerchant(
-                sendsWebhooks: options.sendsWebhooks, logger: ServeAction.logger(.error), body)
+                sendsWebhooks: options.sendsWebhooks, joinsEnvironments: try options.joinsEnvironments(),
+                logger: ServeAction.logger(.error), body)
         }
     }
 }

@@ -64,7 +64,8 @@ extension MerchantOptions {
             environments: try layers.isSet(.allowSandbox) ? [.production, .sandbox] : [.production],
             sendsWebhooks: sendsWebhooks,
             downloadsBeforeRedemption: try layers.number(
-                .evidenceDownloads, 0...1_000_000, otherwise: MerchantPolicy.usualDownloadsBeforeRedemption))
+                .evidenceDownloads, 0...1_000_000, otherwise: MerchantPolicy.usualDownloadsBeforeRedemption),
+            joinsEnvironments: try joinsEnvironments(), usualEnvironment: try defaultEnvironment())
     }
 
     // MARK: Stores

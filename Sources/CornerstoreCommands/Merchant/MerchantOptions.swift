@@ -2,6 +2,7 @@ import BlobStorage
 import Foundation
 import Logging
 import MerchantServer
+import StoreWire
 
 /// An option of the merchant's commands by its name on the command line and in a file. In the environment it is `CORNERSTORE_MERCHANT_` and the name in
 /// capitals. Secrets are none of them: they come from the environment alone.
@@ -27,6 +28,8 @@ enum MerchantOption: String, SettingName {
     case sandboxStore = "sandbox-store"
     case conflict
     case refunds
+    case joinEnvironments = "join-environments"
+    case defaultEnvironment = "default-environment"
     case evidenceDownloads = "evidence-downloads"
     case tokenKeys = "token-keys"
     case webhook
@@ -97,6 +100,15 @@ struct MerchantOptions {
 
     /// Whether the server tells a backend of what changes.
     var sendsWebhooks: Bool { layers.text(.webhook) != nil }
+
+    /// Whether the server keeps the sandbox's credits in one balance with production's.
+    func joinsEnvironments() throws -> Bool { try layers.isSet(.joinEnvironments) }
+
+    /// Whose balances are meant where none is named; nil when no option says so.
+    func defaultEnvironment() throws -> StoreEnvironment? {
+        guard layers.text(.defaultEnvironment) != nil else { return nil }
+        return try layers.choice(.defaultEnvironment, otherwise: EnvironmentOptions.Name.production).environment
+    }
 
     func logFormat() throws -> LogFormat { try layers.choice(.logFormat, otherwise: .text) }
 

@@ -1,4 +1,5 @@
 import MerchantWire
+import StoreWire
 
 /// A user as support staff see one.
 struct UserText: Encodable {
@@ -27,7 +28,7 @@ struct UserText: Encodable {
             parts.append(
                 Table(
                     heading: ["currency", "balance"],
-                    rows: report.balances.map { [$0.currency.rawValue, "\($0.amount)"] }
+                    rows: report.balances.map { [Self.name(of: $0.currency, in: $0.environment), "\($0.amount)"] }
                 ).text(style))
         }
         if !report.entitlements.isEmpty {
@@ -54,11 +55,20 @@ struct UserText: Encodable {
         for page in history where !page.entries.isEmpty {
             let more = page.next == nil ? "" : ", the newest \(page.entries.count)"
             parts.append(
-                style.dim("History of \(Style.printable(page.currency.rawValue))\(more)") + "\n"
-                    + Self.table(page, balance: BalanceList(balances: report.balances).amount(of: page.currency), style)
+                style.dim("History of \(Self.name(of: page.currency, in: page.environment))\(more)") + "\n"
+                    + Self.table(page, balance: balance(of: page), style)
             )
         }
         return parts.joined(separator: "\n\n")
+    }
+
+    /// A currency, and that it is the sandbox's.
+    static func name(of currency: CurrencyID, in environment: StoreEnvironment) -> String {
+        Style.printable(currency.rawValue) + (environment == .sandbox ? " (sandbox)" : "")
+    }
+
+    private func balance(of page: HistoryPage) -> Int64? {
+        report.balances.first { $0.currency == page.currency && $0.environment == page.environment }?.amount
     }
 
     /// Whether it renews, and as which other product; empty when the store has not said.

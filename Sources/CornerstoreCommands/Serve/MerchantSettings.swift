@@ -25,7 +25,9 @@ struct MerchantSettings: Equatable {
             dataDirectory: store.dataDirectory.appendingPathComponent("merchant", isDirectory: true), host: store.host,
             port: port, databaseURL: store.databaseURL, schema: store.schemaPrefix + "_merchant",
             stores: [try .cornerstore(in: store.dataDirectory)], bundleIDs: apps,
-            policy: MerchantPolicy(environments: [.production, .sandbox]), productsFiles: productsFiles)
+            // What is tried out on a machine of one's own is bought in the sandbox.
+            policy: MerchantPolicy(environments: [.production, .sandbox], usualEnvironment: .sandbox),
+            productsFiles: productsFiles)
         configuration.portOption = "--merchant-port"
         // In the store's bucket, apart from what the store keeps there.
         configuration.bucket = store.bucket.map { bucket in

@@ -4,9 +4,9 @@ import StoreWire
 
 /// Downloads against evidence of a purchase that nobody has redeemed yet, inside one database transaction.
 ///
-/// The first of them binds the purchase to its user, as a redemption would: another user neither downloads with the same evidence nor redeems it, unless
-/// the purchase names that user or ``ConflictPolicy/transfer`` lets it go over. Under ``ConflictPolicy/family(members:)`` as many users as may have the
-/// purchase may download.
+/// The first of them binds the purchase to its user, as a redemption would: another user neither downloads with the
+/// same evidence nor redeems it, unless the purchase names that user or ``ConflictPolicy/transfer`` lets it go over.
+/// Under ``ConflictPolicy/family(members:)`` as many users as may have the purchase may download.
 struct EvidenceDownloads {
     let policy: MerchantPolicy
     let now: Int64

@@ -52,12 +52,13 @@ extension Merchant {
         return version
     }
 
-    /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app delivers first, and redeems and
-    /// finishes when the content is there.
+    /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app
+    /// delivers first, and redeems and finishes when the content is there.
     ///
     /// A purchase that nobody has redeemed is bound to its first user by the download, and each download is counted
     /// (``MerchantPolicy/downloadsBeforeRedemption``). A user who is entitled to the item is not counted.
-    /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`, `already_redeemed`, `download_limit`.
+    /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`,
+    ///   `already_redeemed`, `download_limit`.
     public func content(
         _ item: ContentItemID, for user: UserID, against evidence: Evidence
     ) async throws -> ContentVersion {

@@ -163,7 +163,7 @@ enum Rights {
         try connection.query(
             """
             SELECT kind, name, entitlements.product_id, entitlements.expires_at, entitlements.grace_until, revoked_at,
-                will_renew, renews_as
+                will_renew, renews_as, source
             FROM entitlements LEFT JOIN subscriptions
                 ON subscription_key = source AND subscriptions.user_id = entitlements.user_id
             WHERE entitlements.user_id = $1 ORDER BY kind, name, source LIMIT 10000
@@ -178,7 +178,8 @@ enum Rights {
                 state: state(
                     expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: try row.optionalInt64(5), at: now),
                 expiresAt: expiresAt, graceUntil: graceUntil, willRenew: try row.optionalBool(6),
-                renewsAs: try row.optionalString(7).map { ProductID($0) })
+                renewsAs: try row.optionalString(7).map { ProductID($0) },
+                environment: RedemptionKey.environment(of: try row.string(8)))
         }
     }
 

@@ -206,12 +206,30 @@ enum Ledger {
             let standing = try Standing(found)
             if standing.isDue(at: now) { isDue = true }
             let currency = try found.string(3)
-            balances.append(Balance(currency: CurrencyID(currency), amount: standing.posting.balance))
+            balances.append(
+                CreditAccount(named: CurrencyID(currency)).balance(of: standing.posting.balance))
             row =
                 balances.count < 1_000
                 ? try connection.queryOne(lastBeforeText, [user.rawValue, currency]) : nil
         }
         return (balances.reversed(), isDue)
+    }
+
+    /// The account that a purchase's credits were granted to.
+    /// - Parameter reference: the purchase's key.
+    static func account(
+        _ currency: CurrencyID, grantedBy reference: String, to user: UserID, _ connection: Connection
+    ) throws -> CreditAccount {
+        let environment = RedemptionKey.environment(of: reference)
+        let account = CreditAccount(currency, in: environment)
+        // The sandbox's may have been joined with production's when they were granted, by the policy or by an earlier
+        // program.
+        guard environment == .sandbox else { return account }
+        let isApart = try connection.queryOne(
+            """
+            SELECT 1 FROM ledger_entries WHERE user_id = $1 AND currency = $2 AND kind = 'grant' AND reference = $3
+            """, [user.rawValue, account.name.rawValue, reference])
+        return isApart == nil ? CreditAccount(currency, in: .production) : account
     }
 
     /// What was spent, or changed by hand, under a key; nil for a new key.
@@ -276,7 +294,10 @@ struct TakenCredits: Codable, Sendable, Equatable {
     /// What of it was to end, and when; nil when an earlier program took it, which did not keep that.
     var lots: [Lots.Lot]?
 
-    var balance: Balance { Balance(currency: currency, amount: amount) }
+    /// The same of an account of the books.
+    func taken(from account: CreditAccount) -> TakenCredits {
+        TakenCredits(currency: account.name, amount: amount, lots: lots)
+    }
 }
 
 extension LedgerEntry {
@@ -284,9 +305,13 @@ extension LedgerEntry {
         guard let kind = Kind(rawValue: try row.string(1)) else {
             throw MerchantError(.internalError, "The ledger holds a kind of entry that this program does not know.")
         }
+        let reference = try row.string(5)
+        // A spend's or an adjustment's is its account's: see ``CreditAccount/seen(_:)``.
+        let isPurchase = kind != .spend && kind != .adjustment
         self.init(
             entry: try row.int64(0), kind: kind, amount: try row.int64(2), balance: try row.int64(3),
-            createdAt: try row.int64(4), reference: try row.string(5), note: try row.optionalString(6))
+            createdAt: try row.int64(4), reference: reference, note: try row.optionalString(6),
+            environment: isPurchase ? RedemptionKey.environment(of: reference) : .production)
     }
 }
 

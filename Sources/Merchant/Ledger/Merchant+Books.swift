@@ -3,9 +3,10 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// Proves the books, account by account: the entries are numbered without a gap, each balance is the one before it plus the
-    /// entry's amount, the credits that end are no more than the last, what was redeemed was granted and nothing else, and what
-    /// refunds took was taken. Each page of accounts is proved as it stood at one moment, so that it can be done while the merchant works.
+    /// Proves the books, account by account, each environment's for itself: the entries are numbered without a gap,
+    /// each balance is the one before it plus the entry's amount, the credits that end are no more than the last, what
+    /// was redeemed was granted and nothing else, and what refunds took was taken. Each page of accounts is proved as
+    /// it stood at one moment, so that it can be done while the merchant works.
     ///
     /// - Parameter pageSize: accounts proved at once.
     public func checkBooks(pageSize: Int = 500) async throws -> BooksReport {
@@ -30,7 +31,9 @@ extension Merchant {
         report.findings += try await database.read { try BooksPage.strays($0) }
         report.findings += try await proveRedemptions(pageSize)
         report.findings = Array(report.findings.prefix(100))
-        report.outstanding = totals.sorted { $0.key < $1.key }.map { Balance(currency: $0.key, amount: $0.value) }
+        report.outstanding =
+            totals.sorted { $0.key < $1.key }.map { CreditAccount(named: $0.key).balance(of: $0.value) }
+            .inOrder
         return report
     }
 }
@@ -156,7 +159,12 @@ struct BooksPage: Sendable {
                 AND kind IN ('grant', 'refund', 'refundReversal')
             GROUP BY currency
             """, [redemption.creditedUser.rawValue, redemption.key])
-        for row in rows { booked[CurrencyID(try row.string(0))] = (try row.int64(1), try row.int64(2)) }
+        for row in rows {
+            // In whichever account they are: the policy of that day decided on it.
+            let currency = CreditAccount(named: CurrencyID(try row.string(0))).currency
+            let other = booked[currency] ?? (0, 0)
+            booked[currency] = (other.granted + (try row.int64(1)), other.taken + (try row.int64(2)))
+        }
         for currency in Set(owed.keys).union(booked.keys).sorted() {
             let due = owed[currency] ?? (0, 0)
             let (granted, taken) = booked[currency] ?? (0, 0)

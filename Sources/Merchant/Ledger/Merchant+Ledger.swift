@@ -3,17 +3,24 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// What a user has, by currency.
+    /// What a user has in one environment, by currency.
+    /// - Parameter environment: nil for ``MerchantPolicy/usualEnvironment``.
     /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
-    public func balances(of user: UserID) async throws -> BalanceList {
+    public func balances(of user: UserID, in environment: StoreEnvironment? = nil) async throws -> BalanceList {
+        let environment = policy.balanceEnvironment(environment)
+        return BalanceList(balances: try await allBalances(of: user).filter { $0.environment == environment })
+    }
+
+    /// What a user has in each environment, production's first.
+    func allBalances(of user: UserID) async throws -> [Balance] {
         try Self.checkName(user.rawValue)
         let now = self.now()
         let read = try await database.read { try Ledger.balances(of: user, at: now, $0) }
-        guard read.isDue else { return BalanceList(balances: read.balances) }
+        guard read.isDue else { return read.balances.inOrder }
         let writer = EventWriter(policy, id: makeID(), now: now)
         return try await commit(.posting) { connection in
             try Self.expireAll(of: user, at: now, writer, connection)
-            return BalanceList(balances: try Ledger.balances(of: user, at: now, connection).balances)
+            return try Ledger.balances(of: user, at: now, connection).balances.inOrder
         }
     }
 
@@ -22,7 +29,8 @@ extension Merchant {
     public func spend(_ request: SpendRequest, by user: UserID) async throws -> SpendAnswer {
         try Self.checkSpend(request, by: user)
         let entry = try await post(
-            user, key: request.key, request.currency, -request.amount, .spend, note: request.note)
+            user, key: request.key, policy.account(request.currency, in: request.environment), -request.amount, .spend,
+            note: request.note)
         return SpendAnswer(request, entry)
     }
 
@@ -41,7 +49,8 @@ extension Merchant {
     ) throws {
         try Self.checkSpend(request, by: user)
         let posting = posting(
-            user, key: request.key, request.currency, -request.amount, .spend, note: request.note, at: now())
+            user, key: request.key, policy.account(request.currency, in: request.environment), -request.amount, .spend,
+            note: request.note, at: now())
         commit(.posting, posting) { result in
             completion(result.flatMap { outcome in Result { SpendAnswer(request, try outcome.entry) } })
         }
@@ -52,34 +61,41 @@ extension Merchant {
     public func adjust(_ request: AdjustmentRequest, of user: UserID) async throws -> LedgerEntry {
         try Self.check(key: request.key, request.currency, request.amount, note: request.note)
         return try await post(
-            user, key: request.key, request.currency, request.amount, .adjustment, note: request.note)
+            user, key: request.key, policy.account(request.currency, in: request.environment), request.amount,
+            .adjustment, note: request.note)
     }
 
     /// A page of a user's history, newest first.
-    /// - Parameter before: ``HistoryPage/next`` of the page before; nil for the first.
+    /// - Parameters:
+    ///   - before: ``HistoryPage/next`` of the page before; nil for the first.
+    ///   - environment: nil for ``MerchantPolicy/usualEnvironment``.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func history(
-        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page
+        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page,
+        in environment: StoreEnvironment? = nil
     ) async throws -> HistoryPage {
-        try Self.checkName(user.rawValue)
         // Credits whose time is over are taken out first: the newest entry is to say what the balance is.
-        _ = try await balances(of: user)
-        return try await lookAtHistory(of: user, currency, before: before, limit: limit)
+        _ = try await allBalances(of: user)
+        return try await lookAtHistory(of: user, currency, before: before, limit: limit, in: environment)
     }
 
     /// As ``history(of:_:before:limit:)``, and changes nothing: what ``look(at:)`` is to ``report(of:)``.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func lookAtHistory(
-        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page
+        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page,
+        in environment: StoreEnvironment? = nil
     ) async throws -> HistoryPage {
         try Self.checkName(user.rawValue)
-        try Self.checkName(currency.rawValue)
+        try Self.checkCurrency(currency)
         let limit = min(max(limit, 1), MerchantLimits.page)
+        let account = policy.account(currency, in: environment)
         let entries = try await database.read {
-            try Ledger.history(of: user, currency, before: before, limit: limit, $0)
+            try Ledger.history(of: user, account.name, before: before, limit: limit, $0)
         }
         let last = entries.last?.entry ?? 1
-        return HistoryPage(currency: currency, entries: entries, next: last > 1 ? last : nil)
+        return HistoryPage(
+            currency: currency, entries: entries.map(account.seen), next: last > 1 ? last : nil,
+            environment: account.environment)
     }
 
     /// Takes out the credits of all users whose time is over, some at a time.
@@ -107,8 +123,8 @@ extension Merchant {
         of user: UserID, at now: Int64, _ writer: EventWriter, _ connection: Connection
     ) throws {
         for balance in try Ledger.balances(of: user, at: now, connection).balances
-        where try Ledger.expire(user, balance.currency, at: now, connection) {
-            try writer.write(.balanceChanged(user, balance.currency, "expiry"), connection)
+        where try Ledger.expire(user, balance.account, at: now, connection) {
+            try writer.write(.balanceChanged(user, balance.account, "expiry"), connection)
         }
     }
 
@@ -130,22 +146,24 @@ extension Merchant {
     }
 
     private func post(
-        _ user: UserID, key: String, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?
+        _ user: UserID, key: String, _ account: CreditAccount, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?
     ) async throws -> LedgerEntry {
         try Self.checkName(user.rawValue)
-        return try await commit(.posting, posting(user, key: key, currency, amount, kind, note: note, at: now())).entry
+        return try await commit(.posting, posting(user, key: key, account, amount, kind, note: note, at: now())).entry
     }
 
     /// The database transaction that posts, once under its key.
     private func posting(
-        _ user: UserID, key: String, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?,
-        at now: Int64
+        _ user: UserID, key callersKey: String, _ account: CreditAccount, _ amount: Int64, _ kind: LedgerEntry.Kind,
+        note: String?, at now: Int64
     ) -> @Sendable (Connection) throws -> Outcome {
         let writer = EventWriter(policy, id: makeID(), now: now)
+        let (currency, key) = (account.name, account.reference(ofKey: callersKey))
         return { connection in
             func again(_ known: CurrencyID, _ entry: LedgerEntry) -> Outcome {
                 known == currency && entry.kind == kind && entry.amount == amount
-                    && entry.note.map { Array($0.utf8) } == note.map { Array($0.utf8) } ? .posted(entry) : .reused
+                    && entry.note.map { Array($0.utf8) } == note.map { Array($0.utf8) }
+                    ? .posted(account.seen(entry)) : .reused
             }
             let posting: Ledger.Posting
             if amount > 0 {
@@ -168,12 +186,12 @@ extension Merchant {
             return .posted(
                 LedgerEntry(
                     entry: posting.entry, kind: kind, amount: amount, balance: posting.balance, createdAt: now,
-                    reference: key, note: note))
+                    reference: callersKey, note: note, environment: account.environment))
         }
     }
 
     private static func check(key: String, _ currency: CurrencyID, _ amount: Int64, note: String?) throws {
-        try checkName(currency.rawValue)
+        try checkCurrency(currency)
         guard (1...MerchantLimits.spendKey).contains(key.utf8.count), !key.utf8.contains(0) else {
             throw MerchantError(.invalidRequest, "The key has 1 to \(MerchantLimits.spendKey) bytes, and no NUL.")
         }
@@ -186,9 +204,22 @@ extension Merchant {
         }
     }
 
+    /// Checks the name of a currency.
+    /// - Throws: as ``checkName(_:)``, and `invalid_request` for one that would be taken for a sandbox account's
+    ///   (``CreditAccount``).
+    static func checkCurrency(_ currency: CurrencyID) throws {
+        try checkName(currency.rawValue)
+        guard !currency.rawValue.utf8.starts(with: CreditAccount.sandboxPrefix.utf8) else {
+            throw MerchantError(
+                .invalidRequest,
+                "The currency “\(currency)” begins with “\(CreditAccount.sandboxPrefix)”, which the books use. Choose another name."
+            )
+        }
+    }
+
     /// Checks the name of a user, currency, entitlement, content item, product, app or API key.
-    /// - Throws: ``MerchantError`` `invalid_request` for an empty name, one over ``MerchantLimits/identifier`` bytes or one with a NUL;
-    ///   `name_not_normalized` for one that has another spelling in normalization form C.
+    /// - Throws: ``MerchantError`` `invalid_request` for an empty name, one over ``MerchantLimits/identifier`` bytes
+    ///   or one with a NUL; `name_not_normalized` for one that has another spelling in normalization form C.
     static func checkName(_ name: String) throws {
         guard (1...MerchantLimits.identifier).contains(name.utf8.count), !name.utf8.contains(0) else {
             throw MerchantError(
@@ -207,6 +238,14 @@ extension SpendAnswer {
     fileprivate init(_ request: SpendRequest, _ entry: LedgerEntry) {
         self.init(
             key: request.key, currency: request.currency, amount: request.amount, balance: entry.balance,
-            entry: entry.entry)
+            entry: entry.entry, environment: entry.environment)
+    }
+}
+
+extension [Balance] {
+    /// Production's first, each environment's in the order of the currencies' names.
+    var inOrder: [Balance] {
+        let isSandbox = { (balance: Balance) in balance.environment == .sandbox }
+        return filter { !isSandbox($0) } + filter(isSandbox)
     }
 }

@@ -70,7 +70,7 @@ extension MerchantProduct {
         for grant in grants {
             switch grant {
             case .credits(let currency, let amount, let lifetime):
-                try Merchant.checkName(currency.rawValue)
+                try Merchant.checkCurrency(currency)
                 guard (1...MerchantLimits.amount).contains(amount) else {
                     throw refuse("credits are 1 to \(MerchantLimits.amount).")
                 }

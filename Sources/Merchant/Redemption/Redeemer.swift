@@ -135,7 +135,8 @@ struct Redeemer {
             switch grant {
             case .credits(let currency, let amount, let lifetime):
                 try Ledger.credit(
-                    owner, currency, amount, .grant, reference: plan.key.text,
+                    owner, policy.account(currency, boughtIn: plan.purchase.environment).name, amount, .grant,
+                    reference: plan.key.text,
                     expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
             case .entitlement, .content: try giveRight(grant, plan, to: owner)
             }

@@ -57,14 +57,19 @@ struct Revocation {
 
     private func revoke(_ row: RedemptionRow) throws {
         var takenBack: [TakenCredits] = []
+        var balances: [Balance] = []
         for case .credits(let currency, let amount, _) in row.credits where !row.creditedUser.rawValue.isEmpty {
             let share = min(max(purchase.revokedShare ?? 100_000, 0), 100_000)
             // Rounded up: a part of a credit is one.
             let refunded = (amount * share + 99_999) / 100_000
+            let account = try Ledger.account(currency, grantedBy: row.key, to: row.creditedUser, connection)
             let refund = try Ledger.takeBack(
-                row.creditedUser, currency, refunded, policy.refund, reference: row.key, at: now, connection)
-            if refund.hasExpired { try events.write(.balanceChanged(row.creditedUser, currency, "expiry"), connection) }
+                row.creditedUser, account.name, refunded, policy.refund, reference: row.key, at: now, connection)
+            if refund.hasExpired {
+                try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
+            }
             if refund.taken > 0 {
+                balances.append(account.balance(of: refund.taken))
                 takenBack.append(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots))
             }
             if refund.taken < refund.due { try flag(row, currency, due: refund.due, taken: refund.taken) }
@@ -74,7 +79,7 @@ struct Revocation {
         let moment = purchase.revokedAt ?? now
         let (source, period) = rights
         if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
-        try events.write(.revoked(row.key, row.userID, takenBack: takenBack.map(\.balance)), connection)
+        try events.write(.revoked(row.key, row.userID, takenBack: balances), connection)
         for holder in try holders(of: row) {
             let hadRights = try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
             if holder != row.userID, hadRights {
@@ -90,8 +95,11 @@ struct Revocation {
             // If not, the refund itself is still on its way, and older than this.
             guard row.state == .revoked else { return try sign(row) }
             for credits in row.takenBack.map({ Self.withLots($0, row) }) {
-                if try Ledger.giveBack(row.creditedUser, credits, reference: row.key, at: now, connection) {
-                    try events.write(.balanceChanged(row.creditedUser, credits.currency, "expiry"), connection)
+                let account = try Ledger.account(
+                    credits.currency, grantedBy: row.key, to: row.creditedUser, connection)
+                let taken = credits.taken(from: account)
+                if try Ledger.giveBack(row.creditedUser, taken, reference: row.key, at: now, connection) {
+                    try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
                 }
             }
             try connection.execute(

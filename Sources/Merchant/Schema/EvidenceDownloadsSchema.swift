@@ -1,4 +1,4 @@
-/// Migration 5: who has downloaded content against evidence of a purchase that nobody had redeemed, and how often.
+/// Who has downloaded content against evidence of a purchase that nobody had redeemed, and how often.
 enum EvidenceDownloadsSchema {
     static let statements = [
         """

@@ -11,6 +11,7 @@ public enum MerchantSchema {
         Migration(2, "shared subscriptions", sharedSubscriptions),
         Migration(3, "subscriptions' tokens", subscriptionTokens),
         Migration(4, "downloads against evidence", EvidenceDownloadsSchema.statements),
+        Migration(5, "sandbox accounts", CreditAccountsSchema.statements),
     ]
 
     private static let products = [

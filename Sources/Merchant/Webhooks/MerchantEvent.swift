@@ -23,6 +23,7 @@ enum MerchantEvent {
     /// A purchase was refunded or is no longer shared.
     case revoked(String, UserID, takenBack: [Balance])
     case reinstated(String, UserID)
+    /// Of an account, by its ``CreditAccount/name``.
     case balanceChanged(UserID, CurrencyID, String)
     /// The store said something new of a subscription.
     case subscriptionChanged(String, UserID, type: String, subtype: String?)
@@ -67,8 +68,8 @@ enum MerchantEvent {
                 user: user, environment: RedemptionKey.environment(of: key), purchase: key, takenBack: takenBack)
         case .reinstated(let key, let user):
             EventData(user: user, environment: RedemptionKey.environment(of: key), purchase: key)
-        case .balanceChanged(let user, let currency, let reason):
-            EventData(user: user, currency: currency, reason: reason)
+        case .balanceChanged(let user, let name, let reason):
+            EventData(user: user, account: CreditAccount(named: name), reason: reason)
         case .subscriptionChanged(let key, let user, let type, let subtype):
             EventData(
                 user: user, environment: RedemptionKey.environment(of: key), purchase: key, notification: type,
@@ -81,7 +82,7 @@ enum MerchantEvent {
 /// The event's own part of its body; what does not concern it is left out.
 private struct EventData: Encodable {
     var user: UserID?
-    /// Where the purchase was made.
+    /// Where the purchase was made, or whose balance changed.
     var environment: StoreEnvironment?
     var purchase: String?
     var product: ProductID?
@@ -94,6 +95,12 @@ private struct EventData: Encodable {
     var reason: String?
     var notification: String?
     var subtype: String?
+}
+
+extension EventData {
+    fileprivate init(user: UserID, account: CreditAccount, reason: String) {
+        self.init(user: user, environment: account.environment, currency: account.currency, reason: reason)
+    }
 }
 
 private struct EventBody: Encodable {
@@ -124,7 +131,7 @@ struct EventWriter: Sendable {
         let data = event.data
         let about = [
             event.type.rawValue, data.user?.rawValue ?? "", data.purchase ?? "", data.currency?.rawValue ?? "",
-            data.reason ?? "",
+            data.reason ?? "", data.currency == nil ? "" : data.environment?.rawValue ?? "",
         ]
         let digest = SHA256.hash(data: Array(about.joined(separator: "\u{1F}").utf8)).prefix(8)
         let id = base + "-" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

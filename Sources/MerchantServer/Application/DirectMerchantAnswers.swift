@@ -4,6 +4,7 @@ import Merchant
 import MerchantWire
 import NIOCore
 import StoreReceipts
+import StoreWire
 
 /// The short cut for the three requests that load a merchant: balances, spends, and redemptions whose evidence is the body itself, of users whose token was
 /// verified before. Whatever is refused goes to the router, which refuses it again in words: each of the three can be repeated.
@@ -11,6 +12,11 @@ struct DirectMerchantAnswers: DirectAnswering {
     /// In bytes of JSON.
     private static let largestSpend = 8 << 10
     private static let signed = "application/jose"
+    /// The addresses of balances, and the environment that each names.
+    private static let balances: [String: StoreEnvironment?] = Dictionary(
+        uniqueKeysWithValues: ([nil, .production, .sandbox] as [StoreEnvironment?]).map {
+            (MerchantRoute.balances(in: $0).path, $0)
+        })
 
     let merchant: Merchant
     let authentication: Authentication
@@ -20,7 +26,7 @@ struct DirectMerchantAnswers: DirectAnswering {
 
     func bodyLimit(of request: DirectRequest) -> Int? {
         switch (request.method, request.path) {
-        case (.GET, MerchantRoute.balances.template): 0
+        case (.GET, let path) where Self.balances[path] != nil: 0
         case (.POST, MerchantRoute.spends.template): Self.largestSpend
         case (.POST, MerchantRoute.redemptions.template):
             request.contentType == Self.signed || request.contentType == "application/octet-stream"
@@ -40,9 +46,12 @@ struct DirectMerchantAnswers: DirectAnswering {
         guard let remembered else { return .declined }
         let user = remembered.user
         let pending: EventLoopFuture<(any CounterAnswer)?>?
+        var route = request.path
         switch request.path {
-        case MerchantRoute.balances.template: pending = balances(of: user, on: eventLoop)
         case MerchantRoute.spends.template: pending = spend(body, by: user, on: eventLoop)
+        case let path where request.method == .GET:
+            route = MerchantRoute.balances().template
+            pending = balances(of: user, in: Self.balances[path] ?? nil, on: eventLoop)
         default:
             let bytes = Array(body.readableBytesView)
             let isSigned = request.contentType == Self.signed
@@ -53,19 +62,21 @@ struct DirectMerchantAnswers: DirectAnswering {
             return .declined
         }
         return .later(
-            pending.map { [authentication, metrics] answer in
+            pending.map { [authentication, metrics, route] answer in
                 guard let answer else {
                     authentication.sendTheLongWay(remembered)
                     return nil
                 }
                 metrics.count(
-                    request.method == .GET ? .get : .post, route: request.path, .ok, after: start.duration(to: .now))
+                    request.method == .GET ? .get : .post, route: route, .ok, after: start.duration(to: .now))
                 return DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: answer.json))
             })
     }
 
-    private func balances(of user: UserID, on eventLoop: any EventLoop) -> EventLoopFuture<(any CounterAnswer)?> {
-        eventLoop.makeFutureWithTask { [merchant] in try? await merchant.balances(of: user) }
+    private func balances(
+        of user: UserID, in environment: StoreEnvironment?, on eventLoop: any EventLoop
+    ) -> EventLoopFuture<(any CounterAnswer)?> {
+        eventLoop.makeFutureWithTask { [merchant] in try? await merchant.balances(of: user, in: environment) }
     }
 
     private func spend(
@@ -100,6 +111,11 @@ extension SpendRequest {
         guard let key = try fields.string("key"), let currency = try fields.string("currency"),
             let amount = try fields.wholeNumber("amount")
         else { return nil }
-        self.init(key: key, currency: CurrencyID(currency), amount: amount, note: try fields.string("note"))
+        let named = try fields.string("environment")
+        let environment = named.flatMap { StoreEnvironment(rawValue: $0) }
+        guard named == nil || environment != nil else { return nil }
+        self.init(
+            key: key, currency: CurrencyID(currency), amount: amount, note: try fields.string("note"),
+            environment: environment)
     }
 }

@@ -117,10 +117,12 @@ public struct MerchantPlace: Sendable {
     /// - Parameters:
     ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
     ///   - sendsWebhooks: whether the server sends webhooks of what changes.
+    ///   - joinsEnvironments: ``MerchantPolicy/joinsEnvironments`` of the server.
     /// - Throws: what the body throws; ``MerchantServerError`` `dataDirectoryInUse` while a backup is restored there, `dataDirectoryUnusable`,
     ///   `halfRestored`; ``DatabaseError``.
     public func withMerchant<T>(
-        bucket: S3Location? = nil, sendsWebhooks: Bool = false, logger: Logger, _ body: (Merchant) async throws -> T
+        bucket: S3Location? = nil, sendsWebhooks: Bool = false, joinsEnvironments: Bool = false, logger: Logger,
+        _ body: (Merchant) async throws -> T
     ) async throws -> T {
         let lock = try lockForCommands(.shared)
         defer { lock?.release() }
@@ -129,7 +131,7 @@ public struct MerchantPlace: Sendable {
             let merchant = Merchant(
                 database: database, blobs: try blobs(bucket, makesFolder: false, now: { Date() }),
                 verifier: try PurchaseVerifier(stores: [], bundleIDs: [], environments: []),
-                policy: MerchantPolicy(sendsWebhooks: sendsWebhooks),
+                policy: MerchantPolicy(sendsWebhooks: sendsWebhooks, joinsEnvironments: joinsEnvironments),
                 now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, makeID: { UUID() })
             let result = try await body(merchant)
             await database.close()

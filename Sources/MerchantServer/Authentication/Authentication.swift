@@ -22,8 +22,8 @@ public struct Authentication: Sendable {
     }
 
     /// The user whose token the request carries.
-    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 400 `name_not_normalized` for a genuine token whose subject is not in
-    ///   normalization form C, or 429.
+    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 400 `name_not_normalized` for a genuine token whose subject is
+    ///   not in normalization form C, or 429.
     public func user(of request: Request) throws -> UserID {
         guard let token = request.bearerToken else {
             throw Self.notSignedIn("Send the user's token as Authorization: Bearer.")

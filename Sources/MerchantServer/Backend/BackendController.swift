@@ -67,9 +67,10 @@ struct BackendController: Sendable {
     }
 
     @Sendable private func history(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        let (currency, before) = try request.historyQuery()
+        let (currency, before, environment) = try request.historyQuery()
         return try .json(
-            try await merchant.history(of: UserID(try context.parameter("user")), currency, before: before))
+            try await merchant.history(
+                of: UserID(try context.parameter("user")), currency, before: before, in: environment))
     }
 
     @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {

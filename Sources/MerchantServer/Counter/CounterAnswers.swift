@@ -35,6 +35,7 @@ extension BalanceList: CounterAnswer {
             json.beginObject()
             json.member("amount", number: balance.amount)
             json.member("currency", balance.currency.rawValue)
+            json.member("environment", balance.environment.rawValue)
             json.endObject()
         }
         json.endArray()
@@ -47,6 +48,7 @@ extension SpendAnswer: CounterAnswer {
         json.member("balance", number: balance)
         json.member("currency", currency.rawValue)
         json.member("entry", number: entry)
+        json.member("environment", environment.rawValue)
         json.member("key", key)
     }
 }

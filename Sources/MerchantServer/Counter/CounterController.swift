@@ -17,7 +17,7 @@ struct CounterController: Sendable {
         router.add(.products(""), products)
         router.add(.account, account)
         router.add(.redemptions, redeem)
-        router.add(.balances, balances)
+        router.add(.balances(), balances)
         router.add(.spends, spend)
         router.add(.history("", before: nil), history)
         router.add(.entitlements, entitlements)
@@ -46,7 +46,8 @@ struct CounterController: Sendable {
     }
 
     @Sendable private func balances(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        try await merchant.balances(of: try authentication.user(of: request)).response
+        let user = try authentication.user(of: request)
+        return try await merchant.balances(of: user, in: try request.environment()).response
     }
 
     @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
@@ -57,8 +58,8 @@ struct CounterController: Sendable {
 
     @Sendable private func history(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        let (currency, before) = try request.historyQuery()
-        return try .json(try await merchant.history(of: user, currency, before: before))
+        let (currency, before, environment) = try request.historyQuery()
+        return try .json(try await merchant.history(of: user, currency, before: before, in: environment))
     }
 
     @Sendable private func entitlements(_ request: Request, _ context: MerchantRequestContext) async throws -> Response
@@ -94,8 +95,21 @@ extension Request {
         return String(value)
     }
 
-    /// `currency` and `before`.
-    func historyQuery() throws -> (CurrencyID, Int64?) {
+    /// `environment`; nil when it is left out.
+    /// - Throws: ``HTTPProblem`` 400 for a word that names none.
+    func environment() throws -> StoreEnvironment? {
+        try uri.queryParameters["environment"].map { text in
+            guard let environment = StoreEnvironment(rawValue: String(text)) else {
+                throw HTTPProblem(
+                    .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
+                    message: "“environment” must be Production or Sandbox.")
+            }
+            return environment
+        }
+    }
+
+    /// `currency`, `before` and `environment`.
+    func historyQuery() throws -> (CurrencyID, Int64?, StoreEnvironment?) {
         let before = try uri.queryParameters["before"].map { text in
             guard let number = Int64(text), number > 0 else {
                 throw HTTPProblem(
@@ -104,7 +118,7 @@ extension Request {
             }
             return number
         }
-        return (CurrencyID(try query("currency")), before)
+        return (CurrencyID(try query("currency")), before, try environment())
     }
 
     /// Whether the client has the version of that tag already (`If-None-Match`; RFC 9110, section 13.1.2).

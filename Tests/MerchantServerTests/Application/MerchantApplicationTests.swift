@@ -1,5 +1,6 @@
 import Foundation
 import MerchantWire
+import StoreWire
 import TestSupport
 import Testing
 
@@ -99,7 +100,7 @@ struct MerchantApplicationTests {
     func `a request keeps the id that it came with`(_ id: String, _ isKept: Bool) async throws {
         let lines = LogLines()
         try await RunningMerchant.with(logger: lines.logger) { merchant async throws in
-            let refused = try await merchant.send(.balances, headers: [("X-Request-Id", id)])
+            let refused = try await merchant.send(.balances(), headers: [("X-Request-Id", id)])
             let known = try refused.decoded(MerchantWireError.self).requestID
             #expect(refused.status == 401 && known == refused.headers["x-request-id"] && (known == id) == isKept)
             let told = try #require(lines.all.first { $0.text.contains("request refused") })
@@ -107,7 +108,7 @@ struct MerchantApplicationTests {
             // By the router, and from the second time on without it.
             let token = try await merchant.token("ann")
             for _ in 0..<3 {
-                let answer = try await merchant.send(.balances, as: token, headers: [("X-Request-Id", id)])
+                let answer = try await merchant.send(.balances(), as: token, headers: [("X-Request-Id", id)])
                 #expect(answer.status == 200 && answer.headers["x-request-id"] == (isKept ? id : nil))
             }
         }
@@ -145,7 +146,7 @@ struct MerchantApplicationTests {
             var counts: [Int: Int] = [:]
             // From the second time on each of them is known.
             for number in 0..<20 {
-                counts[try await merchant.send(.balances, as: tokens[number % 3]).status, default: 0] += 1
+                counts[try await merchant.send(.balances(), as: tokens[number % 3]).status, default: 0] += 1
             }
             #expect(counts == [200: 12, 429: 8])
         }
@@ -164,7 +165,7 @@ struct MerchantApplicationTests {
             // A user's token opens none of the backend's doors, and a key none of a user's.
             let token = try await merchant.token("ann")
             #expect(try await merchant.send(.adminProducts, as: token).status == 401)
-            #expect(try await merchant.send(.balances, as: merchant.backendKey).status == 401)
+            #expect(try await merchant.send(.balances(), as: merchant.backendKey).status == 401)
             let narrow = try await merchant.application.keys.make(name: "narrow", scopes: [.users], at: Date())
             #expect(try await merchant.send(.adminProducts, as: narrow.text).code == "forbidden")
         }
@@ -186,13 +187,60 @@ struct MerchantApplicationTests {
             #expect(try await merchant.send(.userAdjustments("ann"), as: merchant.backendKey, gift).status == 200)
             #expect(try await merchant.send(.spends, as: token, spend).status == 200)
             let report = try await merchant.send(.user("ann"), as: merchant.backendKey).decoded(UserReport.self)
-            #expect(report.balances == [Balance(currency: "coins", amount: 0)])
+            #expect(report.balances == [Balance(currency: "coins", amount: 0, environment: .sandbox)])
             let books = try await merchant.send(.checkBooks, as: merchant.backendKey).decoded(BooksReport.self)
             #expect(books.balances && books.entries == 3)
             #expect(
                 try await merchant.send(.history("coins", before: 2), as: token).decoded(HistoryPage.self).entries.count
                     == 1)
             #expect(try await merchant.send(.account, as: token).decoded(UserDescription.self).userID == "ann")
+        }
+    }
+
+    @Test func `each environment has its balance`() async throws {
+        try await RunningMerchant.with {
+            $0.policy = MerchantPolicy(environments: [.production, .sandbox])
+        } _: { merchant async throws in
+            let token = try await merchant.token("ann")
+            #expect(try await merchant.redeem("coins", "2000000000000001", as: token).status == 200)
+            let gift = Array(#"{"key": "g", "currency": "coins", "amount": 3}"#.utf8)
+            let given = try await merchant.send(.userAdjustments("ann"), as: merchant.backendKey, gift)
+            #expect(try given.decoded(LedgerEntry.self).environment == .production)
+            // The first request of each kind goes through the router, the others go past it.
+            for _ in 0..<3 {
+                for (environment, amount) in [(nil, 3), (.production, 3), (.sandbox, 10)]
+                    as [(StoreEnvironment?, Int64)]
+                {
+                    let list = try await merchant.send(.balances(in: environment), as: token).decoded(BalanceList.self)
+                    let expected = Balance(currency: "coins", amount: amount, environment: environment ?? .production)
+                    #expect(list.balances == [expected])
+                }
+            }
+            #expect(
+                try await merchant.send(.user("ann"), as: merchant.backendKey).decoded(UserReport.self).balances.map(
+                    \.amount)
+                    == [3, 10])
+            func spend(_ environment: String) async throws -> RunningMerchant.Reply {
+                let body = #"{"key": "k", "currency": "coins", "amount": 4\#(environment)}"#
+                return try await merchant.send(.spends, as: token, Array(body.utf8))
+            }
+            #expect(try await spend("").code == "insufficient_balance")
+            #expect(try await spend(#", "environment": "Production""#).code == "insufficient_balance")
+            for _ in 0..<2 {
+                let spent = try await spend(#", "environment": "Sandbox""#).decoded(SpendAnswer.self)
+                #expect(spent.balance == 6 && spent.environment == .sandbox && spent.key == "k")
+            }
+            #expect(try await spend(#", "environment": "Mars""#).code == "invalid_request")
+            let page = try await merchant.send(.history("coins", before: nil, in: .sandbox), as: token)
+                .decoded(HistoryPage.self)
+            #expect(page.environment == .sandbox && page.entries.map(\.amount) == [-4, 10])
+            #expect(
+                page.entries.map(\.reference).first == "k" && page.entries.allSatisfy { $0.environment == .sandbox })
+            let books = try await merchant.send(.checkBooks, as: merchant.backendKey).decoded(BooksReport.self)
+            #expect(books.balances && books.outstanding.map(\.environment) == [.production, .sandbox])
+            var request = HTTPClientRequest(url: merchant.address + "/v1/balances?environment=Mars")
+            request.headers.add(name: "Authorization", value: "Bearer \(token)")
+            #expect(try await HTTPClient.shared.execute(request, timeout: .seconds(60)).status == .badRequest)
         }
     }
 
@@ -255,7 +303,7 @@ struct MerchantApplicationTests {
         try await RunningMerchant.with { merchant async throws in
             let token = try await merchant.token("ann")
             // From now on the token is remembered, and balances are answered before the router.
-            for _ in 0..<2 { #expect(try await merchant.send(.balances, as: token).status == 200) }
+            for _ in 0..<2 { #expect(try await merchant.send(.balances(), as: token).status == 200) }
             let port = try #require(URL(string: merchant.address)?.port.flatMap { UInt16(exactly: $0) })
             let field = "Host: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
             let answers = try await RawConnection.run {

@@ -154,15 +154,15 @@ struct TokenKeyReloadTests {
         let log = LogLines()
         try await RunningMerchant.with(logger: log.logger) { merchant async throws in
             let token = try await merchant.token("ann")
-            for _ in 0..<2 { #expect(try await merchant.send(.balances, as: token).status == 200) }
+            for _ in 0..<2 { #expect(try await merchant.send(.balances(), as: token).status == 200) }
             let file = merchant.application.configuration.dataDirectory.appendingPathComponent(TokenKeySet.fileName)
             let text = try String(contentsOf: file, encoding: .utf8)
             let changed = try #require(text.firstMatch(of: /key-[A-Za-z0-9_-]+/)).output
             try Self.write(text.replacing(changed, with: "another"), to: file)
             for await line in log.arrivals where line.text.contains("taken in again") { break }
-            let gone = try await merchant.send(.balances, as: token)
+            let gone = try await merchant.send(.balances(), as: token)
             #expect(gone.status == 401 && gone.code == "not_signed_in")
-            #expect(try await merchant.send(.balances, as: try await merchant.token("ann")).status == 200)
+            #expect(try await merchant.send(.balances(), as: try await merchant.token("ann")).status == 200)
         }
     }
 }

@@ -93,8 +93,11 @@ struct OpenAPITests {
             ("RedemptionRequest", RedemptionRequest(signedTransaction: "a.b.c")),
             ("RedemptionAnswer", RedemptionAnswer(redeemed: [redeemed], refused: [refused])),
             ("BalanceList", BalanceList(balances: [balance])),
-            ("SpendRequest", SpendRequest(key: "k", currency: "gems", amount: 1, note: "n")),
-            ("AdjustmentRequest", AdjustmentRequest(key: "k", currency: "gems", amount: -1, note: "n")),
+            ("SpendRequest", SpendRequest(key: "k", currency: "gems", amount: 1, note: "n", environment: .sandbox)),
+            (
+                "AdjustmentRequest",
+                AdjustmentRequest(key: "k", currency: "gems", amount: -1, note: "n", environment: .sandbox)
+            ),
             ("SpendAnswer", SpendAnswer(key: "k", currency: "gems", amount: 1, balance: 0, entry: 1)),
             ("HistoryPage", HistoryPage(currency: "gems", entries: [entry], next: 1)),
             ("EntitlementList", EntitlementList(entitlements: [entitlement])),

@@ -28,7 +28,8 @@ struct WebhookDocumentTests {
         return [
             .redeemed(plan, "ann"), .transferred(scope + "o/470000000000003", from: "ann", to: "bob"),
             .revoked(scope + "t/470000000000004", "ann", takenBack: [Balance(currency: "coins", amount: 10)]),
-            .reinstated(scope + "t/470000000000004", "ann"), .balanceChanged("ann", "coins", "spend"),
+            .reinstated(scope + "t/470000000000004", "ann"),
+            .balanceChanged("ann", CreditAccount("coins", in: .sandbox).name, "spend"),
             .subscriptionChanged(
                 scope + "s/470000000000001", "ann", type: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED"),
             .test,
