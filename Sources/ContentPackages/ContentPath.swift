@@ -3,17 +3,28 @@ enum ContentPath {
     /// The longest name that file systems take, in bytes.
     static let longestName = 255
 
+    /// The names in a path, empty ones too. Split at the byte: to Swift, a slash and a combining mark after it are one
+    /// character, which is not a slash.
+    static func names(_ path: String) -> [Substring.UTF8View] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    }
+
+    /// The folders that a path leads through, the outermost first; at most `limit`, since a deeper path is refused anyway.
+    static func folders(above path: String, limit: Int) -> [[UInt8]] {
+        let bytes = Array(path.utf8)
+        return bytes.indices.lazy.filter { bytes[$0] == UInt8(ascii: "/") }.prefix(limit).map { Array(bytes[..<$0]) }
+    }
+
     /// Whether it is relative and goes through real names only.
     static func isInside(_ path: String) -> Bool {
-        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { name in
+        names(path).allSatisfy { name in
             !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8)
         }
     }
 
     /// Whether every name is text without control characters, and short enough.
     static func hasGoodNames(_ path: String) -> Bool {
-        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .allSatisfy { $0.count <= longestName }
+        names(path).allSatisfy { $0.count <= longestName }
             && !path.unicodeScalars.contains { scalar in
                 scalar.properties.generalCategory == .control || scalar == "\u{FFFD}" || scalar == "\u{2028}"
                     || scalar == "\u{2029}"

@@ -33,6 +33,29 @@ extension BadPackage {
             let name = String(repeating: "b", count: 250)
             return [(0..<8).reduce(XarForge.Member.file(name, "b")) { member, _ in .folder(name, [member]) }]
         },
+        with("a name with a slash", .name) { [.file("sub/b", "b")] },
+        with("a name with NUL", .name) {
+            [XarForge.Member(name: "YgBk", nameAttributes: " enctype=\"base64\"", contents: [1])]
+        },
+        with("a folder named with two full stops", .outsidePath) { [.folder("..", [])] },
+        with("a file in a link", .layout) {
+            [XarForge.Member(name: "l", type: "symlink", target: "a.txt", children: [.file("b", "b")])]
+        },
+        with("a file far within a link", .layout) {
+            let folder = XarForge.Member.folder("sub", [.file("evil", "b")])
+            return [XarForge.Member(name: "l", type: "symlink", target: "a.txt", children: [folder])]
+        },
+        with("a file far within a file", .layout) {
+            let folder = XarForge.Member.folder("sub", [.file("evil", "b")])
+            return [XarForge.Member(name: "f", contents: [1], children: [folder])]
+        },
+        with("a file and a folder of one name", .nameClash) { [.file("b", "1"), .folder("b", [])] },
+        with("a link and a folder whose names differ by case", .nameClash) {
+            [.link("b", to: "a.txt"), .folder("B", [.file("x", "2")])]
+        },
+        with("a bundle whose first name begins with a combining mark", .codeBundle) {
+            [.folder("Game.app", [.file("\u{301}x", "1")])]
+        },
         with("a pipe", .specialFile) { [XarForge.Member(name: "b", type: "fifo")] },
         with("a socket", .specialFile) { [XarForge.Member(name: "b", type: "socket")] },
         with("a character device", .specialFile) { [XarForge.Member(name: "b", type: "character special")] },

@@ -65,6 +65,35 @@ extension BadPackage {
         },
         payload("a payload without a plist", .infoMissing) { $0.entries.remove(at: 1) },
         payload("a payload file twice", .nameClash) { $0.entries.append(.file("./Contents/A.TXT", "b")) },
+        payload("a payload file in a link", .layout) {
+            $0.entries.append(CpioForge.Entry(path: "./Contents/l", mode: 0o120777, contents: Array("a.txt".utf8)))
+            $0.entries.append(.file("./Contents/l/b", "b"))
+        },
+        payload("a payload file far within a link", .layout) {
+            $0.entries.append(CpioForge.Entry(path: "./Contents/l", mode: 0o120777, contents: Array("a.txt".utf8)))
+            $0.entries.append(.file("./Contents/l/sub/evil", "b"))
+        },
+        payload("a payload file far within a file", .layout) {
+            $0.entries.append(.file("./Contents/a.txt/sub/evil", "b"))
+        },
+        payload("payload folders without entries that differ by case", .nameClash) {
+            $0.entries.append(.file("./Contents/Birds/a", "1"))
+            $0.entries.append(.file("./Contents/birds/b", "2"))
+        },
+        payload("a payload link and a folder without an entry that differ by case", .nameClash) {
+            $0.entries.append(CpioForge.Entry(path: "./Contents/L", mode: 0o120777, contents: Array("a.txt".utf8)))
+            $0.entries.append(.file("./Contents/l/b", "2"))
+        },
+        payload("a payload file that is the root", .outsidePath) {
+            $0.entries.append(.file(".", "b"))
+        },
+        payload("a payload file without a name", .outsidePath) { $0.entries.append(.file("./", "b")) },
+        payload("a payload path of empty names", .outsidePath) { $0.entries.append(.file("./Contents//b", "b")) },
+        payload("a payload path with a full stop", .outsidePath) { $0.entries.append(.file("./Contents/./b", "b")) },
+        payload("a payload name with NUL", .name) { $0.entries.append(.file("./Contents/b\0c", "b")) },
+        payload("a payload bundle without an entry, and a combining mark", .codeBundle) {
+            $0.entries.append(.file("./Contents/Game.app/\u{301}x", "1"))
+        },
         payload("a payload file in a file", .layout) { $0.entries.append(.file("./Contents/a.txt/b", "b")) },
     ]
 }

@@ -83,6 +83,20 @@ struct BadPackageTests {
         }
     }
 
+    /// The link `l` and a file named `l/sub/evil` at one place: such a package cannot be unpacked on any device.
+    @Test func aNameThatLeadsThroughALinkIsRefused() async throws {
+        try await TemporaryDirectory.with { directory in
+            let file = directory.url.appending(path: "bad.pkg")
+            let forge = XarForge.content([.link("l", to: "a.txt"), .file("l/sub/evil", "x")])
+            try Data(forge.package()).write(to: file)
+            let findings = try ContentCheck.findings(inPackage: file)
+            #expect(ContentFolder.rules(findings) == ["layout", "name"])
+            #expect(Set(findings.map(\.path)) == ["Contents/l/sub/evil"])
+            let folder = directory.url.appending(path: "content")
+            #expect(throws: ContentPackageError.self) { try ContentPackage.open(file: file).unpack(into: folder) }
+        }
+    }
+
     @Test func manyFindingsOfOneRuleAreCounted() async throws {
         try await TemporaryDirectory.with { directory in
             let file = directory.url.appending(path: "bad.pkg")

@@ -41,7 +41,7 @@ public struct ContentFinding: Sendable, Hashable, Codable {
         case outsideLink = "outside-link"
         /// A path is absolute or goes up with `..`.
         case outsidePath = "outside-path"
-        /// A name has control characters, is not UTF-8, or is too long.
+        /// A name has a slash or control characters, is not UTF-8, or is too long.
         case name
         /// Names are the same, or differ only by case or Unicode form.
         case nameClash = "name-clash"

@@ -18,7 +18,7 @@ extension ContentRule {
 
     /// The outermost folder that is a bundle by its name, or the file itself.
     private static func bundle(in entry: ContentEntry) -> String? {
-        let names = entry.path.split(separator: "/")
+        let names = ContentPath.names(entry.path).map { String(decoding: $0, as: UTF8.self) }
         for (index, name) in names.enumerated() {
             let isLast = index == names.count - 1
             guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { continue }

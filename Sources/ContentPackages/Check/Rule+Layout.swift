@@ -4,7 +4,7 @@ extension ContentRule {
         var findings: [ContentFinding] = []
         var strangers: Set<String> = []
         for entry in inspection.entries {
-            let top = String(entry.path.prefix { $0 != "/" })
+            let top = String(decoding: ContentPath.names(entry.path)[0], as: UTF8.self)
             switch top {
             case ContentInfo.fileName:
                 guard entry.path != top || entry.kind != .file else { continue }
@@ -25,11 +25,16 @@ extension ContentRule {
         }
         let files = Set(inspection.entries.filter { $0.kind != .directory }.map { Array($0.path.utf8) })
         for entry in inspection.entries {
-            guard let slash = entry.path.utf8.lastIndex(of: UInt8(ascii: "/")) else { continue }
-            let folder = Array(entry.path.utf8[..<slash])
-            guard files.contains(folder), folder != Array("Contents".utf8) else { continue }
+            // Any of them: a package need not name the folders in between.
+            guard
+                let folder = ContentPath.folders(above: entry.path, limit: inspection.limits.depth)
+                    .first(where: files.contains),
+                folder != Array("Contents".utf8)
+            else { continue }
             findings.append(
-                .damaged(.layout, path: entry.path, "What it is in is no folder."))
+                .damaged(
+                    .layout, path: entry.path,
+                    "Its path leads through “\(String(decoding: folder, as: UTF8.self))”, which is a file or a link."))
         }
         return findings
     }

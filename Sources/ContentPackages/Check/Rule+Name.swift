@@ -1,9 +1,12 @@
 extension ContentRule {
     /// Names are text that every file system keeps.
     static let name = ContentRule(forEach: { entry in
-        guard !entry.pathIsText || !ContentPath.hasGoodNames(entry.path) else { return nil }
+        // A name that leads out of the content has its finding already.
+        let hasSlash = entry.nameHasSlash && ContentPath.isInside(entry.path)
+        guard !entry.pathIsText || hasSlash || !ContentPath.hasGoodNames(entry.path) else { return nil }
         return ContentFinding(
-            .name, path: entry.path, "A name is not UTF-8, has control characters, or is longer than 255 bytes.",
+            .name, path: entry.path,
+            "A name is not UTF-8, has a slash or control characters, or is longer than 255 bytes.",
             "Rename it.")
     })
 }

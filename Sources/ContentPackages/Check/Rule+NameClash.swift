@@ -1,7 +1,8 @@
 import Foundation
 
 extension ContentRule {
-    /// No two names in a folder are the same to a file system that passes over case or Unicode form.
+    /// No two names in a folder are the same to a file system that passes over case or Unicode form. That holds for the
+    /// folders, too, that the package has only as parts of paths.
     static let nameClash = ContentRule { inspection in
         var seen: [[UInt8]: Int] = [:]
         var findings: [ContentFinding] = []
@@ -11,18 +12,39 @@ extension ContentRule {
                 seen[key] = index
                 continue
             }
-            let other = inspection.entries[first].path
-            let isSame = other.utf8.elementsEqual(entry.path.utf8)
             // The folders of a clash clash in every file: the first says it.
-            findings.append(
-                ContentFinding(
-                    .nameClash, path: entry.path,
-                    isSame
-                        ? "It is in the package twice."
-                        : "It differs from another only by case or Unicode form: “\(other)”.",
-                    "Rename one of them: a device may hold them for the same."))
+            findings.append(clash(entry.path, with: inspection.entries[first].path))
+        }
+        return findings + folderClashes(inspection, seen.mapValues { inspection.entries[$0].path })
+    }
+
+    /// The folders that no entry names, held against all entries (`seen`, by folded path) and one another.
+    private static func folderClashes(_ inspection: Inspection, _ seen: [[UInt8]: String]) -> [ContentFinding] {
+        var seen = seen
+        var known: Set<[UInt8]> = []
+        var findings: [ContentFinding] = []
+        for entry in inspection.entries {
+            let folders = ContentPath.folders(above: entry.path, limit: inspection.limits.depth)
+            for folder in folders where known.insert(folder).inserted {
+                let path = String(decoding: folder, as: UTF8.self)
+                let key = folded(path)
+                guard let other = seen[key] else {
+                    seen[key] = path
+                    continue
+                }
+                guard !other.utf8.elementsEqual(folder) else { continue }
+                findings.append(clash(path, with: other))
+            }
         }
         return findings
+    }
+
+    private static func clash(_ path: String, with other: String) -> ContentFinding {
+        ContentFinding(
+            .nameClash, path: path,
+            other.utf8.elementsEqual(path.utf8)
+                ? "It is in the package twice." : "It differs from another only by case or Unicode form: “\(other)”.",
+            "Rename one of them: a device may hold them for the same.")
     }
 
     /// What file systems that are least strict take a path for.

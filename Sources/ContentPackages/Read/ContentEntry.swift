@@ -21,6 +21,8 @@ public struct ContentEntry: Sendable, Hashable {
 
     /// Whether ``path`` was text; else it has replacement characters.
     var pathIsText = true
+    /// Whether its name in the table of a xar archive has a slash, so that ``path`` does not tell the folder that it is in.
+    var nameHasSlash = false
     /// Where its bytes are in a package; nil in a payload, in a folder, and of an empty file.
     var data: XarData?
     /// Its first bytes, where reading the package had to pass over them anyway.

@@ -73,8 +73,9 @@ struct PackageContents: Sendable {
         var infos = 0
         while let found = try reader.next() {
             if isCancelled() { throw ContentPackageError.cancelled }
-            // The root itself.
-            guard !found.path.isEmpty, found.path != "." else { continue }
+            // The root itself. Anything but a folder under its name is an entry, and is found wrong.
+            let isFolder = found.mode & Int(S_IFMT) == Int(S_IFDIR)
+            guard !isFolder || (!found.path.isEmpty && found.path != ".") else { continue }
             var entry = ContentEntry(path: found.path, kind: .file, mode: found.mode & 0o7777)
             entry.pathIsText = found.pathIsText
             switch found.mode & Int(S_IFMT) {
@@ -121,6 +122,7 @@ struct PackageContents: Sendable {
         for file in files {
             var entry = ContentEntry(path: file.path, kind: .file, mode: file.mode)
             entry.pathIsText = file.nameIsText
+            entry.nameHasSlash = file.name?.utf8.contains(UInt8(ascii: "/")) ?? false
             entry.data = file.data
             switch file.type {
             case "file", "": break
@@ -187,23 +189,24 @@ struct PackageContents: Sendable {
     private mutating func stripPrefix() {
         let infos = entries.filter { entry in
             entry.kind == .file
-                && entry.path.split(separator: "/", omittingEmptySubsequences: false).last == "ContentInfo.plist"
+                && ContentPath.names(entry.path).last?.elementsEqual(ContentInfo.fileName.utf8) == true
         }
         let depth = { (entry: ContentEntry) in entry.path.utf8.count { $0 == UInt8(ascii: "/") } }
         guard let info = infos.min(by: { depth($0) < depth($1) }), (1...4).contains(depth(info)) else { return }
-        let root = String(info.path.dropLast(ContentInfo.fileName.count))
-        let names = root.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        guard names.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else { return }
+        let folder = String(decoding: info.path.utf8.dropLast(ContentInfo.fileName.utf8.count + 1), as: UTF8.self)
+        guard ContentPath.isInside(folder) else { return }
+        let root = folder + "/"
         guard
             entries.allSatisfy({ entry in
-                entry.path.hasPrefix(root) || (entry.kind == .directory && root.hasPrefix(entry.path + "/"))
+                entry.path.utf8.starts(with: root.utf8)
+                    || (entry.kind == .directory && root.utf8.starts(with: (entry.path + "/").utf8))
             })
         else { return }
         prefix = root
         entries = entries.compactMap { entry in
-            guard entry.path.hasPrefix(root), entry.path.utf8.count > root.utf8.count else { return nil }
+            guard entry.path.utf8.starts(with: root.utf8), entry.path.utf8.count > root.utf8.count else { return nil }
             var entry = entry
-            entry.path = String(entry.path.dropFirst(root.count))
+            entry.path = String(decoding: entry.path.utf8.dropFirst(root.utf8.count), as: UTF8.self)
             return entry
         }
     }

@@ -74,15 +74,15 @@ extension ContentPackage {
     private func unpackPayload(
         _ data: XarData, _ path: String, to aside: FolderAside, _ limits: ContentLimits, _ meter: UnpackMeter
     ) throws {
-        let wanted = Set(contents.entries.filter { $0.kind == .file }.map(\.path))
+        let wanted = Set(contents.entries.filter { $0.kind == .file }.map { Array($0.path.utf8) })
         let prefix = contents.prefix
         let reader = CpioReader(try PayloadStream(contents.archive, data, path: path), limits: limits)
         while let entry = try reader.next() {
             try meter.passCancellation()
-            guard entry.path.hasPrefix(prefix), entry.mode & Int(S_IFMT) == Int(S_IFREG) else { continue }
-            let path = String(entry.path.dropFirst(prefix.count))
+            guard entry.path.utf8.starts(with: prefix.utf8), entry.mode & Int(S_IFMT) == Int(S_IFREG) else { continue }
+            let path = String(decoding: entry.path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
             // The file is not the one that was looked at when it was opened.
-            guard wanted.contains(path) else {
+            guard wanted.contains(Array(path.utf8)) else {
                 throw ContentPackageError.damaged(.payload, path: path, "The package was changed meanwhile.")
             }
             let file = try aside.makeFile(path)
