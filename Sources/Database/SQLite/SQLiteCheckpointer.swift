@@ -5,10 +5,13 @@ import Synchronization
 /// Moves the log's pages into the file on a thread and connection of its own, so that the writer goes on meanwhile.
 ///
 /// SQLite begins the log anew only when every page of it has been moved, and a busy writer always adds some. So when most
-/// are moved the writer moves the rest itself, between two batches.
+/// are moved the writer moves the rest itself, between two batches. The writer alone asks for checkpoints, and lets the log
+/// begin anew only while none is asked for or under way.
 final class SQLiteCheckpointer: Sendable {
-    private enum State {
+    private enum State: Equatable {
         case idle
+        /// The thread was woken, and has not begun.
+        case asked
         case working
         /// So many pages of the log are in the file.
         case moved(Int)
@@ -35,10 +38,20 @@ final class SQLiteCheckpointer: Sendable {
         while true {
             wakeups.wait()
             if state.withLock({ if case .stopped = $0 { true } else { false } }) { return }
-            let moved = work.withLock { _ in checkpoint(&session) }
-            state.withLock { state in
-                if case .working = state { state = .moved(moved) }
+            work.withLock { _ in
+                guard change(from: .asked, to: .working) else { return }
+                let moved = checkpoint(&session)
+                _ = change(from: .working, to: .moved(moved))
             }
+        }
+    }
+
+    /// Whether the state was `old`, and is `new` now.
+    private func change(from old: State, to new: State) -> Bool {
+        state.withLock { state in
+            guard state == old else { return false }
+            state = new
+            return true
         }
     }
 
@@ -57,33 +70,35 @@ final class SQLiteCheckpointer: Sendable {
         }
     }
 
-    /// Runs `body` when no checkpoint of the thread's is under way.
-    func whileItRests(_ body: () -> Void) {
-        work.withLock { _ in body() }
-    }
-
     /// Ends the thread.
     func stop() {
         state.withLock { $0 = .stopped }
         wakeups.signal()
     }
 
-    /// Wakes the thread unless it works already.
+    /// Asks for a checkpoint, unless the thread has something to do or its last answer was not taken yet.
     func begin() {
-        let wakes = state.withLock { state in
-            guard case .idle = state else { return false }
-            state = .working
-            return true
-        }
-        if wakes { wakeups.signal() }
+        if change(from: .idle, to: .asked) { wakeups.signal() }
     }
 
-    /// How many pages the thread has moved, once after each time that it was begun.
-    func takeMoved() -> Int? {
+    /// Where the thread stands. What it has moved is told once.
+    func take() -> SQLiteLogPlan.Standing {
         state.withLock { state in
-            guard case .moved(let pages) = state else { return nil }
-            state = .idle
-            return pages
+            switch state {
+            case .idle, .stopped: return .idle
+            case .asked, .working: return .busy
+            case .moved(let pages):
+                state = .idle
+                return .moved(pages)
+            }
         }
+    }
+
+    /// Takes back what the thread was asked for and has not begun, and waits for the end of what it has. Afterwards it does
+    /// nothing until it is asked again, and the answer is forgotten.
+    func rest() {
+        guard !change(from: .asked, to: .idle) else { return }
+        work.withLock { _ in }
+        _ = take()
     }
 }

@@ -1,0 +1,131 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Database
+
+@Suite struct SQLiteLogPlanTests {
+    typealias Standing = SQLiteLogPlan.Standing
+    typealias Action = SQLiteLogPlan.Action
+
+    /// 40 pages begin a checkpoint, fewer than 20 are moved by the writer, 200 are the most.
+    private static let settings: SQLiteSettings = {
+        var settings = SQLiteSettings()
+        settings.checkpointPages = 40
+        settings.longestLog = 200
+        settings.standstillPages = 30
+        return settings
+    }()
+
+    struct Course: Sendable, CustomTestStringConvertible {
+        var name: String
+        /// The log's length after a batch, where the checkpointer stands, and what is done.
+        var steps: [(Int, Standing, Action)]
+        var testDescription: String { name }
+    }
+
+    private static let courses = [
+        Course(name: "a short log is left alone", steps: [(0, .idle, .nothing), (39, .idle, .nothing)]),
+        Course(
+            name: "the checkpointer moves, the writer ends it, and the log begins anew",
+            steps: [
+                (40, .idle, .begin), (45, .busy, .nothing), (50, .moved(40), .restart), (3, .idle, .nothing),
+                (41, .idle, .begin),
+            ]),
+        Course(
+            name: "while many pages are left, the checkpointer goes on",
+            steps: [
+                (40, .idle, .begin), (90, .moved(40), .nothing), (92, .idle, .begin), (99, .busy, .nothing),
+                (100, .moved(92), .restart),
+            ]),
+        Course(
+            name: "a reader in the way is not hurried",
+            steps: [
+                (40, .idle, .begin), (80, .moved(10), .nothing), (82, .idle, .begin), (90, .moved(10), .nothing),
+                (92, .idle, .nothing), (110, .idle, .begin),
+            ]),
+        Course(
+            name: "after an attempt to begin anew that a reader foiled, a little more has to come",
+            steps: [
+                (40, .idle, .begin), (50, .moved(40), .restart), (52, .idle, .nothing), (69, .idle, .nothing),
+                (70, .idle, .begin),
+            ]),
+        Course(
+            name:
+                "too long a log is moved at last, whatever the checkpointer does, and again when it grew by a quarter",
+            steps: [
+                (200, .idle, .restartAtLast), (240, .busy, .nothing), (250, .busy, .restartAtLast),
+                (300, .moved(10), .restartAtLast), (5, .idle, .nothing), (199, .idle, .begin),
+            ]),
+        Course(
+            name: "what was moved of an earlier log is forgotten",
+            steps: [
+                (40, .idle, .begin), (3, .moved(40), .nothing), (45, .idle, .begin), (46, .busy, .nothing),
+                (2, .busy, .nothing), (60, .busy, .nothing), (61, .moved(46), .begin), (70, .moved(61), .restart),
+            ]),
+        Course(
+            name: "an earlier log's checkpoint that ended unseen is not waited for",
+            steps: [(40, .idle, .begin), (2, .busy, .nothing), (45, .idle, .begin), (50, .moved(45), .restart)]),
+    ]
+
+    @Test(arguments: courses) func eachBatchIsFollowedByWhatTheLogNeeds(_ course: Course) {
+        var plan = SQLiteLogPlan(Self.settings)
+        for (index, (pages, standing, action)) in course.steps.enumerated() {
+            #expect(plan.step(pages: pages, standing) == action, "step \(index)")
+        }
+    }
+
+    /// Whatever happened before: the log is let begin anew only when the checkpointer has nothing to do, or is made to rest first.
+    @Test func theLogNeverBeginsAnewBesideACheckpoint() {
+        var random = SeededGenerator(seed: 4)
+        for _ in 0..<500 {
+            var plan = SQLiteLogPlan(Self.settings)
+            var pages = 0
+            for _ in 0..<200 {
+                pages = Int.random(in: 0..<10, using: &random) == 0 ? 0 : pages + Int.random(in: 0..<40, using: &random)
+                let standing =
+                    [Standing.idle, .busy, .moved(Int.random(in: 0...300, using: &random))]
+                    .randomElement(using: &random) ?? .idle
+                switch plan.step(pages: pages, standing) {
+                case .begin: #expect(standing != .busy && pages >= 40)
+                case .restart: #expect(standing != .busy && standing != .idle && pages >= 40)
+                case .restartAtLast: #expect(pages >= 200)
+                case .nothing: break
+                }
+            }
+        }
+    }
+
+    @Test func whatWasAskedForAndNotBegunIsTakenBack() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let path = directory.path("a.sqlite")
+            try Data().write(to: URL(fileURLWithPath: path))
+            let session = try SQLiteConnection(path: path, .readWrite, cache: 100)
+            try session.run("PRAGMA journal_mode = WAL")
+            try session.run("CREATE TABLE t (a)")
+            let checkpointer = SQLiteCheckpointer(path, SQLiteSettings(), .silent)
+            checkpointer.begin()
+            #expect(checkpointer.take() == .busy)
+            checkpointer.rest()
+            #expect(checkpointer.take() == .idle)
+            // The thread is woken, finds nothing to do, and has moved nothing when the next is asked for.
+            let ended = Gate()
+            Thread.detachNewThread {
+                checkpointer.run()
+                ended.open()
+            }
+            checkpointer.begin()
+            while checkpointer.take() == .busy { await Task.yield() }
+            checkpointer.begin()
+            checkpointer.rest()
+            #expect(checkpointer.take() == .idle)
+            checkpointer.stop()
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    ended.wait()
+                    continuation.resume()
+                }
+            }
+        }
+    }
+}
