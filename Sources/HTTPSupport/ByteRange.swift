@@ -1,3 +1,6 @@
+import HTTPTypes
+import Hummingbird
+
 /// Which bytes of a file a request wants (RFC 9110, section 14). One range is answered; of several, the whole file is, as the RFC allows.
 public enum ByteRange: Sendable, Equatable {
     case whole
@@ -5,12 +8,22 @@ public enum ByteRange: Sendable, Equatable {
     /// None of the bytes are there: 416.
     case unsatisfiable
 
+    /// What a request for a file wants. A `HEAD` is answered as a `GET` without `Range` would be (RFC 9110, section 14.2).
+    /// - Parameters:
+    ///   - entityTag: of the file as it is, with its quotation marks.
+    ///   - length: of the file, in bytes.
+    public init(of request: Request, entityTag: String, length: Int64) {
+        self.init(
+            range: request.method == .head ? nil : request.headers[.range], ifRange: request.headers[.ifRange],
+            entityTag: entityTag, length: length)
+    }
+
     /// - Parameters:
     ///   - range: the request's `Range`.
     ///   - ifRange: its `If-Range`; another file than that one is answered whole.
     ///   - entityTag: of the file as it is, with its quotation marks.
     ///   - length: of the file, in bytes.
-    public init(range: String?, ifRange: String?, entityTag: String, length: Int64) {
+    init(range: String?, ifRange: String?, entityTag: String, length: Int64) {
         self = .whole
         guard let range, ifRange.map({ $0 == entityTag }) ?? true, range.lowercased().hasPrefix("bytes=") else {
             return

@@ -29,13 +29,17 @@ public struct DirectRequest: Sendable {
     /// The one `X-Request-Id` field's value, which the answer says again.
     private(set) var id: String?
 
-    /// Nil for what is the router's business: other methods and versions, fields that say what is to become of the connection, and fields of those above
-    /// that are there twice.
+    /// Nil for what is the router's business: other methods and versions, a `Host` that has to be refused, fields that say
+    /// what is to become of the connection, and fields of those above that are there twice.
     init?(_ head: HTTPRequestHead) {
         guard head.method == .GET || head.method == .POST, head.version == .http1_1 else { return nil }
         (method, path) = (head.method, head.uri)
+        var hasHost = false
         for (name, value) in head.headers {
             switch name.utf8.count {
+            case 4 where Self.isSame(name, "host"):
+                guard !hasHost, HostField.isGood(value) else { return nil }
+                hasHost = true
             case 6 where Self.isSame(name, "expect"), 10 where Self.isSame(name, "connection"): return nil
             case 12 where Self.isSame(name, "content-type"):
                 guard contentType == nil else { return nil }
@@ -50,6 +54,7 @@ public struct DirectRequest: Sendable {
             default: break
             }
         }
+        guard hasHost else { return nil }
     }
 
     /// - Parameter known: in small letters.

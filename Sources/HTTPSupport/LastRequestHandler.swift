@@ -23,7 +23,11 @@ final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let isLast = !head.isKeepAlive
         let isOld = head.version == .http1_0
         guard isLast || isOld else { return context.fireChannelRead(data) }
-        if isOld { head.headers.remove(name: "Expect") }
+        if isOld {
+            head.headers.remove(name: "Expect")
+            // HTTP/1.0 knows no Host; an empty one says that none was named.
+            if !head.headers.contains(name: "Host") { head.headers.add(name: "Host", value: "") }
+        }
         if isLast {
             if last == nil { last = asked }
             head.headers.replaceOrAdd(name: "Connection", value: "close")

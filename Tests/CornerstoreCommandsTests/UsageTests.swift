@@ -5,6 +5,7 @@ import Testing
 @Suite struct UsageTests {
     @Test(arguments: [
         "bogus", "buy", "buy a --quantity 0", "buy a --quantity 11", "buy a --environment mars", "clock set",
+        "clock set 2026-02-30T12:00:00Z", "clock set 2026-01-31T25:00:00Z",
         "clock set yesterday",
         "clock advance soon",
         "clock advance 3x", "fault order", "fault order purchases many", "serve a.storekit --sandbox-port many",

@@ -65,7 +65,9 @@ import Testing
         static func head(_ path: String, _ fields: HTTPHeaders = [:], version: HTTPVersion = .http1_1)
             -> HTTPServerRequestPart
         {
-            .head(HTTPRequestHead(version: version, method: .POST, uri: path, headers: fields))
+            var fields = fields
+            if !fields.contains(name: "Host") { fields.add(name: "Host", value: "localhost:8080") }
+            return .head(HTTPRequestHead(version: version, method: .POST, uri: path, headers: fields))
         }
 
         /// What reached the router, in short: a path, the bytes of a body, or `end`.
@@ -149,6 +151,7 @@ import Testing
         arguments: [
             ["Connection": "close"], ["expect": "100-continue"], ["EXPECT": "x"],
             ["Authorization": "a", "authorization": "b"], ["Content-Type": "a", "CONTENT-TYPE": "a"],
+            ["Host": "a", "host": "a"], ["Host": "a b"], ["Host": "user@a"],
         ] as [HTTPHeaders])
     func fieldsThatChangeTheConnectionOrAreThereTwiceAreTheRoutersBusiness(fields: HTTPHeaders) throws {
         let line = try Line()
@@ -172,6 +175,8 @@ import Testing
             (["Authorizatiom": "y", "Kontent-Type": "z"], nil, nil),
         ] as [(HTTPHeaders, String?, String?)])
     func whatARequestSaysIsFoundInAnySpelling(headers: HTTPHeaders, authorization: String?, type: String?) throws {
+        var headers = headers
+        headers.add(name: "hOST", value: "[::1]:80")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/a?b", headers: headers)
         let request = try #require(DirectRequest(head))
         #expect(request.forwardedFor == headers["X-Forwarded-For"].last)
@@ -180,7 +185,13 @@ import Testing
 
     @Test(arguments: [HTTPMethod.PUT, .HEAD, .OPTIONS, .CONNECT, .RAW(value: "get")])
     func otherMethodsAreTheRoutersBusiness(method: HTTPMethod) {
-        #expect(DirectRequest(HTTPRequestHead(version: .http1_1, method: method, uri: "/")) == nil)
+        #expect(
+            DirectRequest(HTTPRequestHead(version: .http1_1, method: method, uri: "/", headers: ["Host": "a"])) == nil)
+    }
+
+    @Test func aRequestWithoutHostIsTheRoutersBusiness() {
+        #expect(DirectRequest(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: ["Host": ""])) != nil)
+        #expect(DirectRequest(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")) == nil)
     }
 
     @Test func trailersAreTheRoutersBusiness() throws {

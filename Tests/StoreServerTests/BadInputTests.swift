@@ -162,6 +162,27 @@ import Testing
         }
     }
 
+    @Test func aRequestNamesItsHostOnce() async throws {
+        let get = "GET /verifyReceipt HTTP/1.1\r\n"
+        let requests: [(String, String)] = [
+            (get + "Host: localhost\r\n", "200"), (get, "400"), (get + "Host: localhost\r\nHost: localhost\r\n", "400"),
+            (get + "Host: a\r\nhost: b\r\n", "400"), (get + "Host: a b\r\n", "400"), (get + "Host: a/b\r\n", "400"),
+            ("GET /nowhere HTTP/1.1\r\n", "400"), ("GET /verifyReceipt HTTP/1.0\r\n", "200"),
+            ("GET /verifyReceipt HTTP/1.0\r\nHost: a\r\nHost: a\r\n", "400"),
+        ]
+        try await withServer { server async throws in
+            let port = server.port(server.addresses.sandbox)
+            for (request, status) in requests {
+                let answer = try await RawConnection.run {
+                    let connection = try RawConnection(port: port)
+                    connection.write(request + "Connection: close\r\n\r\n")
+                    return connection.read()
+                }
+                #expect(answer.dropFirst(9).prefix(3) == status, "\(request): \(answer.prefix(200))")
+            }
+        }
+    }
+
     @Test func hostileHeadersCloseOneConnectionOnly() async throws {
         let long = String(repeating: "a", count: 100_000)
         let requests = [

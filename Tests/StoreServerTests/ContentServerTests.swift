@@ -76,6 +76,14 @@ import Testing
                 if status == 416 { #expect(reply.headers.first(name: "content-range") == "bytes */\(count)") }
             }
 
+            // Of a HEAD, Range means nothing (RFC 9110, section 14.2).
+            for range in ["bytes=0-0", "bytes=\(count)-"] {
+                let reply = try await server.send(
+                    "HEAD", server.addresses.sandbox + grant.url, headers: [("Range", range)])
+                #expect(reply.status == 200 && reply.headers.first(name: "content-length") == "\(count)", "\(range)")
+                #expect(!reply.headers.contains(name: "content-range") && reply.body.isEmpty)
+            }
+
             // A finished transaction gives nothing more; restored, it does.
             #expect(try await server.device(.finish(bought.transactionID), token: token).status == 204)
             let finished = try await server.device(.content(bought.transactionID), token: token, body: request)

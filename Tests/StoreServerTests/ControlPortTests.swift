@@ -26,9 +26,12 @@ import Testing
                 #expect(try await status(["Host: \(host)"]) == "200", "\(host)")
             }
             for host in [
-                "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "[::2]", "", "evil@localhost",
+                "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "[::2]", "",
             ] {
                 #expect(try await status(["Host: \(host)"]) == "403", "\(host)")
+            }
+            for hosts in [[], ["Host: evil@localhost"], ["Host: localhost", "Host: localhost"]] {
+                #expect(try await status(hosts) == "400", "\(hosts)")
             }
             // A page of another origin is known by its word.
             for origin in ["http://evil.example", "null", "http://localhost:1"] {
@@ -139,12 +142,19 @@ import Testing
             let token = try await server.signIn().token
             let bought = try await server.device(.purchases, token: token, body: server.purchase("club.monthly"))
             #expect(try bought.decoded(PurchaseResponse.self).transaction?.purchaseDate == advanced.milliseconds - 123)
+            for good in ["2028-02-29T00:00:00Z", "2027-01-31T13:00:00+01:00", "2027-01-31T12:00:00.123456Z"] {
+                #expect(try await server.control("PUT", path, "{\"set\":\"\(good)\"}").status == 200, "\(good)")
+            }
+            _ = try await server.control("PUT", path, "{\"set\":\"\(advanced.now)\"}")
             // The other store's clock is its own.
             let other = try await server.control("GET", "/control/v1/production/clock").decoded(ControlAPI.Clock.self)
             #expect(!other.frozen && other.offset == 0)
             for bad in [
                 #"{"set":"tomorrow"}"#, #"{"set":"1999-01-01T00:00:00Z"}"#, #"{"set":"2100-01-02T00:00:00Z"}"#,
-                #"{"set":""}"#,
+                #"{"set":""}"#, #"{"set":"2026-02-30T12:00:00Z"}"#, #"{"set":"2027-02-29T12:00:00.5Z"}"#,
+                #"{"set":"2026-01-31T25:00:00Z"}"#, #"{"set":"2026-13-01T00:00:00Z"}"#,
+                #"{"set":"2026-01-31T12:60:00Z"}"#,
+                #"{"set":"2026-01-31T12:00:00+25:00"}"#,
                 #"{"advance":9223372036854775807}"#, #"{"advance":-9223372036854775808}"#, #"{"advance":1.5}"#,
                 #"{"advance":"1"}"#,
                 #"{"reset":true,"set":"9999-01-01T00:00:00Z"}"#, "[]", "",

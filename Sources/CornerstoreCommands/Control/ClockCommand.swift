@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StoreReceipts
 import StoreServer
 
 /// `cornerstore clock`: the clock by which a store lives.
@@ -62,9 +63,10 @@ struct ClockCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func validate() throws {
-            let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
-            guard formats.contains(where: { (try? Date(date, strategy: $0)) != nil }) else {
-                throw ValidationError("“\(Style.printable(date))” is no ISO 8601 date such as 2027-01-31T12:00:00Z.")
+            guard ReceiptDate(rfc3339: date.utf8) != nil else {
+                throw ValidationError(
+                    "“\(Style.printable(date))” is not a date that exists. Write one in ISO 8601, such as 2027-01-31T12:00:00Z."
+                )
             }
         }
 

@@ -32,6 +32,7 @@ struct MerchantRouters {
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.merchant))
+        router.add(middleware: HostMiddleware())
         if let limits {
             router.add(middleware: RateLimitMiddleware(limits: limits, isBehindProxy: isBehindProxy, now: now))
         }

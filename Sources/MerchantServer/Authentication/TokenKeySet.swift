@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StoreReceipts
 import Yams
 
 /// The keys and rules for users' tokens, as a file says them:
@@ -128,9 +129,11 @@ public struct TokenKeySet: Sendable {
                 }
                 var end: Date?
                 if let text = key.acceptedUntil {
-                    end = try? Date(text, strategy: .iso8601)
+                    end = ReceiptDate(rfc3339: text.utf8)?.date
                     guard end != nil else {
-                        throw refuse("acceptedUntil of the key “\(key.id)” is a time such as 2026-12-01T00:00:00Z.")
+                        throw refuse(
+                            "acceptedUntil of the key “\(key.id)” is not a date that exists. Write one such as 2026-12-01T00:00:00Z."
+                        )
                     }
                 }
                 made.append(

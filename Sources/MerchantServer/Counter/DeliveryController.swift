@@ -56,10 +56,7 @@ struct DeliveryController: Sendable {
         }
         var range = 0..<version.size
         var status = HTTPResponse.Status.ok
-        switch ByteRange(
-            range: request.headers[.range], ifRange: request.headers[.ifRange], entityTag: entityTag,
-            length: version.size)
-        {
+        switch ByteRange(of: request, entityTag: entityTag, length: version.size) {
         case .whole: break
         case .part(let part):
             (range, status) = (part, .partialContent)

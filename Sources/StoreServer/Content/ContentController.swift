@@ -40,9 +40,7 @@ struct ContentController: Sendable {
         headers[.reprDigest] = "sha-256=:\(digest.base64):"
         var range = 0..<length
         var status = HTTPResponse.Status.ok
-        switch ByteRange(
-            range: request.headers[.range], ifRange: request.headers[.ifRange], entityTag: entityTag, length: length)
-        {
+        switch ByteRange(of: request, entityTag: entityTag, length: length) {
         case .whole: break
         case .part(let part):
             (range, status) = (part, .partialContent)

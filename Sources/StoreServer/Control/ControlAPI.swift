@@ -1,5 +1,6 @@
 import Foundation
 import Store
+import StoreReceipts
 import StoreWire
 
 /// The JSON of the control port, which the command line speaks too. Dates are ISO 8601 in UTC with milliseconds.
@@ -197,15 +198,7 @@ extension ControlAPI {
             + ".\(String(rest + 1000).dropFirst())Z"
     }
 
-    /// Reads ISO 8601 with or without fractions of a second.
-    static func milliseconds(_ text: String) -> Int64? {
-        let formats: [Date.ISO8601FormatStyle] = [.init(includingFractionalSeconds: true), .init()]
-        for format in formats {
-            if let date = try? Date(text, strategy: format) {
-                // A year may have ten digits.
-                return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
-            }
-        }
-        return nil
-    }
+    /// Reads ISO 8601 with or without fractions of a second; nil for a day or a time that there is not. (Foundation takes
+    /// 30 February for 2 March.)
+    static func milliseconds(_ text: String) -> Int64? { ReceiptDate(rfc3339: text.utf8)?.milliseconds }
 }

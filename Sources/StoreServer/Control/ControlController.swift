@@ -97,7 +97,9 @@ struct ControlController: Sendable {
         let change = try await request.decodeJSON(ControlAPI.ClockChange.self, upTo: Self.bodyLimit)
         let instant = try change.set.map { text in
             guard let instant = ControlAPI.milliseconds(text) else {
-                throw StoreError(.invalidRequest, "“set” is not an ISO 8601 date such as 2026-01-31T12:00:00Z.")
+                throw StoreError(
+                    .invalidRequest,
+                    "“set” is not a date that exists. Write one in ISO 8601, such as 2026-01-31T12:00:00Z.")
             }
             return instant
         }

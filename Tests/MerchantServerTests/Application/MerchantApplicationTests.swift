@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Foundation
 import MerchantWire
 import StoreWire
@@ -291,6 +292,14 @@ struct MerchantApplicationTests {
                 file, as: token, headers: [("Range", "bytes=10-16"), ("If-Range", tag)])
             #expect(part.status == 206 && part.text == "monkeys")
             #expect(try await merchant.send(file, as: token, headers: [("If-None-Match", tag)]).status == 304)
+            for range in ["bytes=10-16", "bytes=999999-"] {
+                var request = HTTPClientRequest(url: merchant.address + file.path)
+                request.method = .HEAD
+                request.headers = ["Authorization": "Bearer \(token)", "Range": range]
+                let head = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+                #expect(head.status == .ok && !head.headers.contains(name: "content-range"))
+                #expect(head.headers["content-length"] == [String(text.utf8.count)])
+            }
             let beyond = try await merchant.send(file, as: token, headers: [("Range", "bytes=999999-")])
             #expect(beyond.status == 416 && beyond.headers["x-request-id"]?.isEmpty == false)
             let version = try await merchant.send(.content("issue-12"), as: token).decoded(ContentVersion.self)
@@ -314,6 +323,16 @@ struct MerchantApplicationTests {
             }
             #expect(answers.components(separatedBy: "HTTP/1.1 200 OK").count == 3, "\(answers)")
             #expect(answers.components(separatedBy: #"{"balances":[]}"#).count == 3, "\(answers)")
+            for hosts in ["", "Host: x\r\nHost: x\r\n", "Host: x y\r\n"] {
+                let refusal = try await RawConnection.run {
+                    let connection = try RawConnection(port: port)
+                    connection.write(
+                        "GET /v1/balances HTTP/1.1\r\n\(hosts)Authorization: Bearer \(token)\r\nConnection: close\r\n\r\n"
+                    )
+                    return connection.read(until: "nothing")
+                }
+                #expect(refusal.hasPrefix("HTTP/1.1 400") && refusal.contains("invalid_request"), "\(refusal)")
+            }
             for path in ["/v1/balances", "/health", "/v1/content/none/file", "/nowhere"] {
                 let refusal = try await RawConnection.run {
                     let connection = try RawConnection(port: port)

@@ -93,6 +93,8 @@ struct TokenKeySetTests {
         "issuer: a\naudience: b\nkeys: [{id: k, algorithm: ES256, publicKey: x, privateKey: y}]",
         "issuer: a\naudience: b\nmaximumLifetime: 0\nkeys: [{id: k, algorithm: ES256, publicKey: x}]",
         "issuer: a\naudience: b\nkeys: [{id: k, algorithm: ES256, publicKey: x, acceptedUntil: tomorrow}]",
+        "issuer: a\naudience: b\nkeys: [{id: k, algorithm: HS256, secret: "
+            + "\(Data(repeating: 7, count: 32).base64EncodedString()), acceptedUntil: 2026-02-30T00:00:00Z}]",
         "{", "\u{0}", "keys: &a [*a]",
     ])
     func aFileThatIsNoneIsRefused(_ text: String) async throws {

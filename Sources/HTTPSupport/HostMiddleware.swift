@@ -1,0 +1,44 @@
+import HTTPTypes
+import Hummingbird
+
+/// The rules for `Host` (RFC 9112, section 3.2), which say for whom a request is.
+enum HostField {
+    /// Whether the value can be one: a name or an address, and a port. Empty where the request's target has no host.
+    static func isGood(_ value: some StringProtocol) -> Bool {
+        value.utf8.count <= 512
+            && value.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "%"), UInt8(ascii: "!"),
+                    UInt8(ascii: "$"), UInt8(ascii: "&")...UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+/// Refuses a request with no `Host`, with several, or with one that names no host: 400.
+///
+/// Two servers on a request's way may take different ones of several for meant, and let in between them what neither would.
+/// A request of HTTP/1.0 needs none.
+public struct HostMiddleware<Context: RequestContext>: RouterMiddleware {
+    public init() {}
+
+    public func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        // The first is the authority; NIO leaves further ones among the fields.
+        guard let host = request.head.authority, request.headers[.host] == nil, HostField.isGood(host) else {
+            throw HTTPProblem(
+                .badRequest, code: "invalid_request",
+                message: "The request must have one Host field, and it must name a host. Send it once.")
+        }
+        return try await next(request, context)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let host = HTTPField.Name("host") ?? .server
+}
