@@ -55,17 +55,21 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - location: the file or server.
     ///   - migrations: all migrations ever, numbered 1, 2, 3…; those missing are applied, each in one transaction.
+    ///   - soleUse: what keeps other processes away from a PostgreSQL database. While it is not held, transactions fail with `unavailable`.
     ///   - logger: told of migrations applied, connections lost and transactions retried.
     /// - Throws: ``DatabaseError``: `newerSchema` and `changedMigration` when the database is not the program's,
     ///   `unavailable` when it cannot be reached, `invalidLocation` when the path, address or schema is malformed.
     public static func open(
-        _ location: DatabaseLocation, migrations: [Migration], logger: Logger
+        _ location: DatabaseLocation, migrations: [Migration], soleUse: SoleUse? = nil, logger: Logger
     ) async throws -> Database {
-        try await open(location, migrations: migrations, limits: Limits(), sqlite: SQLiteSettings(), logger: logger)
+        try await open(
+            location, migrations: migrations, limits: Limits(), sqlite: SQLiteSettings(), soleUse: soleUse,
+            logger: logger)
     }
 
     static func open(
-        _ location: DatabaseLocation, migrations: [Migration], limits: Limits, sqlite: SQLiteSettings, logger: Logger
+        _ location: DatabaseLocation, migrations: [Migration], limits: Limits, sqlite: SQLiteSettings,
+        soleUse: SoleUse? = nil, logger: Logger
     ) async throws -> Database {
         try Migration.check(migrations)
         let engine: any Engine = try await DatabaseThreads.run("database.open") {
@@ -81,7 +85,8 @@ public final class Database: Sendable {
             case .postgresql(let url, let schema, let connections):
                 let address = try PostgreSQLAddress(url: url, schema: schema)
                 return try PostgreSQLEngine(
-                    address, connections: connections, migrations: migrations, limits: limits, logger: logger
+                    address, connections: connections, migrations: migrations, limits: limits, soleUse: soleUse,
+                    logger: logger
                 )
             }
         }

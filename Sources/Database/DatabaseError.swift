@@ -37,6 +37,8 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
         case invalidValue
         /// A column was read as a type that it does not have.
         case columnType
+        /// Another process has the database to itself (``SoleUse``). `detail` names it.
+        case inUse
         /// The path, address or schema name is malformed.
         case invalidLocation
         /// The database was closed, or a connection was used after its closure had returned.

@@ -8,6 +8,8 @@ struct PostgreSQLAddress: Sendable {
     let schema: String
     /// Names the schema to an advisory lock.
     let lockKey: Int64
+    /// Names the ``SoleUse`` of the schema to an advisory lock.
+    let soleUseKey: Int64
     /// Whether the address itself says how long the server may work on one statement.
     var limitsStatements: Bool {
         parameters.contains { $0.keyword == "options" && $0.value.contains("statement_timeout") }
@@ -38,8 +40,12 @@ struct PostgreSQLAddress: Sendable {
         let own = [("application_name", String("cornerstore \(schema)".prefix(63))), ("client_encoding", "UTF8")]
         parameters = given.filter { one in !own.contains { $0.0 == one.keyword } } + own
         self.schema = schema
-        let digest = SHA256.hash(data: Array("cornerstore schema \(schema)".utf8))
-        lockKey = Int64(bitPattern: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+        lockKey = Self.key("cornerstore schema \(schema)")
+        soleUseKey = Self.key("cornerstore sole use \(schema)")
+    }
+
+    private static func key(_ text: String) -> Int64 {
+        Int64(bitPattern: SHA256.hash(data: Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     /// A lost server must be noticed within seconds, not after TCP's quarter of an hour.

@@ -9,7 +9,8 @@ final class PostgreSQLEngine: Engine {
 
     /// Connects once to make the schema and apply the migrations, and starts the threads. Blocks.
     init(
-        _ address: PostgreSQLAddress, connections: Int, migrations: [Migration], limits: Database.Limits, logger: Logger
+        _ address: PostgreSQLAddress, connections: Int, migrations: [Migration], limits: Database.Limits,
+        soleUse: SoleUse?, logger: Logger
     ) throws {
         guard (1...100).contains(connections) else {
             throw DatabaseError(.invalidLocation, "a pool has 1 to 100 connections, not \(connections)")
@@ -20,7 +21,8 @@ final class PostgreSQLEngine: Engine {
         for number in 1...connections {
             let queue = reads
             threads.start("postgresql.\(number)") {
-                let worker = PostgreSQLWorker(address, texts, patience: limits.contention, logger)
+                let worker = PostgreSQLWorker(
+                    address, texts, patience: limits.contention, soleUse: soleUse, logger)
                 while let job = queue.next() {
                     worker.perform(job)
                 }

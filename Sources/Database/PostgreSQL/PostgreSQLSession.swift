@@ -158,6 +158,41 @@ final class PostgreSQLSession: StatementSession {
         }
     }
 
+    /// What came of listening to a connection on which nothing is asked.
+    enum Listening {
+        case quiet
+        case broken
+        /// The other descriptor can be read.
+        case woken
+    }
+
+    /// Waits for the connection's end, for `waker`, or for so many milliseconds.
+    func listen(for waker: Int32, milliseconds: Int32) -> Listening {
+        var waiting = [
+            pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0),
+            pollfd(fd: waker, events: Int16(POLLIN), revents: 0),
+        ]
+        guard poll(&waiting, 2, milliseconds) > 0 else { return .quiet }
+        if waiting[1].revents != 0 { return .woken }
+        // The server says little unasked: a changed setting, or that it is being stopped.
+        return PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK ? .quiet : .broken
+    }
+
+    /// Whether the server answers a trivial question. Seconds are counted as waits, so that a machine that stood still has waited for one.
+    func answers(withinSeconds seconds: Int) -> Bool {
+        guard PQsendQuery(connection, "SELECT 1") == 1 else { return false }
+        var (left, isFine) = (seconds, true)
+        while true {
+            while PQisBusy(connection) == 1 {
+                var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+                if poll(&descriptor, 1, 1_000) == 0 { left -= 1 }
+                guard left > 0, PQconsumeInput(connection) == 1 else { return false }
+            }
+            guard let next = PQgetResult(connection) else { return isFine && isIdle }
+            isFine = PostgreSQLResult(next).isSuccess && isFine
+        }
+    }
+
     /// The server's last words, if it had any, such as that it is being stopped.
     private func lost(_ answer: PostgreSQLResult) -> DatabaseError {
         answer.field("C") == nil ? lost : DatabaseError(.unavailable, DatabaseError(answer).detail)

@@ -6,14 +6,20 @@ final class PostgreSQLWorker {
     private let address: PostgreSQLAddress
     private let texts: SQLTextCache
     private let patience: Duration
+    private let soleUse: SoleUse?
     private let logger: Logger
     private var session: PostgreSQLSession?
 
-    /// - Parameter patience: how long a transaction is tried when others keep contradicting it.
-    init(_ address: PostgreSQLAddress, _ texts: SQLTextCache, patience: Duration, _ logger: Logger) {
+    /// - Parameters:
+    ///   - patience: how long a transaction is tried when others keep contradicting it.
+    ///   - soleUse: without which nothing is read or written; nil when several processes may.
+    init(
+        _ address: PostgreSQLAddress, _ texts: SQLTextCache, patience: Duration, soleUse: SoleUse?, _ logger: Logger
+    ) {
         self.address = address
         self.texts = texts
         self.patience = patience
+        self.soleUse = soleUse
         self.logger = logger
     }
 
@@ -71,6 +77,7 @@ final class PostgreSQLWorker {
     }
 
     private func commit(_ session: PostgreSQLSession) throws(DatabaseError) {
+        try soleUse?.check()
         guard try confirm(session) == "COMMIT" else {
             throw DatabaseError(.invalidSQL, "the server rolled the transaction back")
         }
@@ -87,6 +94,7 @@ final class PostgreSQLWorker {
 
     /// Begins a transaction. A connection that died while it lay idle is replaced once; nothing was sent on it yet.
     private func begin(_ access: Job.Access) throws -> PostgreSQLSession {
+        try soleUse?.check()
         let begin =
             switch access {
             case .read: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -49,9 +49,9 @@ public struct StoreApplication: Sendable {
         let directory = try DataDirectory(configuration.dataDirectory)
         async let authority = CertificateAuthority.open(directory: try directory.makeFolder("authority"), at: now())
         let folder = try directory.makeFolder("databases")
-        let databases = try await StoreDatabases.open(
+        let databases = try await open(
             configuration.databaseURL.map { .postgresql(url: $0, schemaPrefix: configuration.schemaPrefix) }
-                ?? .folder(folder), logger: logger)
+                ?? .folder(folder), configuration, logger)
         let apps = try await AppRegistry.open(databases)
         let current = CurrentCatalog(catalog)
         let content = try await ContentLibrary.open(
@@ -80,6 +80,14 @@ public struct StoreApplication: Sendable {
         return application
     }
 
+    private static func open(
+        _ location: StoreDatabases.Location, _ configuration: StoreServerConfiguration, _ logger: Logger
+    ) async throws -> StoreDatabases {
+        do { return try await StoreDatabases.open(location, logger: logger) } catch let error as DatabasesInUse {
+            throw StoreServerError(error, configuration)
+        }
+    }
+
     private static func blobs(
         _ configuration: StoreServerConfiguration, _ directory: DataDirectory, _ now: @escaping @Sendable () -> Date
     ) throws -> any BlobStore {
@@ -91,7 +99,8 @@ public struct StoreApplication: Sendable {
     private func register(_ catalog: Catalog) async throws {
         let milliseconds = Int64(now().timeIntervalSince1970 * 1000)
         try await apps.register(catalog.apps.map(\.bundleID), at: milliseconds)
-        let secrets = Dictionary(uniqueKeysWithValues: apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) })
+        let secrets = Dictionary(
+            apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
         try directory.write(Self.json(secrets), to: "shared-secrets.json", isSecret: true)
         for refusal in try await desk.takeIn(catalog) {
             logger.warning("content is not hosted", metadata: ["reason": .string(refusal)])
@@ -131,7 +140,7 @@ public struct StoreApplication: Sendable {
     ///   - gracefulShutdownSignals: what tells the process to stop.
     ///   - merchant: the base URL of the merchant that answers beside the store, for `addresses.json`.
     ///   - onReady: called once all three ports answer, after `addresses.json` was written.
-    /// - Throws: ``StoreServerError`` when a port cannot be had.
+    /// - Throws: ``StoreServerError`` when a port cannot be had, or another store has taken the databases.
     public func run(
         gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,
         onReady: @escaping @Sendable (Addresses) async -> Void
@@ -146,7 +155,7 @@ public struct StoreApplication: Sendable {
             await close()
             throw error
         }
-        let services: [any Service] = [
+        var services: [any Service] = [
             server(
                 .control,
                 StoreRouters.controlRouter(
@@ -159,11 +168,15 @@ public struct StoreApplication: Sendable {
                 ready),
             catalogReload,
         ]
+        if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
         do {
             try await ServiceGroup(
                 configuration: .init(
-                    services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
-                    logger: logger)
+                    services: services.map {
+                        .init(
+                            service: $0,
+                            failureTerminationBehavior: $0 is DatabaseWatch ? .gracefullyShutdownGroup : .cancelGroup)
+                    }, gracefulShutdownSignals: gracefulShutdownSignals, logger: logger)
             ).run()
         } catch {
             await close()
@@ -216,6 +229,18 @@ public struct StoreApplication: Sendable {
     }
 }
 
+/// Stops the server in order when another store has taken its databases.
+private struct DatabaseWatch: Service {
+    let databases: StoreDatabases
+    let configuration: StoreServerConfiguration
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            if let loss = await databases.whenLost() { throw StoreServerError(loss, configuration) }
+        }
+    }
+}
+
 /// One of the server's ports, which says which it was when it cannot be had.
 private struct PortService<Base: Service>: Service {
     let application: Base
@@ -232,6 +257,13 @@ private struct PortService<Base: Service>: Service {
 }
 
 extension StoreServerError {
+    fileprivate init(_ error: DatabasesInUse, _ configuration: StoreServerConfiguration) {
+        self.init(
+            .databaseInUse,
+            "Another store works on the PostgreSQL schemas \(configuration.schemaPrefix)_… (\(error.owner)). Stop that store, or give this "
+                + "one schemas of its own with --schema-prefix. Several store processes cannot share a database yet.")
+    }
+
     fileprivate init(_ port: ReadyPorts.Port, _ configuration: StoreServerConfiguration, _ error: IOError) {
         self.init(
             .portUnavailable,

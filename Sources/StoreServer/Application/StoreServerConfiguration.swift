@@ -54,10 +54,11 @@ public struct StoreServerConfiguration: Sendable {
     }
 }
 
-/// Why the server did not start.
+/// Why the server did not start, or had to stop.
 public struct StoreServerError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: String, Sendable {
         case dataDirectoryInUse
+        case databaseInUse
         case dataDirectoryUnusable
         case portUnavailable
         case unsafeControlPort
