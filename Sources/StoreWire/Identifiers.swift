@@ -14,10 +14,20 @@ extension StringIdentifier {
     public init(stringLiteral value: String) { self.init(rawValue: value) }
     public var description: String { rawValue }
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
+    // Without this, overload resolution may take the standard library's `!=` of RawRepresentable, which compares the raw values.
+    public static func != (left: Self, right: Self) -> Bool { !(left == right) }
     public static func < (left: Self, right: Self) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
     }
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
+
+    /// Whether the name consists of 1 to ``StoreLimits/identifier`` visible ASCII characters, as product and bundle
+    /// identifiers do. App Store Connect allows letters, digits, hyphens, periods and underscores; Xcode's
+    /// configuration files hold others as well.
+    public var isPlain: Bool {
+        (1...StoreLimits.identifier).contains(rawValue.utf8.count)
+            && rawValue.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
 
     public init(from decoder: any Decoder) throws {
         self.init(rawValue: try decoder.singleValueContainer().decode(String.self))

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import TestSupport
 import Testing
 
@@ -51,6 +52,42 @@ import Testing
             #expect(report["valid"] as? Bool == false)
             #expect((report["problems"] as? [Any])?.isEmpty == false)
             #expect(await Capture.run(["serve", file]).status == 1)
+        }
+    }
+
+    /// Xcode leaves a price at an offer that became free, and writes an offer under two keys.
+    @Test func whatIsConvertedIsAccepted() async throws {
+        let offer = #"{"paymentMode": "free", "subscriptionPeriod": "P1W", "displayPrice": "1.99", "internalID": "7"}"#
+        let text = """
+            {"subscriptionGroups": [{"id": "G", "name": "g", "subscriptions": [{"productID": "com.example.app.pro", \
+            "displayPrice": "1.99", "recurringSubscriptionPeriod": "P1M", "type": "RecurringSubscription", \
+            "introductoryOffer": \(offer), "introductoryOffers": [\(offer)]}]}], "version": {"major": 5, "minor": 0}}
+            """
+        try await withFile("A.storekit", text) { directory, file in
+            let (yaml, again) = (directory.path("A.yaml"), directory.path("B.storekit"))
+            #expect(await Capture.run(["catalog", "convert", file, "--to", "yaml", "--out", yaml]).status == 0)
+            #expect(await Capture.run(["catalog", "check", yaml]).status == 0)
+            #expect(await Capture.run(["catalog", "convert", yaml, "--to", "storekit", "--out", again]).status == 0)
+            let (first, second) = (
+                try CatalogFile(path: file, bundleID: "com.example.app").read().apps,
+                try CatalogFile(path: again, bundleID: "com.example.app").read().apps
+            )
+            #expect(first == second)
+            #expect(first.first?.products.first?.subscription?.introductoryOffers.count == 1)
+        }
+    }
+
+    @Test func aFileThatCannotBeConvertedIsNotWritten() async throws {
+        let products = (0..<10_000).map {
+            #"{"productID":"com.example.app.p\#($0)","type":"Consumable","displayPrice":"1","unknown":"\#(String(repeating: "x", count: 500))"}"#
+        }
+        let text = #"{"version":{"major":4},"products":[\#(products.joined(separator: ","))]}"#
+        try await withFile("A.storekit", text) { directory, file in
+            let yaml = directory.path("A.yaml")
+            let result = await Capture.run(["catalog", "convert", file, "--to", "yaml", "--out", yaml])
+            #expect(result.status == 1)
+            #expect(result.errors.contains("cannot be written as a yaml file") && result.errors.contains("bytes"))
+            #expect(!FileManager.default.fileExists(atPath: yaml))
         }
     }
 

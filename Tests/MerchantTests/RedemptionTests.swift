@@ -174,6 +174,31 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func productsAreCalledAsInAppStoreConnectAndFoundByTheirBytes(
+        _ backend: Backend
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            func put(_ app: BundleID, _ id: ProductID) async throws {
+                try await shop.merchant.put(
+                    MerchantProduct(
+                        bundleID: app, productID: id, kind: .nonConsumable,
+                        grants: [.entitlement("kit")]))
+            }
+            for name in ["two words", "\u{E9}", ""] {
+                #expect(
+                    try await shop.code { try await put(TestMerchant.bundleID, ProductID(name)) } == .invalidRequest)
+                #expect(try await shop.code { try await put(BundleID(name), "kit") } == .invalidRequest)
+            }
+            #expect(
+                try await shop.code { try await put(TestMerchant.bundleID, "\u{212A}it") } == .nameNotNormalized)
+            try await put(TestMerchant.bundleID, "Kit")
+            #expect(try await shop.merchant.product(TestMerchant.bundleID, "\u{212A}it") == nil)
+            let other = shop.purchase("\u{212A}it", 7)
+            #expect(try await shop.code { _ = try await shop.redeem(other, for: "ann") } != nil)
+            #expect(try await shop.rights("ann").isEmpty)
+        }
+    }
+
     @Test(arguments: Backend.available) func namesAreBoundedWherePeopleAskByThem(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let merchant = shop.merchant

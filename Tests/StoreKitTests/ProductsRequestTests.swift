@@ -49,6 +49,15 @@ struct ProductsRequestTests {
         #expect(told == ["received [\"com.example.monkeys.credits5 0.99 Credits\"] [\"\", \"nope\"]", "finished"])
     }
 
+    @Test func `what no product can be called is invalid, and not asked for`() async {
+        // U+212A KELVIN SIGN is equal to K for Swift, and not for the store.
+        let told = await run(["com.example.mon\u{212A}eys", "two words", "é"], count: 2)
+        #expect(
+            told == [
+                "received [] [\"com.example.mon\u{212A}eys\", \"two words\", \"é\"]", "finished",
+            ])
+    }
+
     @Test func `a store that is away is one failure, an SKError`() async {
         device.store.change { $0.isDown = true }
         #expect(await run(["a"], count: 1) == ["failed true"])

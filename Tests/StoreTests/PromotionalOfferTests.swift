@@ -32,6 +32,7 @@ private struct OfferSigner {
                           - { offerID: half, paymentMode: payAsYouGo, displayPrice: 2.99, subscriptionPeriod: P1M, numberOfPeriods: 3 }
                           - { offerID: block, paymentMode: payUpFront, displayPrice: 9.99, subscriptionPeriod: P1M, numberOfPeriods: 2 }
                           - { offerID: gift, paymentMode: free, subscriptionPeriod: P1W, numberOfPeriods: 2 }
+                          - { offerID: Kind, paymentMode: free, subscriptionPeriod: P1W }
                           - { offerID: dear, paymentMode: payAsYouGo, displayPrice: 99.99, subscriptionPeriod: P1M }
                 xcode:
                   subscriptionOffersKeyPair:
@@ -168,6 +169,9 @@ private struct OfferSigner {
                 (try signer.offer("half", at: .max), .invalidOfferSignature),
                 (try signer.offer("none", at: now), .invalidOfferIdentifier),
                 (try signer.offer("dear", at: now), .invalidOfferPrice),
+                // U+212A KELVIN SIGN is no K.
+                (try signer.offer("\u{212A}ind", at: now), .invalidOfferIdentifier),
+                (try signer.offer("half", at: now, keyID: "\u{212A}1"), .invalidOfferSignature),
             ]
             for (offer, code) in cases {
                 let response = try await test.store.purchase(request(test, offer), by: account)

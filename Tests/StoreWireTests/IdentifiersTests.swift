@@ -42,6 +42,32 @@ struct IdentifiersTests {
         }
     }
 
+    @Test func namesAreComparedByteByByte() {
+        // Canonically equivalent in pairs.
+        let pairs: [(ProductID, ProductID)] = [
+            ("K", "\u{212A}"), (";", "\u{37E}"), ("`", "\u{1FEF}"), ("caf\u{E9}", "cafe\u{301}"),
+            ("\u{C5}", "\u{212B}"),
+        ]
+        for (left, right) in pairs {
+            #expect(left.rawValue == right.rawValue)
+            #expect(!(left == right) && left != right)
+            #expect((left < right) != (right < left))
+            #expect(Set([left, right]).count == 2)
+            let table = [left: 1]
+            #expect(table[right] == nil && table[left] == 1)
+            #expect([left].firstIndex(of: right) == nil && ![left].contains(right))
+            #expect(Optional(left) != Optional(right))
+        }
+        #expect(ProductID("a") == ProductID("a") && ProductID("a").hashValue == ProductID("a").hashValue)
+        #expect(BundleID("Z") < BundleID("a") && BundleID("a") < BundleID("ab"))
+    }
+
+    @Test func plainNamesAreVisibleASCII() {
+        let longest = String(repeating: "x", count: StoreLimits.identifier)
+        for name in ["a", "com.example-1.A_b", "~!;`", longest] { #expect(ProductID(name).isPlain) }
+        for name in ["", " ", "a b", "a\n", "a\0", "\u{212A}", "é", longest + "x"] { #expect(!ProductID(name).isPlain) }
+    }
+
     @Test func namesAreEncodedAsBareStrings() throws {
         let product: ProductID = "com.example.monkeys.credits5"
         #expect(

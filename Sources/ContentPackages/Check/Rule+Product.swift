@@ -2,7 +2,7 @@ extension ContentRule {
     /// The content is for the product that it is given for.
     static let product = ContentRule { inspection in
         guard case .read(let info)? = inspection.info, let expected = inspection.expectation.productID,
-            info.productID != expected
+            !info.productID.utf8.elementsEqual(expected.utf8)
         else { return [] }
         return [
             ContentFinding(

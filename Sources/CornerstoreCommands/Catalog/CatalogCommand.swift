@@ -93,20 +93,40 @@ struct CatalogCommand: AsyncParsableCommand {
         }
 
         private func convert(_ apps: [CatalogApp]) throws -> Converted {
-            let chosen = app.map { name in apps.filter { $0.bundleID.rawValue == name } } ?? apps
+            let chosen = app.map { name in apps.filter { $0.bundleID == BundleID(name) } } ?? apps
             let known = apps.map(\.bundleID.rawValue).joined(separator: ", ")
             guard let first = chosen.first else {
                 throw CommandError(.usage, "The file describes no such app; it has \(known.isEmpty ? "none" : known).")
             }
             switch to {
-            case .yaml: return Converted(text: CornerstoreCatalogFile.text(of: chosen), omitted: [])
+            case .yaml:
+                let text = CornerstoreCatalogFile.text(of: chosen)
+                try check { try CornerstoreCatalogFile.read(Array(text.utf8), file: "the YAML catalog").apps == chosen }
+                return Converted(text: text, omitted: [])
             case .storekit:
                 guard chosen.count == 1 else {
                     throw CommandError(.usage, "A .storekit file holds one app; choose with --app one of \(known).")
                 }
                 let (text, omitted) = StoreKitConfigurationFile.text(of: first)
+                try check {
+                    let bytes = Array(text.utf8)
+                    let file = "the .storekit file"
+                    return try !StoreKitConfigurationFile.read(bytes, file: file, bundleID: first.bundleID).apps.isEmpty
+                }
                 return Converted(text: text, omitted: omitted)
             }
+        }
+
+        /// Reads what was made before it is written, so that no file is left that the store would refuse.
+        private func check(_ isReadBack: () throws -> Bool) throws {
+            let reason: String
+            do {
+                if try isReadBack() { return }
+                reason = "it would describe something else"
+            } catch let error as CatalogError {
+                reason = error.problems.first?.description ?? error.detail
+            }
+            throw CommandError(.failed, "\(file.file.path) cannot be written as a \(to.rawValue) file: \(reason).")
         }
     }
 }

@@ -1,4 +1,5 @@
 import StoreServer
+import StoreWire
 
 /// Finds the app that a command is about.
 enum Seller {
@@ -6,16 +7,16 @@ enum Seller {
     static func find(_ product: String, app: String?, _ client: ControlClient) async throws -> String {
         let apps: [ControlAPI.App] = try await client.get("/apps")
         if let app {
-            guard let found = apps.first(where: { $0.bundleId == app }) else {
+            guard let found = apps.first(where: { $0.bundleId.hasSameBytes(as: app) }) else {
                 throw CommandError(
                     .refused, "The store knows no app \(app); it has \(apps.map(\.bundleId).joined(separator: ", ")).")
             }
-            guard found.productIds.contains(product) else {
+            guard sells(product, found) else {
                 throw CommandError(.refused, "\(app) has no product \(product); it has \(list(found.productIds)).")
             }
             return app
         }
-        let sellers = apps.filter { $0.productIds.contains(product) }
+        let sellers = apps.filter { sells(product, $0) }
         guard let seller = sellers.first else {
             throw CommandError(
                 .refused,
@@ -28,6 +29,10 @@ enum Seller {
             )
         }
         return seller.bundleId
+    }
+
+    private static func sells(_ product: String, _ app: ControlAPI.App) -> Bool {
+        app.productIds.contains { $0.hasSameBytes(as: product) }
     }
 
     private static func list(_ names: [String]) -> String {

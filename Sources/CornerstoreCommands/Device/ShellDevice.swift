@@ -38,7 +38,7 @@ struct DeviceOptions: ParsableArguments {
         let apps: [ControlAPI.App] = try await control.client().get("/apps")
         let names = apps.map(\.bundleId).joined(separator: ", ")
         if let app {
-            guard apps.contains(where: { $0.bundleId == app }) else {
+            guard apps.contains(where: { $0.bundleId.hasSameBytes(as: app) }) else {
                 throw CommandError(.refused, "The store knows no app \(app); it has \(names).")
             }
             return app

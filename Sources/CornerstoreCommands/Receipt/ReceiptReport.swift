@@ -158,7 +158,7 @@ struct ReceiptReport: Encodable {
     private static func rejection(of receipt: TransactionReceipt, _ expectation: ReceiptExpectation)
         -> ReceiptRejection?
     {
-        if let bundleID = expectation.bundleID, receipt.bundleID != bundleID {
+        if let bundleID = expectation.bundleID, !receipt.bundleID.hasSameBytes(as: bundleID) {
             return ReceiptRejection(.wrongBundleID, "the receipt is for another bundle id than \(bundleID)")
         }
         if let version = expectation.applicationVersion, receipt.bundleVersion != version {

@@ -60,6 +60,12 @@ extension MerchantProduct {
         }
         try Merchant.checkName(bundleID.rawValue)
         try Merchant.checkName(productID.rawValue)
+        guard bundleID.isPlain, productID.isPlain else {
+            throw MerchantError(
+                .invalidRequest,
+                "Product \(productID.rawValue.prefix(100)): bundle and product identifiers have 1 to \(StoreLimits.identifier) visible "
+                    + "ASCII characters; write them as in App Store Connect.")
+        }
         if let shelf { try Merchant.checkName(shelf) }
         guard (1...MerchantLimits.grants).contains(grants.count) else {
             throw refuse("it gives 1 to \(MerchantLimits.grants) things.")

@@ -108,7 +108,7 @@ struct EvidenceCheck: Sendable {
         case .failure(let rejection): return .failure(VaultError(rejection))
         case .success(let verified):
             let receipt = verified.receipt
-            guard receipt.bundleID == bundleIdentifier else {
+            guard receipt.bundleID.utf8.elementsEqual(bundleIdentifier.utf8) else {
                 return .failure(VaultError(.evidenceRefused, "the receipt is of another app"))
             }
             // `environment` is not signed; the app's number is, and only production writes it.

@@ -104,6 +104,7 @@ public struct StoreKitFileVersion: Sendable, Hashable {
 
     /// The versions that are read.
     public static let majors = 1...5
+    static let minors = 0...1_000_000
     /// What is written when nothing else is known.
     public static let usual = StoreKitFileVersion(major: 4, minor: 0)
 }

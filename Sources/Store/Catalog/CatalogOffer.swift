@@ -8,7 +8,7 @@ public struct CatalogOffer: Sendable, Hashable {
     /// Xcode's own name of the offer.
     public var internalID: String?
     public var paymentMode: OfferDescription.PaymentMode
-    /// Nil only when the offer is free; what a file says of a free offer's price is kept and not charged.
+    /// Nil or zero when the offer is free, else there. The price that Xcode leaves at a free offer is in ``unknown``.
     public var prices: CatalogPrices?
     public var period: SubscriptionPeriod
     /// Nil when the file does not say; then it is 1.
@@ -39,6 +39,14 @@ public struct CatalogOffer: Sendable, Hashable {
         self.isStackable = isStackable
         self.billingPlanType = billingPlanType
         self.unknown = unknown
+    }
+
+    /// Whether both describe one offer: by Xcode's name where both have one, else by everything but that name.
+    func isSame(as other: CatalogOffer) -> Bool {
+        if let internalID, let otherID = other.internalID { return internalID.hasSameBytes(as: otherID) }
+        var copy = other
+        copy.internalID = internalID
+        return self == copy
     }
 
     /// What the device is told of it in a storefront.

@@ -116,7 +116,7 @@ struct CatalogReader {
     private func subscription(_ reader: ObjectReader, of groupID: SubscriptionGroupID?) -> CatalogProduct? {
         if !isCornerstore {
             _ = reader.kind(CatalogKinds.subscriptions)
-            if let named = reader.string("subscriptionGroupID"), let groupID, named != groupID.rawValue {
+            if let named = reader.string("subscriptionGroupID"), let groupID, SubscriptionGroupID(named) != groupID {
                 reader.problem(
                     "subscriptionGroupID", "is not \(groupID), the id of the group in which the subscription stands")
             }
@@ -124,7 +124,10 @@ struct CatalogReader {
         let level = reader.int("groupNumber", in: 1...1_000)
         let period = reader.period("recurringSubscriptionPeriod", "write one such as P1M")
         var introductory = reader.objects("introductoryOffers", kind: "offer").compactMap(offer)
-        if !isCornerstore, let single = reader.object("introductoryOffer", kind: "offer").flatMap(offer) {
+        // Xcode writes the same offer under both keys, for its earlier versions.
+        if !isCornerstore, let single = reader.object("introductoryOffer", kind: "offer").flatMap(offer),
+            !introductory.contains(where: { $0.isSame(as: single) })
+        {
             introductory.insert(single, at: 0)
         }
         let promotional = reader.objects("adHocOffers", kind: "offer").compactMap { reader -> CatalogOffer? in
@@ -144,16 +147,22 @@ struct CatalogReader {
 
     private func offer(_ reader: ObjectReader) -> CatalogOffer? {
         let paymentMode = reader.paymentMode()
-        let prices = reader.prices()
+        var prices = reader.prices()
         if let paymentMode, paymentMode != .free, prices == nil, reader.member("displayPrice") == nil {
             reader.missing("displayPrice", "an offer that is not free needs a price")
         }
-        if paymentMode == .free, let prices, prices != .free {
+        var unusedPrice: String?
+        if paymentMode == .free, let given = prices, given != .free {
             let message = "a free offer has no price; take it out, or correct paymentMode"
-            if isCornerstore { reader.problem("displayPrice", message) } else { reader.note("displayPrice", message) }
+            if isCornerstore {
+                reader.problem("displayPrice", message)
+            } else {
+                reader.note("displayPrice", message)
+                (unusedPrice, prices) = (reader.string("displayPrice"), nil)
+            }
         }
         let period = reader.period("subscriptionPeriod", "write one such as P1W")
-        let offer = CatalogOffer(
+        var offer = CatalogOffer(
             offerID: reader.string("offerID"), referenceName: reader.string("referenceName"),
             internalID: reader.string("internalID"), paymentMode: paymentMode ?? .free, prices: prices,
             period: period ?? SubscriptionPeriod(unit: .month, count: 1),
@@ -161,6 +170,7 @@ struct CatalogReader {
             isStackable: reader.bool("isStackable"), billingPlanType: reader.string("billingPlanType"),
             unknown: reader.unknown()
         )
+        if let unusedPrice { offer.unknown["displayPrice"] = .string(unusedPrice) }
         return paymentMode == nil || period == nil ? nil : offer
     }
 

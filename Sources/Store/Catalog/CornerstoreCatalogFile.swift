@@ -72,9 +72,9 @@ public enum CornerstoreCatalogFile {
     private static func version(_ reader: ObjectReader) -> StoreKitFileVersion {
         guard let text = reader.string("storekitVersion") else { return .usual }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ (1...3).contains($0.utf8.count) }), let major = Int(parts[0]),
-            let minor = Int(parts[1]),
-            StoreKitFileVersion.majors.contains(major), minor >= 0
+        guard parts.count == 2, parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let major = Int(parts[0]), let minor = Int(parts[1]), StoreKitFileVersion.majors.contains(major),
+            StoreKitFileVersion.minors.contains(minor)
         else {
             reader.problem("storekitVersion", "is not the version of a .storekit file; write one from 1.0 to 5.0")
             return .usual

@@ -127,6 +127,9 @@ struct JSONParser {
             guard next == UInt8(ascii: "\"") else { throw unexpected("a key in quotes") }
             let keyLine = line
             let key = try string()
+            guard key.utf8.count <= CatalogLimits.key else {
+                throw error("a key has \(key.utf8.count) bytes; at most \(CatalogLimits.key) are read")
+            }
             guard keys.insert(key).inserted else {
                 throw error("the key \"\(key.prefix(40))\" appears twice in one object")
             }

@@ -23,18 +23,28 @@ extension ObjectReader {
             problem("productID", "has \(text.utf8.count) bytes; a product id has 1 to \(StoreLimits.identifier)")
             return nil
         }
-        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            problem("productID", "\(Self.shown(text)) has a space or another character that product ids cannot have")
+        guard ProductID(text).isPlain else {
+            problem(
+                "productID",
+                "\(Self.shown(text)) has a space or another character that product ids cannot have; "
+                    + "use letters, digits, hyphens, periods and underscores")
             return nil
         }
         return ProductID(text)
     }
 
-    /// An identifier given by the file: 1 to 255 bytes.
+    /// An identifier given by the file: 1 to 255 printable ASCII characters.
     func identifier(_ key: String, _ advice: String) -> String? {
         guard let text = requiredString(key, advice) else { return nil }
         guard (1...StoreLimits.identifier).contains(text.utf8.count) else {
             problem(key, "has \(text.utf8.count) bytes; 1 to \(StoreLimits.identifier) are possible")
+            return nil
+        }
+        guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            problem(
+                key,
+                "\(Self.shown(text)) has a character that identifiers cannot have; "
+                    + "use letters, digits, hyphens, periods and underscores")
             return nil
         }
         return text

@@ -55,8 +55,12 @@ enum CatalogLimits {
     static let storeKitFile = 16 << 20
     /// Bytes of a YAML catalog; its parser takes far more time and memory a byte.
     static let yamlFile = 4 << 20
-    /// Levels of arrays and objects.
+    /// Levels of arrays and objects in a `.storekit` file.
     static let depth = 64
+    /// The same in a YAML catalog, where an app and what only Xcode's file has stand deeper.
+    static let yamlDepth = depth + 4
+    /// Bytes of a key in a `.storekit` file. A YAML parser takes keys of up to 1024 characters, escapes included.
+    static let key = 128
     /// Values in one file.
     static let values = 500_000
     /// Products of one app.

@@ -49,7 +49,7 @@ public enum StoreKitConfigurationFile {
         return CatalogApp(
             bundleID: bundleID, name: nil, products: products, groups: groups, settings: settings,
             unknown: reader.unknown()
-        )
+        ).completedForStoreKit
     }
 
     private static func version(_ reader: ObjectReader) -> StoreKitFileVersion? {
@@ -70,7 +70,7 @@ public enum StoreKitConfigurationFile {
             )
             return nil
         }
-        return StoreKitFileVersion(major: major, minor: version.int("minor", in: 0...1_000_000) ?? 0)
+        return StoreKitFileVersion(major: major, minor: version.int("minor", in: StoreKitFileVersion.minors) ?? 0)
     }
 
     private static func settings(

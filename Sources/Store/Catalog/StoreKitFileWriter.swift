@@ -1,5 +1,3 @@
-import Crypto
-import Foundation
 import StoreWire
 
 /// Writes one app as a `.storekit` document.
@@ -9,38 +7,24 @@ struct StoreKitFileWriter {
     private let writer = CatalogWriter(dialect: .storeKit)
 
     init(_ app: CatalogApp) {
-        self.app = app
-        version = Self.version(of: app)
-    }
-
-    /// The version of the app's settings, raised to 5 where only that can hold what the app has.
-    private static func version(of app: CatalogApp) -> StoreKitFileVersion {
-        let needsFive = app.products.compactMap(\.subscription).contains {
-            $0.introductoryOffers.count > 1 || !$0.billingPlans.isEmpty
-        }
-        return needsFive && app.settings.version.major < 5
-            ? StoreKitFileVersion(major: 5, minor: 0) : app.settings.version
+        self.app = app.completedForStoreKit
+        version = self.app.settings.version
     }
 
     func document() -> JSONValue {
         let items = app.products.filter { $0.kind == .consumable || $0.kind == .nonConsumable }
         let nonRenewing = app.products.filter { $0.kind == .nonRenewingSubscription }
         var members: [String: JSONValue?] = [
-            "identifier": identifier,
+            "identifier": writer.string(app.settings.identifier),
             "version": .object(["major": .number(String(version.major)), "minor": .number(String(version.minor))]),
             "products": .array(items.map { product($0) }), "settings": settings(),
             "subscriptionGroups": .array(app.groups.map { group($0) }),
         ]
         // Xcode's first files have neither an identifier nor this list.
-        if !nonRenewing.isEmpty || identifier != nil {
+        if !nonRenewing.isEmpty || app.settings.identifier != nil {
             members["nonRenewingSubscriptions"] = .array(nonRenewing.map { product($0) })
         }
         return writer.object(members, app.unknown)
-    }
-
-    private var identifier: JSONValue? {
-        if let identifier = app.settings.identifier { return .string(identifier) }
-        return version.major == 1 ? nil : .string(Self.madeID(app.bundleID.rawValue))
     }
 
     private func settings() -> JSONValue {
@@ -62,7 +46,7 @@ struct StoreKitFileWriter {
         var members: [String: JSONValue?] = [
             "productID": .string(product.productID.rawValue), "type": .string(CatalogKinds.name(product.kind)),
             "referenceName": writer.string(product.referenceName) ?? .null,
-            "internalID": .string(product.internalID ?? Self.madeID(product.productID.rawValue)),
+            "internalID": writer.string(product.internalID),
             "familyShareable": .bool(product.isFamilyShareable),
             "localizations": writer.localizations(product.localizations),
         ]
@@ -85,20 +69,19 @@ struct StoreKitFileWriter {
     private func subscription(_ product: CatalogProduct) -> JSONValue {
         var members = members(of: product)
         guard let subscription = product.subscription else { return writer.object(members, product.unknown) }
-        let id = product.productID.rawValue
         members["subscriptionGroupID"] = .string(subscription.groupID.rawValue)
         members["groupNumber"] = .number(String(subscription.level))
         members["recurringSubscriptionPeriod"] = .string(subscription.period.description)
-        let introductory = offers(subscription.introductoryOffers, id, "introductory")
+        let introductory = offers(subscription.introductoryOffers)
         if version.major >= 5 {
             members["introductoryOffers"] = .array(introductory)
         } else {
             members["introductoryOffer"] = introductory.first ?? .null
         }
-        members["adHocOffers"] = .array(offers(subscription.promotionalOffers, id, "adHoc"))
-        members["codeOffers"] = .array(offers(subscription.codeOffers, id, "code"))
+        members["adHocOffers"] = .array(offers(subscription.promotionalOffers))
+        members["codeOffers"] = .array(offers(subscription.codeOffers))
         if version.major >= 4 || !subscription.winBackOffers.isEmpty {
-            members["winbackOffers"] = .array(offers(subscription.winBackOffers, id, "winback"))
+            members["winbackOffers"] = .array(offers(subscription.winBackOffers))
         }
         if !subscription.billingPlans.isEmpty {
             members["billingPlans"] = .array(subscription.billingPlans.map(writer.billingPlan))
@@ -106,18 +89,8 @@ struct StoreKitFileWriter {
         return writer.object(members, product.unknown)
     }
 
-    private func offers(_ offers: [CatalogOffer], _ productID: String, _ list: String) -> [JSONValue] {
-        offers.enumerated().map { index, offer in
-            writer.offer(offer, internalID: offer.internalID ?? Self.madeID("\(productID)\n\(list)\n\(index)"))
-        }
-    }
-
-    /// Eight hexadecimal digits as Xcode gives, the same for the same text.
-    private static func madeID(_ text: String) -> String {
-        SHA256.hash(data: Data(text.utf8)).prefix(4).map { byte in
-            let digits = String(byte, radix: 16, uppercase: true)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+    private func offers(_ offers: [CatalogOffer]) -> [JSONValue] {
+        offers.map { writer.offer($0, internalID: $0.internalID) }
     }
 
     /// What such a file cannot say of the app, a line each.

@@ -32,6 +32,27 @@ enum YAMLHazards {
         return nil
     }
 
+    /// A literal in double quotes with escapes in place of everything that ``find(_:)`` would count.
+    static func escaped(_ literal: String) -> String {
+        let bytes = Array(literal.utf8)
+        var result: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            let isHazard =
+                switch byte {
+                case UInt8(ascii: "&"), UInt8(ascii: "*"): startsNode(bytes, index, 0)
+                case UInt8(ascii: "?"): followedBySpace(bytes, index)
+                case UInt8(ascii: ":"): followsBracket(bytes, index)
+                default: false
+                }
+            if isHazard {
+                result += "\\u00\(String(byte, radix: 16, uppercase: true))".utf8
+            } else {
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
     /// Whether a named reference could start here: after nothing, an indicator, or a tag or anchor on the same line.
     private static func startsNode(_ bytes: [UInt8], _ index: Int, _ lineStart: Int) -> Bool {
         guard !followedBySpace(bytes, index) else { return false }

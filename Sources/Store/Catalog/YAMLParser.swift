@@ -75,8 +75,9 @@ enum YAMLParser {
             guard values <= CatalogLimits.values else {
                 throw error(file, mark, "more than \(CatalogLimits.values) values in one file", code: .tooLarge)
             }
-            guard depth <= CatalogLimits.depth else {
-                throw error(file, mark, "more than \(CatalogLimits.depth) levels of lists and objects", code: .tooLarge)
+            guard depth <= CatalogLimits.yamlDepth else {
+                throw error(
+                    file, mark, "more than \(CatalogLimits.yamlDepth) levels of lists and objects", code: .tooLarge)
             }
             return SourceNode(content: try content(node, mark, depth), line: mark.line, column: mark.column)
         }

@@ -47,7 +47,9 @@ enum YAMLText {
     }
 
     /// Plain where every YAML reader takes it for text, else in double quotes.
-    private static func scalar(_ text: String) -> String { isPlain(text) ? text : JSONValue.quoted(text) }
+    private static func scalar(_ text: String) -> String {
+        isPlain(text) ? text : YAMLHazards.escaped(JSONValue.quoted(text))
+    }
 
     /// Words that readers of YAML 1.1 take for booleans or null.
     private static let reserved: Set<String> = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]

@@ -52,7 +52,7 @@ extension ContentLibrary {
             let open = try connection.query(
                 "SELECT bundle_id, product_id FROM content_uploads WHERE version_id IS NULL AND findings IS NULL")
             let ofProduct = try open.filter {
-                try $0.string(0) == product.bundleID.rawValue && $0.string(1) == product.productID.rawValue
+                try ContentProduct(ProductID($0.string(1)), of: BundleID($0.string(0))) == product
             }
             guard open.count < Self.mostUploads.ofAll, ofProduct.count < Self.mostUploads.ofProduct else {
                 throw StoreError(

@@ -38,7 +38,13 @@ struct Purchase: Sendable, Equatable {
     func isSame(as request: PurchaseRequest, of account: AccountID) -> Bool {
         accountID == account && bundleID == request.bundleID && productID == request.productID
             && quantity == Self.keptQuantity(request.quantity)
-            && applicationUsername == request.applicationUsername && promotionalOfferID == request.offer?.offerID
+            && Self.isSame(applicationUsername, request.applicationUsername)
+            && Self.isSame(promotionalOfferID, request.offer?.offerID)
+    }
+
+    private static func isSame(_ left: String?, _ right: String?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return left.hasSameBytes(as: right)
     }
 }
 

@@ -18,7 +18,11 @@ extension Store {
         if let signed = request.offer, !signed.isComplete {
             return refuse(.missingOfferParameters, "The offer lacks its identifier, key, signature or time.")
         }
-        guard let offer = product.subscription?.promotionalOffers.first(where: { $0.offerID == wanted }) else {
+        guard
+            let offer = product.subscription?.promotionalOffers.first(where: {
+                $0.offerID?.hasSameBytes(as: wanted) ?? false
+            })
+        else {
             return refuse(.invalidOfferIdentifier, "The product has no promotional offer of that identifier.")
         }
         guard let signed = request.offer else { return .success(offer) }
@@ -31,7 +35,7 @@ extension Store {
         }
         let message = signed.message(
             bundleID: request.bundleID, productID: request.productID, applicationUsername: request.applicationUsername)
-        guard let key = app.subscriptionOfferKey, key.id == signed.keyID,
+        guard let key = app.subscriptionOfferKey, key.id.hasSameBytes(as: signed.keyID),
             let der = Data(base64Encoded: signed.signature),
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
             key.publicKey.isValidSignature(signature, for: Data(message.utf8))

@@ -89,7 +89,7 @@ enum Transactions {
         for id in ids {
             if let row = try connection.queryOne(
                 "SELECT account_id, bundle_id FROM transactions WHERE transaction_id = $1", [id.rawValue]),
-                try row.string(1) == bundleID.rawValue
+                BundleID(try row.string(1)) == bundleID
             {
                 return AccountID(try row.string(0))
             }

@@ -192,7 +192,7 @@ extension Store {
             try Transactions.find(id, connection) ?? RestoredTransactions.find(id, connection)
                 ?? originalID.flatMap { try Transactions.find($0, connection) }
         }
-        guard let original = found, original.bundleID.rawValue == receipt.bundleID, let app = apps[original.bundleID]
+        guard let original = found, original.bundleID == BundleID(receipt.bundleID), let app = apps[original.bundleID]
         else { return failure(.accountNotFound) }
         let subscription = isSubscription ? try await self.subscription(of: original, receipt, app: app) : nil
         return .transactionReceipt(TransactionReceiptResponse(receipt: receipt, subscription: subscription))

@@ -83,7 +83,7 @@ extension PaymentFailure {
             self.init(
                 .paymentInvalid, .paymentInvalid,
                 text: "The quantity is \(payment.quantity); the store sells 1 to \(StoreLimits.quantity) at once.")
-        } else if payment.productIdentifier.utf8.count > StoreLimits.identifier {
+        } else if !ProductID(payment.productIdentifier).isPlain {
             self = .notAvailable
         } else if (payment.applicationUsername ?? "").utf8.count > StoreLimits.applicationUsername {
             self = .usernameTooLong

@@ -195,11 +195,10 @@ final class StoreKitEngine: Sendable {
 
     private func productsInPortions(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
-        let known = identifiers.filter { !$0.isEmpty && $0.utf8.count <= StoreLimits.identifier }.sorted().map(
-            ProductID.init(rawValue:))
+        let wanted = identifiers.map(ProductID.init(rawValue:)).sorted()
+        let known = wanted.filter(\.isPlain)
         var whole = ProductsResponse(
-            products: [],
-            invalidProductIDs: identifiers.subtracting(known.map(\.rawValue)).sorted().map(ProductID.init(rawValue:)),
+            products: [], invalidProductIDs: wanted.filter { !$0.isPlain },
             storefront: StorefrontDescription(countryCode: "", identifier: ""))
         var rest = known[...]
         repeat {

@@ -67,6 +67,7 @@ extension ProductDescription {
     /// What the sheet shows: the price of the promotional offer where there is such a one.
     func price(with offer: SignedOffer?) -> Money {
         guard let offer else { return price }
-        return subscription?.promotionalOffers.first { $0.offerID == offer.offerID }?.price ?? price
+        let wanted = subscription?.promotionalOffers.first { $0.offerID?.hasSameBytes(as: offer.offerID) ?? false }
+        return wanted?.price ?? price
     }
 }

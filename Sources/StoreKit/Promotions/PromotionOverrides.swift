@@ -11,7 +11,7 @@ struct PromotionOverrides: Codable, Sendable, Equatable {
     private var visibilities: [String: Int] = [:]
 
     enum Refusal: Error, Equatable {
-        /// A product without an identifier, or with one that is too long.
+        /// A product without an identifier, or with one that no product can have.
         case badIdentifier
         case tooMany
     }
@@ -38,6 +38,6 @@ struct PromotionOverrides: Codable, Sendable, Equatable {
     }
 
     private static func check(_ product: ProductID) throws(Refusal) {
-        guard (1...StoreLimits.identifier).contains(product.rawValue.utf8.count) else { throw .badIdentifier }
+        guard product.isPlain else { throw .badIdentifier }
     }
 }

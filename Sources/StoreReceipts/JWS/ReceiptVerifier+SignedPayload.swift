@@ -63,7 +63,7 @@ extension ReceiptVerifier {
     private func accept(
         _ content: SignedPayload, _ chain: VerifiedChain, _ expectation: ReceiptExpectation
     ) throws(ReceiptRejection) -> VerifiedPayload {
-        if let bundleID = expectation.bundleID, content.bundleID != bundleID {
+        if let bundleID = expectation.bundleID, content.bundleID?.hasSameBytes(as: bundleID) != true {
             throw ReceiptRejection(.wrongBundleID, "the payload is for another bundle id than \(bundleID)")
         }
         return VerifiedPayload(content: content, rootFingerprint: chain.rootFingerprint)

@@ -24,7 +24,7 @@ public struct ReceiptExpectation: Sendable, Equatable {
 
     /// The reason to refuse a receipt, in Apple's order: bundle id, version, device hash. Nil if it is as expected.
     func rejection(of receipt: AppReceipt) -> ReceiptRejection? {
-        if let bundleID, receipt.bundleID != bundleID {
+        if let bundleID, !receipt.bundleID.hasSameBytes(as: bundleID) {
             return ReceiptRejection(.wrongBundleID, "the receipt is for another bundle id than \(bundleID)")
         }
         if let applicationVersion, receipt.applicationVersion != applicationVersion {

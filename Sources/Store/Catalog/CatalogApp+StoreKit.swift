@@ -1,0 +1,58 @@
+import Crypto
+import Foundation
+import StoreWire
+
+extension CatalogApp {
+    /// The app with all that a `.storekit` file has to have: the version that can hold what the app has, and Xcode's
+    /// names of the file, the products and the offers. Reading and writing both complete the app, so that a converted
+    /// file describes the same app as the file it was made of.
+    var completedForStoreKit: CatalogApp {
+        var settings = settings
+        if needsVersionFive, settings.version.major < 5 {
+            settings.version = StoreKitFileVersion(major: 5, minor: 0)
+        }
+        // The files of Xcode 12 have no identifier.
+        if settings.version.major > 1 {
+            settings.identifier = settings.identifier ?? Self.madeID(bundleID.rawValue)
+        }
+        return CatalogApp(
+            bundleID: bundleID, name: name, products: products.map(\.completedForStoreKit), groups: groups,
+            settings: settings, unknown: unknown)
+    }
+
+    private var needsVersionFive: Bool {
+        products.compactMap(\.subscription).contains {
+            $0.introductoryOffers.count > 1 || !$0.billingPlans.isEmpty
+        }
+    }
+
+    /// Eight hexadecimal digits as Xcode gives, the same for the same text.
+    fileprivate static func madeID(_ text: String) -> String {
+        SHA256.hash(data: Data(text.utf8)).prefix(4).map { byte in
+            let digits = String(byte, radix: 16, uppercase: true)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}
+
+extension CatalogProduct {
+    fileprivate var completedForStoreKit: CatalogProduct {
+        var product = self
+        product.internalID = internalID ?? CatalogApp.madeID(productID.rawValue)
+        guard var subscription else { return product }
+        subscription.introductoryOffers = named(subscription.introductoryOffers, "introductory")
+        subscription.promotionalOffers = named(subscription.promotionalOffers, "adHoc")
+        subscription.codeOffers = named(subscription.codeOffers, "code")
+        subscription.winBackOffers = named(subscription.winBackOffers, "winback")
+        product.subscription = subscription
+        return product
+    }
+
+    private func named(_ offers: [CatalogOffer], _ list: String) -> [CatalogOffer] {
+        offers.enumerated().map { index, offer in
+            var offer = offer
+            offer.internalID = offer.internalID ?? CatalogApp.madeID("\(productID)\n\(list)\n\(index)")
+            return offer
+        }
+    }
+}
