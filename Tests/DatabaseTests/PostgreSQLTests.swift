@@ -196,7 +196,8 @@ private func value(_ connection: Connection) throws -> Int {
                 }
             }
             if succeeds { try writing.get() } else { await expect(.serialization) { try writing.get() } }
-            #expect(runs.withLock { $0 } > (succeeds ? contradictions : 1))
+            // On a busy machine one attempt alone may take all the time that there is.
+            #expect(runs.withLock { $0 } > (succeeds ? contradictions : 0))
             #expect(try await database.read(value) == (succeeds ? 1 : 0))
             await database.close()
         }

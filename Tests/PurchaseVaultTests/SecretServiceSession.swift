@@ -6,11 +6,18 @@ final class SecretServiceSession {
     private let bus = Process()
     private let keyring = Process()
 
-    struct NotStarted: Error {
-        var what: String
+    struct NotStarted: Error, CustomStringConvertible {
+        var description: String
     }
 
+    /// - Throws: ``NotStarted`` with the name of the program that is not installed, or does not start.
     init(home: URL) throws {
+        for (package, program) in [
+            ("dbus-daemon", "/usr/bin/dbus-daemon"), ("gnome-keyring", "/usr/bin/gnome-keyring-daemon"),
+            ("libsecret-tools", "/usr/bin/secret-tool"),
+        ] where !FileManager.default.isExecutableFile(atPath: program) {
+            throw NotStarted(description: "\(program) is not installed (Debian: apt-get install \(package))")
+        }
         let run = home.appendingPathComponent("run")
         try FileManager.default.createDirectory(
             at: run, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -27,7 +34,7 @@ final class SecretServiceSession {
         try bus.run()
         // It prints its address once it listens.
         guard try ready.fileHandleForReading.read(upToCount: 1)?.isEmpty == false else {
-            throw NotStarted(what: "dbus-daemon")
+            throw NotStarted(description: "dbus-daemon ended without an address")
         }
         let password = Pipe()
         keyring.executableURL = URL(fileURLWithPath: "/usr/bin/gnome-keyring-daemon")
@@ -43,8 +50,10 @@ final class SecretServiceSession {
         let control = run.appendingPathComponent("keyring/control").path
         let end = ContinuousClock.now + .seconds(60)
         while access(control, F_OK) != 0 {
-            guard ContinuousClock.now < end else { throw NotStarted(what: "gnome-keyring-daemon") }
-            sched_yield()
+            guard ContinuousClock.now < end, keyring.isRunning else {
+                throw NotStarted(description: "gnome-keyring-daemon made no \(control)")
+            }
+            usleep(1_000)
         }
     }
 
@@ -60,7 +69,9 @@ final class SecretServiceSession {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw NotStarted(what: "dbus-send") }
+        guard process.terminationStatus == 0 else {
+            throw NotStarted(description: "dbus-send ended with \(process.terminationStatus)")
+        }
     }
 
     /// The person logs out.
