@@ -28,4 +28,14 @@ struct CodeRulesTests {
             }
         }
     }
+
+    /// A test that needs longer is split, or does something that nobody meant.
+    @Test func noTestMayTakeMoreThanAMinute() throws {
+        for path in SourceTree.files() where path.hasPrefix("Tests/") && path.hasSuffix(".swift") {
+            for match in try SourceTree.text(of: path).matches(of: /timeLimit\(\.minutes\((\d+)\)\)/)
+            where match.1 != "1" {
+                Issue.record("\(path): a time limit of \(match.1) minutes")
+            }
+        }
+    }
 }

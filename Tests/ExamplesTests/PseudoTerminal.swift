@@ -84,13 +84,18 @@ final class PseudoTerminal: @unchecked Sendable {
     /// - Throws: ``Failure`` when it ended without.
     func expect(_ text: String) async throws {
         let bytes = Array(text.utf8)
-        let isSaid = await withCheckedContinuation { continuation in
-            let answer = heard.withLock { heard -> Bool? in
-                if let answer = heard.take(bytes) { return answer }
-                heard.waiter = (bytes, continuation)
-                return nil
+        let isSaid = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = heard.withLock { heard -> Bool? in
+                    if let answer = heard.take(bytes) { return answer }
+                    heard.waiter = (bytes, continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
             }
-            if let answer { continuation.resume(returning: answer) }
+        } onCancel: {
+            // The test's time is over, and with the program the terminal ends.
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         }
         guard isSaid else { throw Failure(description: "it ended without “\(text)”; it said:\n\(said)") }
     }

@@ -60,11 +60,16 @@ struct SampleProgram: Sendable {
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = FileHandle.nullDevice
-        // What these print fits into a pipe.
-        let status: Int32 = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
+        let (endings, end) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = {
+            end.yield($0.terminationStatus)
+            end.finish()
         }
+        try process.run()
+        // What these print fits into a pipe. A test that is over does not wait for its program.
+        var status: Int32 = -1
+        for await ending in endings { status = ending }
+        if Task.isCancelled, process.isRunning { kill(process.processIdentifier, SIGKILL) }
         func text(_ pipe: Pipe) throws -> String {
             String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         }

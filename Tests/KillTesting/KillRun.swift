@@ -11,8 +11,8 @@ import TestSupport
 public final class KillRun: Sendable {
     /// How much is killed.
     public struct Plan: Sendable {
-        /// The app is killed the first to this-manieth time that it comes to each named point.
-        public var timesPerPoint: Int
+        /// The app is killed at each named point each of these times that it comes there; the first time is 1.
+        public var times: ClosedRange<Int>
         /// Kills of the app at random moments.
         public var random: Int
         /// Kills of the store.
@@ -21,8 +21,8 @@ public final class KillRun: Sendable {
         public var devices: Int
         public var seed: UInt64
 
-        public init(timesPerPoint: Int, random: Int, store: Int, devices: Int, seed: UInt64) {
-            self.timesPerPoint = timesPerPoint
+        public init(times: ClosedRange<Int>, random: Int, store: Int, devices: Int, seed: UInt64) {
+            self.times = times
             self.random = random
             self.store = store
             self.devices = devices
@@ -83,9 +83,9 @@ public final class KillRun: Sendable {
     private func execute(_ goesOn: @escaping @Sendable () -> Bool) async throws {
         state.withLock { state in
             let all = KillPoint.allNames.flatMap { name in
-                (1...max(1, plan.timesPerPoint)).map { KillPoint(name: name, count: $0) }
+                plan.times.map { KillPoint(name: name, count: $0) }
             }
-            state.points = plan.timesPerPoint > 0 ? all.shuffled(using: &state.chance) : []
+            state.points = all.shuffled(using: &state.chance)
         }
         var devices: [KillDevice] = []
         for number in 0..<plan.devices {

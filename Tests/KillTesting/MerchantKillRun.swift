@@ -12,13 +12,19 @@ import TestSupport
 package final class MerchantKillRun: Sendable {
     /// How much is killed.
     package struct Plan: Sendable {
-        package var timesPerPoint: Int
+        /// The merchant is killed at each of these steps each of these times that it comes there; the first time is 1.
+        package var steps: [MerchantStep]
+        package var times: ClosedRange<Int>
         package var random: Int
         package var clients: Int
         package var seed: UInt64
 
-        package init(timesPerPoint: Int, random: Int, clients: Int, seed: UInt64) {
-            self.timesPerPoint = timesPerPoint
+        package init(
+            steps: [MerchantStep] = MerchantStep.allCases, times: ClosedRange<Int>, random: Int, clients: Int,
+            seed: UInt64
+        ) {
+            self.steps = steps
+            self.times = times
             self.random = random
             self.clients = clients
             self.seed = seed
@@ -151,11 +157,9 @@ package final class MerchantKillRun: Sendable {
 
     private func killAtPoints(_ goesOn: @Sendable () -> Bool) async throws {
         _ = await merchant.kill()
-        var points = MerchantStep.allCases.flatMap { step in
-            (1...max(1, plan.timesPerPoint)).map { KillPoint(name: step.rawValue, count: $0) }
-        }
+        var points = plan.steps.flatMap { step in plan.times.map { KillPoint(name: step.rawValue, count: $0) } }
         state.withLock { points.shuffle(using: &$0.chance) }
-        for point in plan.timesPerPoint > 0 ? points : [] where goesOn() && !state.withLock({ $0.isOver }) {
+        for point in points where goesOn() && !state.withLock({ $0.isOver }) {
             guard try await merchant.die(at: point, within: .seconds(60)) else {
                 throw KillTestError("the merchant never came to \(point.text)")
             }

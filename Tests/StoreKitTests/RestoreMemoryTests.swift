@@ -4,8 +4,8 @@ import Testing
 
 @testable import StoreKit
 
-/// A restore of ten thousand transactions, in an app that is a process of its own.
-@Suite("Ten thousand restored", .timeLimit(.minutes(1)))
+/// A restore of five thousand transactions, in an app that is a process of its own.
+@Suite("Five thousand restored", .timeLimit(.minutes(1)))
 struct RestoreMemoryTests {
     /// The app, beside the test bundle.
     private static let app: URL? = {
@@ -24,10 +24,10 @@ struct RestoreMemoryTests {
     }
 
     @Test(.enabled(if: app != nil, "kill-test-app is not built"))
-    func `ten thousand are delivered and finished in less than 150 MiB`() async throws {
+    func `five thousand are delivered and finished in less than 90 MiB`() async throws {
         let device = try TestDevice()
         try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
-        device.store.own(10_000)
+        device.store.own(5_000)
         device.store.change { $0.page = 200 }
         let password = device.folder.appendingPathComponent("password")
         try Data("bananas\n".utf8).write(to: password)
@@ -46,14 +46,20 @@ struct RestoreMemoryTests {
             process.standardInput = FileHandle.nullDevice
             try process.run()
             try output.fileHandleForWriting.close()
-            let peak = await Self.follow(output.fileHandleForReading, process.processIdentifier)
+            let identifier = process.processIdentifier
+            let peak = await withTaskCancellationHandler {
+                await Self.follow(output.fileHandleForReading, identifier)
+            } onCancel: {
+                // Its server goes with the test, and it would go on asking for ever.
+                kill(identifier, SIGKILL)
+            }
             process.waitUntilExit()
             #expect(process.terminationStatus == 0)
-            #expect(peak > 0 && peak < 150 << 10, "\(peak >> 10) MiB")
+            #expect(peak > 0 && peak < 90 << 10, "\(peak >> 10) MiB")
         }
         let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n")
-        #expect(lines.count { $0.hasPrefix("regranted ") } == 10_000)
-        #expect(lines.count { $0.hasPrefix("removed ") } == 10_000)
+        #expect(lines.count { $0.hasPrefix("regranted ") } == 5_000)
+        #expect(lines.count { $0.hasPrefix("removed ") } == 5_000)
         #expect(lines.last == "ended")
         #expect(device.store.change { $0.unfinishedRestored.isEmpty })
     }

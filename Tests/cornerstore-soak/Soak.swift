@@ -34,8 +34,8 @@ struct Soak {
             repeat {
                 let backend = Backend.available[Int(round) % Backend.available.count]
                 let plan = KillRun.Plan(
-                    timesPerPoint: 2, random: 40, store: 20, devices: 3, seed: seed &+ round &* 1000)
-                let merchant = MerchantKillRun.Plan(timesPerPoint: 2, random: 20, clients: 4, seed: plan.seed)
+                    times: 1...2, random: 40, store: 20, devices: 3, seed: seed &+ round &* 1000)
+                let merchant = MerchantKillRun.Plan(times: 1...2, random: 20, clients: 4, seed: plan.seed)
                 var result = try await MerchantKillRun.run(backend, programs, merchant, goesOn: goesOn)
                 if goesOn() { result.add(try await KillRun.run(backend, programs, plan, goesOn: goesOn)) }
                 totals.add(result)
