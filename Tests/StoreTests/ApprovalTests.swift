@@ -210,6 +210,79 @@ import Testing
     }
 }
 
+/// An account that moved to another country while its purchase waited.
+@Suite struct AgreedStorefrontTests {
+    private func move(_ account: Account, to storefront: String, _ test: TestStore) async throws -> Account {
+        try await test.store.accounts.change(account.accountID, AccountChange(storefront: storefront))
+    }
+
+    private func settle(_ key: UUID, _ isInterrupted: Bool, _ test: TestStore) async throws -> PurchaseResponse {
+        isInterrupted ? try await test.store.resolve(key) : try await test.store.approve(key)
+    }
+
+    @Test(arguments: Backend.available, [false, true])
+    func priceCurrencyAndStorefrontAreOfTheMomentOfTheRequest(
+        _ backend: Backend, _ isInterrupted: Bool
+    ) async throws {
+        let processor = ScriptedProcessor()
+        try await backend.withStore(processor: processor) { test async throws in
+            let account = try await test.accountThatWaits(isInterrupted)
+            let products: [ProductID] = ["credits5", "hats", "club.weekly"]
+            var keys: [UUID] = []
+            for product in products {
+                let request = test.request(product)
+                _ = try await test.store.purchase(request, by: account)
+                keys.append(request.idempotencyKey)
+            }
+            let moved = try await move(account, to: "JPN", test)
+            for key in keys { #expect(try await settle(key, isInterrupted, test).state == .purchased) }
+            let rows = try await test.ledger()
+            #expect(rows.map(\.storefront) == ["USA", "USA", "USA"])
+            #expect(rows.map(\.price) == [990, 2990, 1490].map { Money(milliunits: $0, currency: "USD") })
+            #expect(processor.authorizations.map(\.amount.currency) == ["USD", "USD", "USD"])
+            // What is asked for from now on is Japan's.
+            let request = test.request("credits5")
+            _ = try await test.store.purchase(request, by: moved)
+            _ = try await settle(request.idempotencyKey, isInterrupted, test)
+            let last = try #require(try await test.ledger().last)
+            #expect(last.storefront == "JPN" && last.price.currency == "JPY")
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatCameToBeOwnedCostsNothingThere(_ backend: Backend) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let requests = [test.request("hats"), test.request("hats")]
+            for request in requests { _ = try await test.store.purchase(request, by: account) }
+            _ = try await move(account, to: "JPN", test)
+            for request in requests { _ = try await test.store.approve(request.idempotencyKey) }
+            let rows = try await test.ledger()
+            #expect(rows.map(\.storefront) == ["USA", "USA"])
+            #expect(rows.map(\.price) == [2990, 0].map { Money(milliunits: $0, currency: "USD") })
+        }
+    }
+
+    /// A row that an earlier version wrote names no storefront.
+    @Test(arguments: Backend.available, ["USA", "JPN"])
+    func withoutItsStorefrontItIsSoldInItsCurrencyOnly(_ backend: Backend, _ now: String) async throws {
+        try await backend.withStore { test async throws in
+            let account = try await test.account(asksToBuy: true)
+            let request = test.request("credits5")
+            _ = try await test.store.purchase(request, by: account)
+            try await test.database.write { try $0.execute("UPDATE purchases SET storefront = NULL") }
+            _ = try await move(account, to: now, test)
+            let answer = try await test.store.approve(request.idempotencyKey)
+            if now == "USA" {
+                #expect(answer.state == .purchased)
+            } else {
+                #expect(answer.failure?.code == .priceChanged)
+                #expect(try await test.ledger().isEmpty)
+                #expect(try await test.store.pendingPurchases().isEmpty)
+            }
+        }
+    }
+}
+
 /// What the first period of a subscription is in the end that waited.
 @Suite struct AgreedPeriodTests {
     private static let day: Int64 = 86_400_000

@@ -70,6 +70,15 @@ import Testing
                     .priceIncreases
             }
             #expect(try await open().map(\.newPrice) == [made.newPrice])
+            // An account that moved is shown the same prices in their own currency.
+            _ = try await test.store.accounts.change(account.accountID, AccountChange(storefront: "JPN"))
+            let moved = try #require(try await test.store.accounts.account(account.accountID))
+            let shown = try await test.store.notices(
+                for: moved, in: TestStore.bundleID, after: nil, languages: ["en"]
+            ).priceIncreases
+            #expect(shown.map(\.newPrice.currency) == ["EUR"])
+            #expect(shown.map(\.priceLocale) == ["en_JP@currency=EUR"])
+            _ = try await test.store.accounts.change(account.accountID, AccountChange(storefront: "DEU"))
             func answer(_ accepts: Bool, _ price: Money) -> PriceConsentRequest {
                 PriceConsentRequest(
                     bundleID: TestStore.bundleID, productID: club, newPrice: price, accepts: accepts)

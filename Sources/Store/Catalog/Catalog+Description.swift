@@ -58,10 +58,12 @@ extension CatalogApp {
 
     /// A locale that formats prices as someone reads them who shops there in the device's first language:
     /// `en_US@currency=USD`, `zh_Hans_CN@currency=CNY`.
-    static func priceLocale(languages: [String], storefront: Storefront) -> String {
+    ///
+    /// - Parameter currency: that of the price; nil for the storefront's.
+    static func priceLocale(languages: [String], storefront: Storefront, currency: String? = nil) -> String {
         let tag = languages.prefix(10).lazy.compactMap { LanguageTag($0) }.first
         var language = storefront.language
         if let tag { language = tag.script.map { "\(tag.language)_\($0)" } ?? tag.language }
-        return "\(language)_\(storefront.regionCode)@currency=\(storefront.currency)"
+        return "\(language)_\(storefront.regionCode)@currency=\(currency ?? storefront.currency)"
     }
 }

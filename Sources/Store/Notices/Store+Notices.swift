@@ -31,12 +31,16 @@ extension Store {
     private func description(
         of increase: PriceIncrease, _ account: Account, _ languages: [String]
     ) throws -> PriceIncreaseDescription? {
+        let storefront = try storefront(of: account)
         guard let app = catalog.value.app(increase.bundleID), let product = app.product(increase.productID),
-            let shown = app.description(of: product, languages: languages, storefront: try storefront(of: account))
+            let shown = app.description(of: product, languages: languages, storefront: storefront)
         else { return nil }
+        // The account may shop elsewhere by now; both prices are of the storefront in which the increase was ordered.
+        let priceLocale = CatalogApp.priceLocale(
+            languages: languages, storefront: storefront, currency: increase.newPrice.currency)
         return PriceIncreaseDescription(
             productID: increase.productID, displayName: shown.displayName, oldPrice: increase.oldPrice,
-            newPrice: increase.newPrice, priceLocale: shown.priceLocale)
+            newPrice: increase.newPrice, priceLocale: priceLocale)
     }
 
     /// What the payment sheet needs to know of the customer.

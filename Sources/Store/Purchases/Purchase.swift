@@ -24,6 +24,9 @@ struct Purchase: Sendable, Equatable {
     var createdAt: Int64
     /// The promotional offer that was asked for.
     var promotionalOfferID: String?
+    /// Where the account shopped when it asked: the storefront of ``amount``. Nil in rows of versions that did not record
+    /// it.
+    var storefront: String?
 
     /// The quantity as it is kept: one that cannot be is refused, and its refusal kept under the nearest that can.
     static func keptQuantity(_ asked: Int) -> Int { min(max(asked, 1), StoreLimits.quantity) }
@@ -51,7 +54,7 @@ struct Purchase: Sendable, Equatable {
 extension Purchase {
     private static let columns = """
         idempotency_key, account_id, bundle_id, product_id, quantity, application_username, state, failure_code, failure_message, \
-        transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id
+        transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id, storefront
         """
 
     static func find(_ key: UUID, _ connection: Connection) throws -> Purchase? {
@@ -70,12 +73,12 @@ extension Purchase {
                     transactionID: try row.optionalInt64(9).map { TransactionID(rawValue: $0) },
                     amount: Money(milliunits: try row.int64(10), currency: try row.string(11)),
                     paymentReference: try row.optionalString(12), createdAt: try row.int64(13),
-                    promotionalOfferID: try row.optionalString(14))
+                    promotionalOfferID: try row.optionalString(14), storefront: try row.optionalString(15))
             }
     }
 
     private static let insertion = """
-        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        INSERT INTO purchases (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         ON CONFLICT (idempotency_key) DO NOTHING
         """
 
@@ -86,7 +89,7 @@ extension Purchase {
             .text(productID.rawValue), .integer(Int64(quantity)), SQLValue(applicationUsername), .text(state.rawValue),
             SQLValue(failure?.code.rawValue), SQLValue(failure?.message), SQLValue(transactionID?.rawValue),
             .integer(amount.milliunits), .text(amount.currency), SQLValue(paymentReference), .integer(createdAt),
-            SQLValue(promotionalOfferID),
+            SQLValue(promotionalOfferID), SQLValue(storefront),
         ]
         return try connection.execute(Self.insertion, values) > 0
     }

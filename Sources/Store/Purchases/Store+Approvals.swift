@@ -81,8 +81,9 @@ extension Store {
     }
 
     /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. It costs what it cost when it was
-    /// asked for, whatever the catalog says now, and nothing when the product came to be owned. A subscription has the first period of that day, and fails when
-    /// its introduction was used meanwhile. The device finds the transaction among its unfinished ones.
+    /// asked for, in the storefront of that moment, whatever the catalog says now and wherever the account shops now, and nothing when the product came to be
+    /// owned. A subscription has the first period of that day, and fails when its introduction was used meanwhile. The device finds the transaction among its
+    /// unfinished ones.
     /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         try await complete(idempotencyKey, .forApproval)
@@ -100,8 +101,15 @@ extension Store {
             (try Purchase.find(idempotencyKey, connection), try WaitingSubscription.find(idempotencyKey, connection))
         }
         guard let purchase = found, waiting.holds(purchase),
-            let account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
+            var account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
         else { throw waiting.error }
+        // The amount was shown in the storefront of that moment, and the transaction is that storefront's.
+        account.storefront = purchase.storefront ?? account.storefront
+        guard try storefront(of: account).currency == purchase.amount.currency else {
+            let message = "The account shops in another storefront now, in which the price is another. Ask again."
+            return try await settle(
+                idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
+        }
         let request = PurchaseRequest(
             idempotencyKey: idempotencyKey, bundleID: purchase.bundleID, productID: purchase.productID,
             quantity: purchase.quantity, applicationUsername: purchase.applicationUsername, simulatesAskToBuy: false,

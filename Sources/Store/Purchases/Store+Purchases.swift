@@ -240,7 +240,8 @@ extension Store {
             productID: request.productID, quantity: Purchase.keptQuantity(request.quantity),
             applicationUsername: request.applicationUsername, state: state, failure: failure, transactionID: nil,
             amount: amount,
-            paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID)
+            paymentReference: nil, createdAt: clock.milliseconds, promotionalOfferID: request.offer?.offerID,
+            storefront: account.storefront)
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
@@ -275,7 +276,7 @@ extension Store {
             productID: request.productID, quantity: request.quantity, applicationUsername: request.applicationUsername,
             state: .purchased, failure: nil, transactionID: transaction.transactionID, amount: transaction.price,
             paymentReference: reference, createdAt: transaction.purchaseDate,
-            promotionalOfferID: transaction.promotionalOfferID)
+            promotionalOfferID: transaction.promotionalOfferID, storefront: transaction.storefront)
     }
 
     /// Puts a paid purchase into the ledger, unless its key was answered before.

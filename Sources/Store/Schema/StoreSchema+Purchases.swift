@@ -54,4 +54,8 @@ extension StoreSchema {
             ) WITHOUT ROWID
             """
         ])
+
+    /// Where the account shopped when it asked: a purchase that waits is sold there, in that currency.
+    static let purchaseStorefronts = Migration(
+        8, "the storefronts of purchases", ["ALTER TABLE purchases ADD COLUMN storefront TEXT"])
 }

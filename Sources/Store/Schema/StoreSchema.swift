@@ -122,6 +122,7 @@ public enum StoreSchema {
         restoredByDevice,
         purchasesWithoutLists,
         waitingSubscriptions,
+        purchaseStorefronts,
     ]
 }
 
