@@ -32,7 +32,10 @@ public struct MerchantClientConfiguration: Sendable {
     /// Where the app's receipt lies; nil when there is none to be had.
     public var receiptURL: URL?
     /// Gives the user's token, from the app's own sign-in. It is asked once, and then again with the token that the merchant
-    /// did not take. What it throws means that nobody is signed in.
+    /// did not take.
+    ///
+    /// A `URLError`, or a ``MerchantClientError`` with the code `unreachable`, means that the token cannot be had now: what
+    /// needs it is tried again, as when the merchant cannot be reached. Any other error means that nobody is signed in.
     public var token: @Sendable (_ refused: String?) async throws -> String
     /// Whose balances are read, spent and listed; nil for those that the merchant takes as usual.
     /// ``init(merchant:storeKit:token:)`` takes the one in which StoreKit buys.

@@ -1,3 +1,4 @@
+import Foundation
 import MerchantWire
 import Synchronization
 import Testing
@@ -106,6 +107,70 @@ struct MerchantAccountTests {
             await client.userChanged()
             speak.finish()
             #expect(try await account.userID == "ape")
+            await client.close()
+        }
+    }
+
+    @Test func `a spend that waits for the first token is not made by who signs in meanwhile`() async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.change { $0.gems = 10 }
+            let (asked, note) = AsyncStream.makeStream(of: Void.self)
+            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            var configuration = device.configuration(log)
+            configuration.token = { _ in
+                note.finish()
+                for await _ in silence {}
+                return "token"
+            }
+            let client = try MerchantClient(configuration)
+            await client.open()
+            let spend = Task { try await client.spend(3, of: "gems", key: "hat-17") }
+            for await _ in asked {}
+            await client.userChanged()
+            speak.finish()
+            let error = await #expect(throws: MerchantClientError.self) { try await spend.value }
+            #expect(error?.code == .cancelled && merchant.count(.spends) == 0)
+            // Asked again, it is made.
+            #expect(try await client.spend(3, of: "gems", key: "hat-17").balance == 7)
+            await client.close()
+        }
+    }
+
+    /// What an app's sign-in may throw while its server is away, and what is no such thing.
+    @Test(arguments: [
+        (URLError(.notConnectedToInternet) as any Error & Sendable, true), (URLError(.timedOut), true),
+        (MerchantClientError(.unreachable, "later"), true), (URLError(.userAuthenticationRequired), false),
+        (Device.NoToken(), false),
+    ])
+    func `a token that cannot be had now is asked for again`(
+        _ thrown: any Error & Sendable, _ isTemporary: Bool
+    ) async throws {
+        try await withMerchant { merchant, device, log in
+            merchant.sell("1")
+            let failures = Mutex(4)
+            let client = try await device.launch(log) { configuration in
+                configuration.token = { _ in
+                    let fails = failures.withLock { left in
+                        left -= 1
+                        return left >= 0
+                    }
+                    if fails { throw thrown }
+                    return "token"
+                }
+            }
+            // Somebody who waits is told after three attempts, or at once.
+            let error = await #expect(throws: MerchantClientError.self) { try await client.balances() }
+            #expect(error?.code == (isTemporary ? .unreachable : .notSignedIn))
+            #expect(failures.withLock { $0 } == (isTemporary ? 1 : 3))
+            failures.withLock { $0 = 1 }
+            await client.begin(device.buy("1"))
+            if isTemporary {
+                await log.told("finished 1")
+                #expect(log.lines.contains { $0.hasPrefix("waiting 1 unreachable") })
+            } else {
+                await log.told("waiting 1 notSignedIn")
+                #expect(device.finished.isEmpty)
+            }
             await client.close()
         }
     }

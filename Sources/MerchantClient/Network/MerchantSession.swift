@@ -8,6 +8,15 @@ actor MerchantSession {
     /// What somebody who waits may be told to wait between two of them, in seconds.
     private static let longestPause = 2
 
+    /// Who has to be signed in when a question is sent.
+    enum Asker: Sendable, Equatable {
+        case anybody
+        /// The user of that number, or the first one when nobody had signed in yet.
+        case user(Int)
+        /// Whoever was signed in, or was signing in, when the generation had that number.
+        case generation(Int)
+    }
+
     let transport: MerchantTransport
     private let source: @Sendable (_ refused: String?) async throws -> String
     private var known: String?
@@ -34,31 +43,31 @@ actor MerchantSession {
 
     /// Asks for a value, in the user's name where the route wants one. A token that is refused is replaced once.
     ///
-    /// - Parameter user: whose question it is; nil for the user's who is signed in when it is asked.
     /// - Throws: ``MerchantClientError``.
     func ask<Value: Decodable & Sendable>(
-        _ route: MerchantRoute, _ body: Data? = nil, of user: Int? = nil, as type: Value.Type = Value.self
+        _ route: MerchantRoute, _ body: Data? = nil, of asker: Asker = .anybody, as type: Value.Type = Value.self
     ) async throws(MerchantClientError) -> Value {
         guard route.access == .user else { return try await transport.send(route, body: body).value() }
-        return try await withToken(of: user) { [transport] token throws(MerchantClientError) in
+        return try await withToken(of: asker) { [transport] token throws(MerchantClientError) in
             try await transport.send(route, body: body, token: token).value()
         }
     }
 
     /// The same, for what somebody waits for: a lost answer is asked for again at once. All routes can be repeated, but by the same user: under
-    /// a key of Ann's that was spent already, Bob would spend, too.
+    /// a key of Ann's that was spent already, Bob would spend, too. A question that waits for the very first token is asked for
+    /// the user who gets it; a spend is not, since nobody knows whose it was.
     ///
     /// - Throws: ``MerchantClientError``.
     func askPatiently<Value: Decodable & Sendable>(
         _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
         pause: @Sendable (_ attempt: Int, _ atLeast: Int) async throws -> Void
     ) async throws(MerchantClientError) -> Value {
-        let user = user
+        let asker = if case .spends = route { Asker.generation(generation) } else { Asker.user(user) }
         var attempt = 1
         while true {
             let seconds: Int
             do throws(MerchantClientError) {
-                return try await ask(route, body, of: user)
+                return try await ask(route, body, of: asker)
             } catch {
                 seconds = error.retryAfter ?? 0
                 // Who is told to come back later is not helped by an attempt now, and who waits is not to wait for long.
@@ -77,24 +86,30 @@ actor MerchantSession {
     ///
     /// - Throws: ``MerchantClientError``, of `body` or `notSignedIn`.
     func withToken<Value: Sendable>(
-        of user: Int? = nil,
+        of asker: Asker = .anybody,
         _ body: @Sendable (String) async throws(MerchantClientError) -> Value
     ) async throws(MerchantClientError) -> Value {
-        let first = try await token(refused: nil, of: user)
+        let first = try await token(refused: nil, of: asker)
         do throws(MerchantClientError) {
             return try await body(first)
         } catch {
             guard error.code == .notSignedIn else { throw error }
         }
-        return try await body(try await token(refused: first, of: user))
+        return try await body(try await token(refused: first, of: asker))
     }
 
     /// The token; while one is fetched, others wait for it. One that was asked for before the user changed is nobody's.
     ///
-    /// - Parameter expected: whose it has to be; nil for that of the user who is signed in.
-    /// - Throws: ``MerchantClientError``: `notSignedIn`, `cancelled` when it would be another user's.
-    private func token(refused: String?, of expected: Int?) async throws(MerchantClientError) -> String {
-        guard expected == nil || expected == user else {
+    /// - Throws: ``MerchantClientError``: `notSignedIn`, `unreachable` when it cannot be had now, `cancelled` when it would be
+    ///   another user's.
+    private func token(refused: String?, of asker: Asker) async throws(MerchantClientError) -> String {
+        let isMet =
+            switch asker {
+            case .anybody: true
+            case .user(let number): number == user
+            case .generation(let number): number == generation
+            }
+        guard isMet else {
             throw MerchantClientError(.cancelled, "another user has signed in since it was asked")
         }
         if let known, known != refused { return known }
@@ -106,13 +121,13 @@ actor MerchantSession {
             let source = source
             task = Task {
                 do { return .success(try await source(refused)) } catch {
-                    return .failure(MerchantClientError(.notSignedIn, "the app has no token of a user; sign in"))
+                    return .failure(Self.failure(error))
                 }
             }
             asking = (refused, task)
         }
         let answer = await task.value
-        guard generation == self.generation else { return try await self.token(refused: nil, of: expected) }
+        guard generation == self.generation else { return try await self.token(refused: nil, of: asker) }
         asking = nil
         // A header cannot carry more, and what has a line break in it would carry another header.
         if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
@@ -122,6 +137,17 @@ actor MerchantSession {
             throw MerchantClientError(.notSignedIn, "the user's token is empty, too long, or not printable")
         }
         return token
+    }
+
+    /// Why the app gave no token. A network that is down is no reason to sign in again.
+    private static func failure(_ error: any Error) -> MerchantClientError {
+        if let error = error as? MerchantClientError, error.code == .unreachable { return error }
+        let code = (error as? URLError)?.code.rawValue ?? (error as NSError).code
+        guard (error as NSError).domain == NSURLErrorDomain, code != URLError.userAuthenticationRequired.rawValue else {
+            return MerchantClientError(.notSignedIn, "the app has no token of a user; sign in")
+        }
+        return MerchantClientError(
+            .unreachable, "the app could not get the user's token: its sign-in cannot be reached (NSURLError \(code))")
     }
 
     private static func isSendable(_ token: String) -> Bool {
