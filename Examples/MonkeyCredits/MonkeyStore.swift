@@ -8,7 +8,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 {
     /// What the player should hear of.
     public enum Event: Sendable, Equatable {
-        /// The price list came, or could not be had.
+        /// The price list came, or can no longer be had.
         case pricesChanged
         /// Credits were bought and are in the balance.
         case credited(Int)
@@ -39,6 +39,10 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     private let player: Player
     private let onEvent: (Event) -> Void
     private var priceRequest: SKProductsRequest?
+    /// Price requests that failed since the last one that did not.
+    private var priceFailures = 0
+    /// Counts the price requests. A pause before another request means nothing once a request was made meanwhile.
+    private var priceTurn = 0
     /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
     private var ordersNotSeen = 0
     /// What the player chose in the store, until a purchase that is under way has ended.
@@ -55,6 +59,13 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     /// How requests are made. Tests make theirs for a device of their own.
     public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
     public var makeReceiptRequest: () -> SKReceiptRefreshRequest = { SKReceiptRefreshRequest() }
+    /// Does something after so many seconds. Tests do it when they like.
+    public var after: (_ seconds: Double, _ body: @escaping @MainActor () -> Void) -> Void = { seconds, body in
+        Task { @MainActor in
+            try? await Task.sleep(for: .seconds(seconds))
+            body()
+        }
+    }
 
     public init(
         queue: SKPaymentQueue, vault: PurchaseVault, player: Player, onEvent: @escaping (Event) -> Void
@@ -74,6 +85,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     }
 
     public func close() {
+        priceTurn += 1
         priceRequest?.cancel()
         receiptRequest?.cancel()
         queue.remove(self)
@@ -91,6 +103,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     // MARK: Prices
 
     private func loadPrices() {
+        priceTurn += 1
         priceRequest?.cancel()
         let request = makePriceRequest(Set(CreditPack.all.map(\.productIdentifier)))
         request.delegate = self
@@ -104,13 +117,40 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     }
 
     public func requestDidFinish(_ request: SKRequest) {
-        if request === receiptRequest { recordUnproven() } else { onEvent(.pricesChanged) }
+        if request === receiptRequest { return recordUnproven() }
+        priceRequest = nil
+        priceFailures = 0
+        onEvent(.pricesChanged)
     }
 
     public func request(_ request: SKRequest, didFailWithError error: any Error) {
         if request === receiptRequest { return recordUnproven() }
+        let isNews = !isNetworkDown
+        priceRequest = nil
+        priceFailures += 1
         prices = .networkDown
-        onEvent(.pricesChanged)
+        askAgainLater()
+        // The player is told once, and not at each attempt.
+        if isNews { onEvent(.pricesChanged) }
+    }
+
+    private var isNetworkDown: Bool {
+        if case .networkDown = prices { true } else { false }
+    }
+
+    /// Asks for the prices again after 2, 4, 8 … seconds, at most a minute: StoreKit tells nobody when the store can be
+    /// reached again.
+    private func askAgainLater() {
+        let turn = priceTurn
+        after(min(60, pow(2, Double(min(priceFailures, 6))))) { [weak self] in
+            guard let self, self.priceTurn == turn else { return }
+            self.loadPrices()
+        }
+    }
+
+    /// The queue has heard from the store, so that the prices can be had, too.
+    private func storeWasHeard() {
+        if isNetworkDown, priceRequest == nil { loadPrices() }
     }
 
     public func product(of pack: CreditPack) -> SKProduct? {
@@ -151,6 +191,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
             case .purchasing:
                 ordersNotSeen = max(0, ordersNotSeen - 1)
             case .purchased, .restored:
+                storeWasHeard()
                 beforeGrant?()
                 grant(transaction)
             case .failed:
@@ -169,6 +210,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
     }
 
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
+        storeWasHeard()
         buyPromoted()
         onEvent(.queueChanged)
     }

@@ -123,6 +123,94 @@ struct MonkeyCreditsTests {
         }
     }
 
+    /// A device that does not reach the store for its first requests of prices.
+    private func pricesComeLate(
+        _ store: SampleStore, failures: Int,
+        _ body: (MonkeyStore, SKPaymentQueue, Later, AsyncStream<MonkeyStore.Event>) async -> Void
+    ) async throws {
+        let device = store.device("device", app: "com.example.monkeys")
+        let vault = try await vault(device)
+        let engine = store.launch(device)
+        let down = store.launch(store.device("down", app: "com.example.monkeys", isReachable: false))
+        let (events, event) = AsyncStream.makeStream(of: MonkeyStore.Event.self)
+        let queue = SKPaymentQueue(engine: engine)
+        let shop = MonkeyStore(queue: queue, vault: vault, player: player) { event.yield($0) }
+        var requests = 0
+        shop.makePriceRequest = { identifiers in
+            requests += 1
+            return SKProductsRequest(productIdentifiers: identifiers, engine: requests > failures ? engine : down)
+        }
+        let later = Later()
+        shop.after = { later.put($0, $1) }
+        shop.open()
+        await body(shop, queue, later, events)
+        shop.close()
+        for engine in [engine, down] { await engine.stop() }
+    }
+
+    /// What is to be done later, until the test says so.
+    @MainActor
+    private final class Later {
+        private(set) var delays: [Double] = []
+        private var bodies: [@MainActor () -> Void] = []
+        private let (puts, put) = AsyncStream.makeStream(of: Void.self)
+
+        func put(_ seconds: Double, _ body: @escaping @MainActor () -> Void) {
+            delays.append(seconds)
+            bodies.append(body)
+            put.yield()
+        }
+
+        /// Waits until something else is to be done later.
+        func next() async { for await _ in puts { return } }
+
+        /// Does all that was put so far, the oldest first, also what was done before.
+        func fire() { for body in bodies { body() } }
+    }
+
+    @Test func `prices are asked for again by themselves, after growing pauses, until the store answers`() async throws
+    {
+        try await SampleStore.with { store in
+            try await pricesComeLate(store, failures: 3) { shop, _, later, events in
+                var buttons: [String] = []
+                var seen: [MonkeyStore.Event] = []
+                for await event in events where event != .queueChanged {
+                    seen.append(event)
+                    buttons.append(shop.button(for: CreditPack.all[0], canMakePayments: true))
+                    if seen.count == 2 { break }
+                    for _ in 1...3 {
+                        await later.next()
+                        // What is due from earlier turns asks nothing.
+                        later.fire()
+                    }
+                }
+                #expect(seen == [.pricesChanged, .pricesChanged])
+                #expect(buttons == ["Network down?", "Buy 5 credits  $0.99"])
+                #expect(later.delays == [2, 4, 8])
+            }
+        }
+    }
+
+    @Test func `prices are asked for at once when the queue hears from the store`() async throws {
+        try await SampleStore.with { store in
+            try await pricesComeLate(store, failures: 1) { shop, queue, later, events in
+                var seen: [MonkeyStore.Event] = []
+                for await event in events where event != .queueChanged {
+                    seen.append(event)
+                    if seen.count == 1 {
+                        let payment = SKMutablePayment()
+                        payment.productIdentifier = CreditPack.all[0].productIdentifier
+                        queue.add(payment)
+                    }
+                    if seen.count == 3 { break }
+                }
+                #expect(seen.filter { $0 == .pricesChanged }.count == 2 && seen.contains(.credited(5)))
+                #expect(shop.product(of: CreditPack.all[0]) != nil)
+                #expect(later.delays == [2])
+            }
+        }
+    }
+
     @Test func `the store learns who plays, and it is the same player at every launch`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.monkeys")
