@@ -7,7 +7,7 @@ public enum AppLog {
         case launched
         /// Right before a payment is added.
         case asked(Order)
-        /// The queue has told of the order's transaction, which it journals before.
+        /// The payment was added, or the queue has told of its transaction: it is in the journal before either.
         case journaled(order: String)
         /// The queue has told of a transaction that is purchased or restored, for the first time or again.
         case delivered(transaction: String)
@@ -17,6 +17,8 @@ public enum AppLog {
         case regranted(transaction: String, original: String, product: String)
         /// Hosted content was read at its place, and its file has this SHA-256. Right before what was bought with it is given.
         case content(transaction: String, sha256: String)
+        /// `finishTransaction` has returned: the finish is in the journal.
+        case finished(transaction: String)
         /// The queue has told that a transaction is finished.
         case removed(transaction: String)
         case failed(order: String, code: Int)
@@ -79,6 +81,7 @@ extension AppLog.Event {
         case .granted(let transaction, let order): "granted \(transaction) \(order.argument)"
         case .regranted(let transaction, let original, let product): "regranted \(transaction) \(original) \(product)"
         case .content(let transaction, let sha256): "content \(transaction) \(sha256)"
+        case .finished(let transaction): "finished \(transaction)"
         case .removed(let transaction): "removed \(transaction)"
         case .failed(let order, let code): "failed \(order) \(code)"
         case .downloadFailed(let transaction): "downloadFailed \(transaction)"
@@ -104,6 +107,7 @@ extension AppLog.Event {
         case ("regranted", 4): self = .regranted(transaction: words[1], original: words[2], product: words[3])
         case ("content", 3): self = .content(transaction: words[1], sha256: words[2])
         case ("downloadFailed", 2): self = .downloadFailed(transaction: words[1])
+        case ("finished", 2): self = .finished(transaction: words[1])
         case ("removed", 2): self = .removed(transaction: words[1])
         case ("failed", 3):
             guard let code = Int(words[2]) else { return nil }

@@ -11,7 +11,7 @@ public struct KillPoint: Sendable, Hashable {
     public enum App: String, Sendable, CaseIterable {
         /// The queue is there; no observer yet.
         case launched = "app-launched"
-        /// A payment was added, and perhaps not journaled yet.
+        /// A payment was added.
         case added = "app-added"
         /// A transaction was told and nothing done.
         case beforeGrant = "app-before-grant"

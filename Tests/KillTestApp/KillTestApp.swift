@@ -12,6 +12,8 @@ public enum KillTestApp {
         public static let log = "KILL_TEST_LOG"
         /// A ``KillPoint``.
         public static let kill = "KILL_TEST_AT"
+        /// `1`: at its kill point the app calls `exit(0)` instead of killing itself.
+        public static let exits = "KILL_TEST_EXITS"
         /// `1`: the app writes each point it passes to standard output, a line each.
         public static let tells = "KILL_TEST_TELLS"
         /// `1`: the app restores once everything is bought.
@@ -36,7 +38,8 @@ public enum KillTestApp {
             let file = environment[Variable.log].map({ URL(fileURLWithPath: $0) }),
             let known = try? AppLog.read(file), let log = AppLog.Writer(file)
         else { return 2 }
-        let killer = Killer(point, isTelling: environment[Variable.tells] == "1")
+        let killer = Killer(
+            point, exits: environment[Variable.exits] == "1", isTelling: environment[Variable.tells] == "1")
         let (steps, step) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         var configuration = StoreKitConfiguration(environment: environment, executable: nil)
         configuration.retryPace = 0.1
@@ -61,6 +64,7 @@ public enum KillTestApp {
             payment.quantity = order.quantity
             payment.applicationUsername = order.name
             queue.add(payment)
+            observer.note(.journaled(order: order.name))
             killer.pass(.added)
         }
         var events = steps.makeAsyncIterator()
@@ -148,6 +152,7 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         }
         killer.pass(.afterGrant)
         queue.finishTransaction(transaction)
+        note(.finished(transaction: identifier))
         killer.pass(.afterFinish)
     }
 
@@ -181,6 +186,7 @@ final class KillTestObserver: NSObject, SKPaymentTransactionObserver, @unchecked
         _ = granted.withLock { $0.insert(identifier) }
         killer.pass(.afterGrant)
         queue.finishTransaction(download.transaction)
+        note(.finished(transaction: identifier))
         killer.pass(.afterFinish)
     }
 

@@ -1,15 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Ends the process with SIGKILL, no cleaning up, when it comes to its point; and tells whoever started it of every point
-/// that it passes.
+/// Ends the process with SIGKILL, no cleaning up, or with `exit(0)`, when it comes to its point; and tells whoever started
+/// it of every point that it passes.
 public final class Killer: Sendable {
     private let point: KillPoint?
+    private let exits: Bool
     private let isTelling: Bool
     private let seen = Mutex(0)
 
-    public init(_ point: KillPoint?, isTelling: Bool) {
+    public init(_ point: KillPoint?, exits: Bool = false, isTelling: Bool) {
         self.point = point
+        self.exits = exits
         self.isTelling = isTelling
     }
 
@@ -23,6 +25,7 @@ public final class Killer: Sendable {
             return seen
         }
         guard count == point.count else { return }
+        if exits { exit(0) }
         kill(getpid(), SIGKILL)
         // The signal comes at the next return to user mode at the latest; nothing may happen here before it.
         while true { pause() }

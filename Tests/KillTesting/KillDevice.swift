@@ -18,6 +18,8 @@ struct KillDevice: Sendable {
         case ends
         /// At a named point.
         case dies(KillPoint)
+        /// With `exit(0)` at a named point.
+        case exits(KillPoint)
         /// After so long.
         case isKilled(after: Duration)
     }
@@ -83,7 +85,13 @@ struct KillDevice: Sendable {
         environment[KillTestApp.Variable.log] = log.path
         environment[KillTestApp.Variable.tells] = "1"
         if restores { environment[KillTestApp.Variable.restores] = "1" }
-        if case .dies(let point) = fate { environment[KillTestApp.Variable.kill] = point.text }
+        switch fate {
+        case .dies(let point): environment[KillTestApp.Variable.kill] = point.text
+        case .exits(let point):
+            environment[KillTestApp.Variable.kill] = point.text
+            environment[KillTestApp.Variable.exits] = "1"
+        case .ends, .isKilled: break
+        }
 
         let (starts, start) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
         let app = try Child(programs.app, orders.map(\.argument), environment, log: errors) { line in
@@ -110,18 +118,23 @@ struct KillDevice: Sendable {
         }
     }
 
-    /// Compares the store's ledger with the app's log.
+    /// Compares the store's ledger with the app's log, and looks for what downloads left behind.
     func verdict() async throws -> Verdict {
+        var verdict = try await comparison()
+        verdict.wrong += try leftovers().map { "\($0) is left in the caches" }
+        return verdict
+    }
+
+    /// Compares the store's ledger with the app's log.
+    func comparison() async throws -> Verdict {
         let ledger = try await store.ledger(of: email).map {
             Verdict.Transaction(
                 id: $0.transactionId, original: $0.originalTransactionId, product: $0.productId, quantity: $0.quantity,
                 isFinished: $0.finishedDate != nil)
         }
-        var verdict = Verdict(
+        return Verdict(
             ledger: ledger, log: try AppLog.read(log), kept: Set(StoreProcess.nonConsumables),
             contents: await store.contents)
-        verdict.wrong += try leftovers().map { "\($0) is left in the caches" }
-        return verdict
     }
 
     /// The files of downloads that are on the device still. Content goes at the launch after the one that finished its transaction.

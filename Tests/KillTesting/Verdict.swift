@@ -110,13 +110,13 @@ public struct Verdict: Sendable, Equatable {
 
     private mutating func followDeliveries(_ log: [AppLog.Event]) {
         var inThisLaunch: Set<String> = []
-        var removed: Set<String> = []
+        var over: Set<String> = []
         for event in log {
             switch event {
             case .launched: inThisLaunch = []
-            case .removed(let transaction): removed.insert(transaction)
+            case .finished(let transaction), .removed(let transaction): over.insert(transaction)
             case .delivered(let transaction):
-                if removed.contains(transaction) { doubled.append("\(transaction) came again after it was finished") }
+                if over.contains(transaction) { doubled.append("\(transaction) came again after it was finished") }
                 if !inThisLaunch.insert(transaction).inserted {
                     doubled.append("\(transaction) came twice in one launch")
                 }

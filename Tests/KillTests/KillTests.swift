@@ -30,6 +30,17 @@ struct KillTests {
         #expect(totals.purchases > totals.kills && totals.restores >= plan.devices, "seed \(seed)")
     }
 
+    /// What `add` and `finishTransaction` journal is there when they return, whatever the app does next.
+    @Test func `an app may exit right after it added a payment or finished a transaction`() async throws {
+        let launches = 12
+        let result = try await ExitRun.run(.sqlite, Programs.built(), launches: launches)
+        #expect(result.verdict.lost == [])
+        #expect(result.verdict.doubled == [])
+        #expect(result.verdict.wrong == [])
+        #expect(result.exits == launches)
+        #expect(result.verdict.purchases == result.added && result.added >= launches / 2)
+    }
+
     /// - Parameter half: which half of the steps.
     @Test(arguments: Backend.available, 0...1)
     func `merchants are killed at every step and at random, and everything is granted, spent and told once`(

@@ -64,6 +64,10 @@ import Testing
     @Test func whatComesTwiceInOneLaunchOrAfterItsEndIsDoubled() {
         let late: [AppLog.Event] = [.launched, .delivered(transaction: "1")]
         #expect(verdict(Self.ledger, Self.log + late).doubled.count == 1)
+        let finished: [AppLog.Event] = [.finished(transaction: "2"), .launched, .delivered(transaction: "2")]
+        #expect(verdict(Self.ledger, Self.log.filter { $0 != .removed(transaction: "2") }).isGood)
+        #expect(
+            verdict(Self.ledger, Self.log.filter { $0 != .removed(transaction: "2") } + finished).doubled.count == 1)
         let twice: [AppLog.Event] = [.launched, .delivered(transaction: "7"), .delivered(transaction: "7")]
         #expect(verdict(Self.ledger, Self.log + twice).doubled.count == 1)
     }

@@ -60,6 +60,13 @@ final class TestDevice: Sendable {
     }
 }
 
+extension PaymentQueueStateMachine {
+    /// Adds a payment as the engine does.
+    mutating func add(_ payment: PaymentValues, key: UUID) -> [Action] {
+        add(newEntry(for: payment, key: key, storefront: nil))
+    }
+}
+
 /// Keeps what is to be done later until the test says so.
 final class ManualTimer: RetryTimer {
     private struct State {

@@ -10,6 +10,12 @@ protocol PaymentJournal: Sendable {
     func save(_ entries: [PaymentQueueEntry]) throws
     /// Takes these out.
     func forget(_ keys: [UUID]) throws
+    /// Writes a payment that was just added. Unlike ``save(_:)`` it does not wait for the disk: on return the entry
+    /// survives the end of the process, but not yet a loss of power.
+    func note(added entry: PaymentQueueEntry) throws
+    /// Writes that the app finished a transaction, as durably as ``note(added:)``. ``load()`` then gives the entry as
+    /// `finishing`, or leaves out a failed one.
+    func note(finished key: UUID) throws
     /// Lets go of the files.
     func close()
 }
@@ -29,6 +35,8 @@ struct NoJournal: PaymentJournal {
     func load() throws -> [PaymentQueueEntry] { [] }
     func save(_ entries: [PaymentQueueEntry]) throws {}
     func forget(_ keys: [UUID]) throws {}
+    func note(added entry: PaymentQueueEntry) throws {}
+    func note(finished key: UUID) throws {}
     func close() {}
 }
 
@@ -37,8 +45,31 @@ final class SQLitePaymentJournal: PaymentJournal {
     let database: DatabaseQueue
     private let lock: FolderLock
 
+    /// Opens the journal in `folder`, locks it against other processes and reads it. One that is damaged is set aside, and
+    /// a new one begun: what was paid comes back with the store's list of unfinished transactions.
+    ///
+    /// - Throws: ``DeviceError``.
+    static func opened(
+        in folder: URL, name: String, diagnostics: (String) -> Void
+    ) throws -> (journal: SQLitePaymentJournal, entries: [PaymentQueueEntry]) {
+        let journal = try SQLitePaymentJournal(folder: folder, name: name, diagnostics: diagnostics)
+        let file = folder.appendingPathComponent(name)
+        do {
+            let entries = try journal.load()
+            _ = try journal.loadDownloads()
+            return (journal, entries)
+        } catch {
+            journal.close()
+            guard isDamage(error) else {
+                throw DeviceError(code: .journalUnusable, detail: "cannot read the journal \(file.path): \(error)")
+            }
+        }
+        setAside(file, diagnostics)
+        return (try SQLitePaymentJournal(folder: folder, name: name, diagnostics: diagnostics), [])
+    }
+
     /// Opens the journal in `folder` and locks it against other processes. A file that is not a database is set
-    /// aside, and a new one begun: what was paid comes back with the store's list of unfinished transactions.
+    /// aside, and a new one begun.
     ///
     /// - Throws: ``DeviceError``.
     init(folder: URL, name: String, diagnostics: (String) -> Void) throws {
@@ -47,14 +78,25 @@ final class SQLitePaymentJournal: PaymentJournal {
         let file = folder.appendingPathComponent(name)
         do {
             database = try Self.open(file)
-        } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
-            let aside = file.appendingPathExtension("damaged-\(UUID().uuidString)")
-            diagnostics("the journal \(file.path) is damaged; it is set aside as \(aside.lastPathComponent)")
-            for suffix in ["", "-wal", "-shm"] { rename(file.path + suffix, aside.path + suffix) }
+        } catch  where Self.isDamage(error) {
+            Self.setAside(file, diagnostics)
             do { database = try Self.open(file) } catch { throw Self.unusable(file, error) }
         } catch {
             throw Self.unusable(file, error)
         }
+    }
+
+    /// Whether a file's contents are at fault, and trying again will not help.
+    private static func isDamage(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return error is DecodingError }
+        return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    }
+
+    /// Renames a damaged journal, so that it can be looked at later.
+    private static func setAside(_ file: URL, _ diagnostics: (String) -> Void) {
+        let aside = file.appendingPathExtension("damaged-\(UUID().uuidString)")
+        diagnostics("the journal \(file.path) is damaged; it is set aside as \(aside.lastPathComponent)")
+        for suffix in ["", "-wal", "-shm"] { rename(file.path + suffix, aside.path + suffix) }
     }
 
     private static func unusable(_ file: URL, _ error: any Error) -> DeviceError {
@@ -62,14 +104,16 @@ final class SQLitePaymentJournal: PaymentJournal {
             ?? DeviceError(code: .journalUnusable, detail: "cannot open the journal \(file.path): \(error)")
     }
 
-    /// 1: the first. 2: entries may be restored ones, which an older program could not read. 3: downloads.
-    private static let version = 3
+    /// 1: the first. 2: entries may be restored ones, which an older program could not read. 3: downloads. 4: notes of
+    /// what the app finished.
+    private static let version = 4
 
     private static func open(_ file: URL) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.journalMode = .wal
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         let database = try DatabaseQueue(path: file.path, configuration: configuration)
+        // Only now: with the write-ahead log GRDB sets NORMAL, under which a commit does not wait for the disk.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         try database.write { db in
             let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
             guard found <= version else {
@@ -90,6 +134,9 @@ final class SQLitePaymentJournal: PaymentJournal {
                         id INTEGER PRIMARY KEY NOT NULL,
                         body BLOB NOT NULL
                     );
+                    CREATE TABLE IF NOT EXISTS finished (
+                        key TEXT PRIMARY KEY NOT NULL
+                    ) WITHOUT ROWID;
                     PRAGMA user_version = \(version);
                     """)
         }
@@ -97,33 +144,89 @@ final class SQLitePaymentJournal: PaymentJournal {
     }
 
     func load() throws -> [PaymentQueueEntry] {
-        try database.read { db in
+        try database.write { db in
+            let finished = try Set(String.fetchAll(db, sql: "SELECT key FROM finished"))
             let decoder = JSONDecoder()
-            return try Data.fetchAll(db, sql: "SELECT body FROM entry ORDER BY position").map {
-                try decoder.decode(PaymentQueueEntry.self, from: $0)
+            var over: [UUID] = []
+            let entries = try Data.fetchAll(db, sql: "SELECT body FROM entry ORDER BY position").compactMap {
+                body -> PaymentQueueEntry? in
+                var entry = try decoder.decode(PaymentQueueEntry.self, from: body)
+                guard finished.contains(entry.key.uuidString) else { return entry }
+                switch entry.phase {
+                case .purchased, .restored, .finishing:
+                    entry.phase = .finishing
+                    return entry
+                case .queued, .confirming, .sending, .deferred, .collecting, .failed:
+                    // The app finished a failed transaction. Earlier phases mean that its failure could not be saved.
+                    over.append(entry.key)
+                    return nil
+                }
             }
+            if !finished.isEmpty {
+                try Self.forget(over, db)
+                try db.execute(sql: "DELETE FROM finished WHERE key NOT IN (SELECT key FROM entry)")
+            }
+            return entries
         }
     }
 
     func save(_ entries: [PaymentQueueEntry]) throws {
-        let encoder = JSONEncoder()
-        let rows = try entries.map { ($0, try encoder.encode($0)) }
+        let rows = try Self.rows(entries)
         try database.write { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    INSERT INTO entry (key, position, body) VALUES (?, ?, ?)
-                    ON CONFLICT (key) DO UPDATE SET position = excluded.position, body = excluded.body
-                    """)
-            for (entry, body) in rows {
-                try statement.execute(arguments: [entry.key.uuidString, entry.position, body])
+            try Self.insert(rows, db)
+            let statement = try db.cachedStatement(sql: "DELETE FROM finished WHERE key = ?")
+            for (entry, _) in rows where entry.phase == .finishing {
+                try statement.execute(arguments: [entry.key.uuidString])
             }
         }
     }
 
-    func forget(_ keys: [UUID]) throws {
-        try database.write { db in
-            let statement = try db.cachedStatement(sql: "DELETE FROM entry WHERE key = ?")
+    private static func rows(_ entries: [PaymentQueueEntry]) throws -> [(PaymentQueueEntry, Data)] {
+        let encoder = JSONEncoder()
+        return try entries.map { ($0, try encoder.encode($0)) }
+    }
+
+    private static func insert(_ rows: [(PaymentQueueEntry, Data)], _ db: GRDB.Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO entry (key, position, body) VALUES (?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET position = excluded.position, body = excluded.body
+                """)
+        for (entry, body) in rows {
+            try statement.execute(arguments: [entry.key.uuidString, entry.position, body])
+        }
+    }
+
+    func forget(_ keys: [UUID]) throws { try database.write { try Self.forget(keys, $0) } }
+
+    private static func forget(_ keys: [UUID], _ db: GRDB.Database) throws {
+        for table in ["entry", "finished"] {
+            let statement = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE key = ?")
             for key in keys { try statement.execute(arguments: [key.uuidString]) }
+        }
+    }
+
+    func note(added entry: PaymentQueueEntry) throws {
+        let rows = try Self.rows([entry])
+        try note { try Self.insert(rows, $0) }
+    }
+
+    func note(finished key: UUID) throws {
+        try note { db in
+            try db.cachedStatement(sql: "INSERT INTO finished (key) VALUES (?) ON CONFLICT (key) DO NOTHING")
+                .execute(arguments: [key.uuidString])
+        }
+    }
+
+    /// Runs one statement and gives what it wrote to the system, without waiting for the disk. The next ``save(_:)``
+    /// waits for both.
+    private func note(_ statement: (GRDB.Database) throws -> Void) throws {
+        try database.writeWithoutTransaction { db in
+            // SQLite sets this while it reads the text, so that the statement must not be a cached one.
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            let result = Result { try statement(db) }
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try result.get()
         }
     }
 

@@ -61,10 +61,15 @@ final class PaymentQueueEngine: Sendable {
     /// Whether nothing is under way or waits to be finished, told to the app or not.
     var isEmpty: Bool { state.withLock { $0.machine.entries.isEmpty } }
 
+    /// Adds a payment. On return it is in the journal, so that it outlives a process that ends right after.
     func add(_ payment: PaymentValues) {
-        let key = parts.newKey()
-        let storefront = parts.store.storefront
-        happened { $0.add(payment, key: key, storefront: storefront) }
+        let (key, storefront) = (parts.newKey(), parts.store.storefront)
+        let added = state.withLock { state in
+            state.isStopped ? nil : state.machine.newEntry(for: payment, key: key, storefront: storefront)
+        }
+        guard let added else { return }
+        note { try $0.note(added: added) }
+        happened { $0.add(added) }
     }
 
     /// The store is asked for a transaction that no payment of this device made; ``receive(_:of:)`` follows.
@@ -85,7 +90,11 @@ final class PaymentQueueEngine: Sendable {
     func finish(_ key: UUID) {
         guard finishes.add(key) else { return }
         happened { [finishes] in $0.finish(finishes.take()) }
+    /// Finishes a transaction. On return that is in the journal: a process that ends right after is not told of the
+    /// transaction again.
     }
+        guard state.withLock({ !$0.isStopped && $0.machine.canFinish(key) }) else { return }
+        note { try $0.note(finished: key) }
 
     /// Delivers again what was bought earlier.
     func restore(username: String?) {
@@ -262,6 +271,14 @@ final class PaymentQueueEngine: Sendable {
     private func forget(_ keys: [UUID]) {
         do { try parts.journal.forget(keys) } catch { parts.diagnostics("the journal could not be written: \(error)") }
     }
+    /// Writes to the journal on the caller's thread. It waits for the journal alone and never for `work` or the app, so
+    /// that it can be called anywhere. A failure is not the end: the event that follows saves the same.
+    private func note(_ body: (any PaymentJournal) throws -> Void) {
+        do { try body(parts.journal) } catch {
+            parts.diagnostics("the journal could not be written: \(error)")
+        }
+    }
+
 }
 
 /// Keys that wait to be handled together.

@@ -68,14 +68,18 @@ struct PaymentQueueStateMachine: Sendable {
 
     // MARK: What the app does
 
-    /// A payment was added, under a new key.
-    mutating func add(
-        _ payment: PaymentValues, key: UUID, storefront: StorefrontDescription? = nil
-    ) -> [Action] {
-        let entry = PaymentQueueEntry(
+    /// An entry for a payment that is about to be added, under a new key. It takes the next place in the queue.
+    mutating func newEntry(
+        for payment: PaymentValues, key: UUID, storefront: StorefrontDescription?
+    ) -> PaymentQueueEntry {
+        PaymentQueueEntry(
             key: key, position: takePosition(), payment: payment, phase: .queued, storefront: storefront)
         put(entry)
         return [.save([entry], isGate: true), .update([entry])] + nextConfirmation()
+    }
+
+    /// A payment was added; `entry` is of ``newEntry(for:key:storefront:)``.
+    mutating func add(_ entry: PaymentQueueEntry) -> [Action] {
     }
 
     /// An observer was added: it is told of everything, and the first brings the queue to life.
@@ -92,6 +96,14 @@ struct PaymentQueueStateMachine: Sendable {
 
     /// The app finished a transaction.
     mutating func finish(_ key: UUID) -> [Action] { finish([key]) }
+    /// Whether finishing a transaction now would do anything.
+    func canFinish(_ key: UUID) -> Bool {
+        switch entries[key]?.phase {
+        case .purchased, .restored, .failed: true
+        case .queued, .confirming, .sending, .deferred, .collecting, .finishing, nil: false
+        }
+    }
+
 
     /// The app finished these: they are journaled together, and left or told to the store.
     mutating func finish(_ keys: [UUID]) -> [Action] {

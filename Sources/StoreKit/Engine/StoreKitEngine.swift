@@ -76,8 +76,7 @@ final class StoreKitEngine: Sendable {
             let session = try Self.session(configuration, place, folder)
             self.session = session
             do {
-                let (journal, store) = try Self.journalAndStore(configuration, place, folder, session)
-                let entries = try Self.load(journal)
+                let (journal, entries, store) = try Self.journalAndStore(configuration, place, folder, session)
                 let notices = try Self.notices(configuration, place, folder, session, store)
                 let downloads = DownloadEngine(
                     configuration, journal: journal, transactions: entries,
@@ -139,13 +138,13 @@ final class StoreKitEngine: Sendable {
 
     private static func journalAndStore(
         _ configuration: StoreKitConfiguration, _ place: Place, _ folder: DeviceFolder, _ session: StoreSession
-    ) throws -> (SQLitePaymentJournal, RemotePaymentStore) {
+    ) throws -> (SQLitePaymentJournal, [PaymentQueueEntry], RemotePaymentStore) {
         let bundleFolder = try folder.bundleFolder(of: place.bundleID)
         let check = try ReceiptCheck(
             roots: configuration.roots, bundleID: place.bundleID, bundleVersion: configuration.bundleVersion,
             vendorIdentifier: folder.vendorIdentifier, environment: configuration.environment)
-        let journal = try SQLitePaymentJournal(
-            folder: bundleFolder, name: "\(configuration.environment.name).journal",
+        let (journal, entries) = try SQLitePaymentJournal.opened(
+            in: bundleFolder, name: "\(configuration.environment.name).journal",
             diagnostics: configuration.diagnostics)
         let store = RemotePaymentStore(
             session: session,
@@ -155,7 +154,7 @@ final class StoreKitEngine: Sendable {
             bundleVersion: configuration.bundleVersion, vendorIdentifier: folder.vendorIdentifier,
             allowsPayments: Self.allowsPayments(configuration), diagnostics: configuration.diagnostics,
             alarm: configuration.alarm ?? configuration.diagnostics)
-        return (journal, store)
+        return (journal, entries, store)
     }
 
     private static func notices(
@@ -172,13 +171,6 @@ final class StoreKitEngine: Sendable {
     private static func allowsPayments(_ configuration: StoreKitConfiguration) -> @Sendable () -> Bool {
         let (allowed, folder) = (configuration.allowsPayments, configuration.deviceFolder)
         return { allowed && DeviceRestrictions(deviceFolder: folder).allowsPayments }
-    }
-
-    private static func load(_ journal: any PaymentJournal) throws -> [PaymentQueueEntry] {
-        do { return try journal.load() } catch {
-            journal.close()
-            throw DeviceError(code: .journalUnusable, detail: "the payment journal cannot be read: \(error)")
-        }
     }
 
     // MARK: What the public classes ask

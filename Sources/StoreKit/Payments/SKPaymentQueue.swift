@@ -57,7 +57,7 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
     /// The observers now registered.
     open var transactionObservers: [any SKPaymentTransactionObserver] { engine.payments.observers }
 
-    /// Adds a copy of `payment`. As at Apple's, an empty product identifier or a quantity below 1 is a programmer's
+    /// Adds a copy of `payment`. On return it is in the journal, also when the app exits right after. As at Apple's, an empty product identifier or a quantity below 1 is a programmer's
     /// error and traps; all else that is wrong with it comes back as a failed transaction.
     open func add(_ payment: SKPayment) {
         let values = PaymentValues(of: payment)
@@ -68,10 +68,13 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
         engine.payments.add(values)
     }
 
-    /// Says that the app is done with a transaction: what was bought is delivered and saved. The store is told, again
-    /// after a relaunch if need be, and then `removedTransactions` says so. Finishing one that is still purchasing is
-    /// a programmer's error and traps, as at Apple's; one that is deferred or not in the queue is left as it is. Its downloads that are not
-    /// finished are cancelled, and the finished ones' content is let go: it is removed at the next launch.
+    /// Says that the app is done with a transaction: what was bought is delivered and saved. On return that is in the
+    /// journal: the transaction does not come again, also when the app exits right after. The store is told, after a
+    /// relaunch if need be, and then `removedTransactions` says so.
+    ///
+    /// Finishing a transaction that is still purchasing is a programmer's error and traps, as at Apple's; one that is
+    /// deferred or not in the queue is left as it is. Downloads that are not finished are cancelled, and the content of
+    /// finished ones is let go: it is removed at the next launch.
     open func finishTransaction(_ transaction: SKPaymentTransaction) {
         precondition(
             transaction.transactionState != .purchasing,
