@@ -197,6 +197,51 @@ struct StoreKitConfigurationTests {
         await engine.stop()
     }
 
+    /// The variables, and a text of each line that is said.
+    static let missing: [([String: String], [String])] = [
+        ([:], ["CORNERSTORE_DATA", "CORNERSTORE_BUNDLE_ID"]),
+        (["CORNERSTORE_STORE": "http://127.0.0.1:1"], ["CORNERSTORE_BUNDLE_ID"]),
+        (["CORNERSTORE_BUNDLE_ID": "a.b"], ["CORNERSTORE_STORE"]),
+        (["CORNERSTORE_BUNDLE_ID": "a.b", "CORNERSTORE_DATA": "/none"], ["/none/addresses.json"]),
+        (
+            ["CORNERSTORE_BUNDLE_ID": "a.b", "CORNERSTORE_STORE": "http://127.0.0.1:1", "CORNERSTORE_ROOTS": "/none"],
+            ["CORNERSTORE_ROOTS"]
+        ),
+        (
+            [
+                "CORNERSTORE_BUNDLE_ID": "a.b", "CORNERSTORE_STORE": "http://127.0.0.1:1",
+                "CORNERSTORE_DEVICE": "/dev/null/device",
+            ], ["/dev/null/device"]
+        ),
+    ]
+
+    @Test(arguments: missing)
+    func `what is missing is said without CORNERSTORE_LOG, each once`(
+        variables: [String: String], texts: [String]
+    ) async throws {
+        let said = LockedList<String>()
+        let folder = ["CORNERSTORE_DEVICE": device.folder.path]
+        let engine = device.launch(
+            StoreKitConfiguration(environment: folder.merging(variables) { $1 }, executable: nil) { said.append($0) })
+        #expect(said.all.count == texts.count, "\(said.all)")
+        for (line, text) in zip(said.all, texts) { #expect(line.contains(text)) }
+        guard case .failure = await engine.products(["credits5"]) else {
+            Issue.record("there were products")
+            return
+        }
+        await engine.stop()
+    }
+
+    @Test func `a program's own configuration is told of as well`() async {
+        let said = LockedList<String>()
+        var configuration = device.configuration()
+        configuration.bundleIdentifier = nil
+        configuration.diagnostics = { said.append($0) }
+        let engine = device.launch(configuration)
+        #expect(said.all.count == 1 && said.all.first?.contains("CORNERSTORE_BUNDLE_ID") == true)
+        await engine.stop()
+    }
+
     @Test func `a script hears why nobody was signed in`() async throws {
         let said = LockedList<String>()
         let password = device.folder.appendingPathComponent("password")

@@ -14,6 +14,9 @@ struct EnvironmentProblems {
         check(variables, "CORNERSTORE_PAYMENTS", "on or off") { ["on", "off"].contains($0.lowercased()) }
         check(variables, "CORNERSTORE_STORE", "a URL such as http://127.0.0.1:8401", Self.isAddress)
         check(variables, "CORNERSTORE_CONTROL", "a URL such as http://127.0.0.1:8400", Self.isAddress)
+        check(variables, "CORNERSTORE_ROOTS", "certificate files (DER), or a folder of them") {
+            !StoreKitConfiguration.roots($0).isEmpty
+        }
     }
 
     private mutating func check(
@@ -21,7 +24,7 @@ struct EnvironmentProblems {
     ) {
         guard let value = variables[name], !value.isEmpty, !isTaken(value) else { return }
         let shown = TerminalPaymentSheet.printable(value)
-        lines.append("\(name) is “\(shown)”, and takes \(taken); no store is used until that is mended")
+        lines.append("\(name) is “\(shown)”, and takes \(taken); no store is used until it is corrected")
     }
 
     private static func isAddress(_ text: String) -> Bool {

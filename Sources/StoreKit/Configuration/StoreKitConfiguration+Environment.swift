@@ -21,14 +21,13 @@ extension StoreKitConfiguration {
     /// | `CORNERSTORE_PURCHASE_INTENT` | a link to a promoted product that opened the app |
     /// | `CORNERSTORE_LOG` | `1` writes diagnostics to standard error |
     ///
-    /// Nothing here throws or traps. A variable that is set to something else than it takes is never replaced by a guess:
-    /// it is said on standard error with what is taken, and the configuration has no store, so that every request fails
-    /// with "Cannot connect". What else cannot be read is left out, and said to ``diagnostics``. A receipt that is not taken,
-    /// for which a paid purchase waits, is said on standard error with or without them.
+    /// Nothing here throws or traps. A variable with a value that it does not take is never replaced by a guess: a line on
+    /// standard error names the variable and the values that it takes, and the configuration has no store, so that every
+    /// request fails with "Cannot connect". Standard error also says when no store or no bundle identifier is known, and
+    /// when a receipt is not taken, for which a paid purchase waits. ``diagnostics`` are told of everything else that
+    /// cannot be read.
     public init(environment variables: [String: String], executable: URL?) {
-        self.init(environment: variables, executable: executable) { line in
-            try? FileHandle.standardError.write(contentsOf: Data("StoreKit: \(line)\n".utf8))
-        }
+        self.init(environment: variables, executable: executable, say: Self.writeToStandardError)
     }
 
     /// The same; lines for standard error go to `say`.
@@ -39,22 +38,23 @@ extension StoreKitConfiguration {
         }
         let problems = EnvironmentProblems(variables)
         problems.lines.forEach(say)
+        let isGood = problems.lines.isEmpty
         let environment = value("CORNERSTORE_ENVIRONMENT").flatMap(StoreEnvironment.init(name:)) ?? .sandbox
         let data = value("CORNERSTORE_DATA").map { URL(fileURLWithPath: $0, isDirectory: true) }
         let info = Self.infoPlist(beside: executable)
 
         let named = value("CORNERSTORE_STORE").flatMap(URL.init(string:))
         var store = named
-        if problems.lines.isEmpty, store == nil, let data {
-            store = Self.address(of: environment, in: data, diagnostics: diagnostics)
-        }
+        if isGood, store == nil, let data { store = Self.address(of: environment, in: data, say: say) }
         self.init(
-            store: problems.lines.isEmpty ? store : nil,
+            store: isGood ? store : nil,
             bundleIdentifier: value("CORNERSTORE_BUNDLE_ID") ?? info["CFBundleIdentifier"] as? String,
             deviceFolder: Self.deviceFolder(variables),
             sheet: Self.sheet(variables, data: data, say: say))
         self.environment = environment
         self.diagnostics = diagnostics
+        complain = say
+        isMissingStoreSaid = !isGood || data != nil
         let lastAlarm = Mutex<String?>(nil)
         // Each retry meets the same.
         alarm = { line in
@@ -106,14 +106,16 @@ extension StoreKitConfiguration {
 
     /// The base URL that a running store wrote down.
     private static func address(
-        of environment: StoreEnvironment, in data: URL, diagnostics: (String) -> Void
+        of environment: StoreEnvironment, in data: URL, say: (String) -> Void
     ) -> URL? {
         let file = data.appendingPathComponent("addresses.json")
         guard let bytes = BoundedFile.read(file, limit: 1 << 16),
             let addresses = try? JSONDecoder().decode([String: String].self, from: bytes),
             let text = addresses[environment.name], let url = URL(string: text)
         else {
-            diagnostics("no address of the \(environment.name) store in \(file.path); start the store first")
+            say(
+                "\(file.path) names no \(environment.name) store; start the store with that data directory, or correct "
+                    + "CORNERSTORE_DATA")
             return nil
         }
         return url
@@ -129,7 +131,7 @@ extension StoreKitConfiguration {
     }
 
     /// Certificate files, or all `.der` and `.cer` files of a folder.
-    private static func roots(_ text: String) -> [URL] {
+    static func roots(_ text: String) -> [URL] {
         text.split(separator: ":").flatMap { path -> [URL] in
             let url = URL(fileURLWithPath: String(path))
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {

@@ -39,10 +39,14 @@ public struct StoreKitConfiguration: Sendable {
     /// Where observers and delegates are called.
     public var callbackQueue: DispatchQueue
     /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt
-    /// refused.
+    /// refused. A configuration with which nothing works is written to standard error as well.
     public var diagnostics: @Sendable (String) -> Void
     /// Is told instead of ``diagnostics`` of what keeps paid purchases from being delivered.
     var alarm: (@Sendable (String) -> Void)?
+    /// Is told instead of ``diagnostics`` and standard error why nothing works with this configuration.
+    var complain: (@Sendable (String) -> Void)?
+    /// Whether somebody was told already why there is no store.
+    var isMissingStoreSaid = false
     /// Is told of every step of the queue, on whatever thread takes it, and may end the process. For tests of crashes.
     package var onStep: (@Sendable (PaymentQueueStep) -> Void)?
     /// As ``onStep``, of the downloads.
@@ -64,6 +68,17 @@ public struct StoreKitConfiguration: Sendable {
         allowsPayments = true
         callbackQueue = .main
         diagnostics = { _ in }
+    }
+
+    /// Says why nothing works with this configuration.
+    func say(problem line: String) {
+        if let complain { return complain(line) }
+        diagnostics(line)
+        Self.writeToStandardError(line)
+    }
+
+    static func writeToStandardError(_ line: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("StoreKit: \(line)\n".utf8))
     }
 
     /// Sets what StoreKit uses in this process. Call it before anything else of StoreKit.

@@ -90,12 +90,12 @@ final class StoreKitEngine: Sendable {
             } catch {
                 notices = nil
                 downloads = nil
-                configuration.diagnostics(Self.text(error))
+                configuration.say(problem: Self.text(error))
                 remote = .failure(PaymentFailure(.unknown, Self.text(error)))
                 payments = refusing(PaymentFailure(.unknown, Self.text(error)))
             }
         } catch {
-            configuration.diagnostics(Self.text(error))
+            configuration.say(problem: Self.text(error))
             session = nil
             remote = .failure(PaymentFailure(.unknown, Self.text(error)))
             notices = nil
@@ -114,13 +114,20 @@ final class StoreKitEngine: Sendable {
     }
 
     private static func place(_ configuration: StoreKitConfiguration, _ transport: (any StoreTransport)?) -> Place? {
-        guard let store = configuration.store, let bundleID = configuration.bundleIdentifier, !bundleID.isEmpty else {
-            configuration.diagnostics(
-                "no store or no bundle id is configured; set CORNERSTORE_STORE and CORNERSTORE_BUNDLE_ID")
-            return nil
+        let bundleID = configuration.bundleIdentifier ?? ""
+        if configuration.store == nil, !configuration.isMissingStoreSaid {
+            configuration.say(
+                problem: "no store is configured; set CORNERSTORE_DATA to a store's data directory, or "
+                    + "CORNERSTORE_STORE to its URL")
         }
+        if bundleID.isEmpty {
+            configuration.say(
+                problem: "no bundle identifier is configured; set CORNERSTORE_BUNDLE_ID to the app's, or put an "
+                    + "Info.plist with CFBundleIdentifier beside the executable")
+        }
+        guard let store = configuration.store, !bundleID.isEmpty else { return nil }
         guard let transport = transport ?? HTTPTransport(store: store) else {
-            configuration.diagnostics("the store's address is not an http or https URL")
+            configuration.say(problem: "the store's address is not an http or https URL with a host")
             return nil
         }
         return Place(store: store, bundleID: BundleID(bundleID), transport: transport)
