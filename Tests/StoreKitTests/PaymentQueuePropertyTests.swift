@@ -80,6 +80,7 @@ struct World {
         case 58..<60:
             nextObserver += 1
             perform(machine.observerAdded(nextObserver, isFirst: chance(50)))
+        case 60..<62: perform(machine.signedIn("me", isCurrent: chance(50)))
         default: deliverOne()
         }
     }

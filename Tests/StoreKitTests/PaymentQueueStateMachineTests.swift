@@ -516,4 +516,32 @@ struct PaymentQueueStateMachineTests {
         #expect(collects(machine.waited(for: .collection)) == [keys[0], keys[2]])
         #expect(names(machine.collected([:])) == ["gate purchased,purchased", "update purchased,purchased"])
     }
+
+    @Test func `signing in takes up what waited for that account, and asks for its list`() {
+        let phases: [PaymentQueueEntry.Phase] = [.sending, .deferred, .finishing, .collecting, .purchased]
+        let entries = phases.enumerated().map { index, phase in
+            let isPaid = phase == .finishing || phase == .collecting || phase == .purchased
+            return PaymentQueueEntry(
+                key: TestDevice.key(index + 1), position: Int64(index + 1), payment: values, account: "me",
+                phase: phase,
+                transaction: isPaid ? transaction(Int64(index + 1), key: TestDevice.key(index + 1)) : nil)
+        }
+        var machine = PaymentQueueStateMachine(journal: entries)
+        #expect(machine.signedIn("me", isCurrent: true).isEmpty)
+        _ = machine.observerAdded(1, isFirst: true)
+        // Nobody is signed in: the payments are parked, and the others wait.
+        _ = machine.answered(TestDevice.key(1), .signedOut)
+        _ = machine.answered(TestDevice.key(2), .signedOut)
+        _ = machine.finishFailed(TestDevice.key(3))
+        _ = machine.collectionFailed()
+        _ = machine.listingFailed(isWorthRetrying: false)
+        #expect(machine.isQuiet)
+        #expect(machine.signedIn("you", isCurrent: false).isEmpty)
+        let actions = machine.signedIn("me", isCurrent: true)
+        #expect(names(actions) == ["send", "send", "finish", "list", "collect 1"])
+        #expect(machine.signedIn("me", isCurrent: true).isEmpty)
+        // That was while the list was asked for, perhaps with nobody's token: it is asked for again, once.
+        #expect(names(machine.listingFailed(isWorthRetrying: false)) == ["list"])
+        #expect(machine.listingFailed(isWorthRetrying: false).isEmpty)
+    }
 }

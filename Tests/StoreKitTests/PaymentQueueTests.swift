@@ -1,5 +1,6 @@
 import Foundation
 import StoreWire
+import Synchronization
 import Testing
 
 @testable import StoreKit
@@ -345,6 +346,49 @@ struct PaymentQueueTests {
         queue.add(payment())
         await observer.wait(count: 6)
         #expect(device.store.purchases.values.map(\.account) == ["account-1", "account-1"])
+    }
+
+    @Test func `signing in takes up all that waited for the account`() async throws {
+        // A deferred payment and two purchases that are not finished, of somebody whose sign-in has run out since.
+        var engine = device.launch(timer: ManualTimer())
+        var queue = SKPaymentQueue(engine: engine)
+        var observer = ObserverRecorder()
+        queue.add(observer)
+        queue.add(payment(askToBuy: true))
+        await observer.wait { $0.last?.contains("deferred") == true }
+        let deferred = device.store.purchases.keys.first
+        queue.add(payment("credits10"))
+        await observer.wait { $0.last?.hasPrefix("updated purchased") == true }
+        await engine.stop()
+        let elsewhere = device.store.sell("com.example.monkeys.credits5", to: "account-1").description
+        device.store.change { $0.tokens = [:] }
+        device.store.decide(try #require(deferred), approve: true)
+
+        // The customer declines to sign in at first, as when the app only looks at its queue.
+        let asked = Mutex(0)
+        let sheet = ProgrammedPaymentSheet(
+            confirm: { _ in .buy },
+            signIn: { _ in
+                let number = asked.withLock { count in
+                    count += 1
+                    return count
+                }
+                return number == 1 ? nil : StoreCredentials(email: "monkey@example.com", password: "bananas")
+            })
+        engine = device.launch(device.configuration(sheet: sheet), timer: ManualTimer())
+        queue = SKPaymentQueue(engine: engine)
+        observer = GrantBook().observer()
+        queue.add(observer)
+        await engine.payments.quiet()
+        #expect(!observer.history.contains { $0.contains(elsewhere) })
+        queue.add(payment())
+        await observer.wait { $0.last == "updated failed - credits5" }
+        queue.add(payment("credits10"))
+        await observer.wait { history in history.contains { $0.contains("updated purchased \(elsewhere)") } }
+        await until { device.store.unfinishedCount == 0 }
+        await until { engine.payments.isEmpty }
+        #expect(device.store.finished.count == 4)
+        await engine.stop()
     }
 
     @Test func `a purchase whose account changed at the store is not made under the new one`() async throws {

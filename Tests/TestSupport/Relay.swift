@@ -126,6 +126,8 @@ public final class Relay: @unchecked Sendable {
             if isClient {
                 let isForwarded = springTrap(buffer[..<count], isClient: true)
                 if isForwarded == false { break }
+                // Cut by another connection.
+                if isForwarded == nil, lock.withLock({ isCut }) { break }
                 guard send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
                 // The other direction ends both once the server has answered, which the client does not hear.
                 if isForwarded == true { return }

@@ -81,20 +81,23 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.received(transaction.map { [$0] } ?? [], account: account, fresh: newKey) }
     }
 
+    /// The customer has signed in.
+    func signedIn(_ account: AccountID, isCurrent: Bool) { happened { $0.signedIn(account, isCurrent: isCurrent) } }
+
     /// Asks the store for its list again.
     func checkStore() {
         guard !observers.isEmpty else { return }
         happened { $0.listAgain() }
     }
 
-    func finish(_ key: UUID) {
-        guard finishes.add(key) else { return }
-        happened { [finishes] in $0.finish(finishes.take()) }
     /// Finishes a transaction. On return that is in the journal: a process that ends right after is not told of the
     /// transaction again.
-    }
+    func finish(_ key: UUID) {
         guard state.withLock({ !$0.isStopped && $0.machine.canFinish(key) }) else { return }
         note { try $0.note(finished: key) }
+        guard finishes.add(key) else { return }
+        happened { [finishes] in $0.finish(finishes.take()) }
+    }
 
     /// Delivers again what was bought earlier.
     func restore(username: String?) {
@@ -268,9 +271,6 @@ final class PaymentQueueEngine: Sendable {
         }
     }
 
-    private func forget(_ keys: [UUID]) {
-        do { try parts.journal.forget(keys) } catch { parts.diagnostics("the journal could not be written: \(error)") }
-    }
     /// Writes to the journal on the caller's thread. It waits for the journal alone and never for `work` or the app, so
     /// that it can be called anywhere. A failure is not the end: the event that follows saves the same.
     private func note(_ body: (any PaymentJournal) throws -> Void) {
@@ -279,6 +279,9 @@ final class PaymentQueueEngine: Sendable {
         }
     }
 
+    private func forget(_ keys: [UUID]) {
+        do { try parts.journal.forget(keys) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+    }
 }
 
 /// Keys that wait to be handled together.

@@ -27,6 +27,8 @@ struct PaymentQueueStateMachine: Sendable {
     private(set) var isListing = false
     /// Whether nobody was signed in when the list was asked for.
     private(set) var isUnlisted = false
+    /// Whether somebody signed in while the list was asked for, so that it may be another account's, or none.
+    private var mustListAgain = false
     private var lastListed: TransactionID?
     /// The entries that wait for the sheet, for their receipts, and for the store to hear that they are finished.
     private var queuedOrder = QueueOrder()
@@ -74,12 +76,12 @@ struct PaymentQueueStateMachine: Sendable {
     ) -> PaymentQueueEntry {
         PaymentQueueEntry(
             key: key, position: takePosition(), payment: payment, phase: .queued, storefront: storefront)
-        put(entry)
-        return [.save([entry], isGate: true), .update([entry])] + nextConfirmation()
     }
 
     /// A payment was added; `entry` is of ``newEntry(for:key:storefront:)``.
     mutating func add(_ entry: PaymentQueueEntry) -> [Action] {
+        put(entry)
+        return [.save([entry], isGate: true), .update([entry])] + nextConfirmation()
     }
 
     /// An observer was added: it is told of everything, and the first brings the queue to life.
@@ -94,8 +96,6 @@ struct PaymentQueueStateMachine: Sendable {
         return actions
     }
 
-    /// The app finished a transaction.
-    mutating func finish(_ key: UUID) -> [Action] { finish([key]) }
     /// Whether finishing a transaction now would do anything.
     func canFinish(_ key: UUID) -> Bool {
         switch entries[key]?.phase {
@@ -104,6 +104,8 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
+    /// The app finished a transaction.
+    mutating func finish(_ key: UUID) -> [Action] { finish([key]) }
 
     /// The app finished these: they are journaled together, and left or told to the store.
     mutating func finish(_ keys: [UUID]) -> [Action] {
@@ -222,13 +224,14 @@ struct PaymentQueueStateMachine: Sendable {
         }
         endListing()
         attempts[.listing] = nil
-        return renewed + nextCollection() + nextConfirmation()
+        return renewed + nextCollection() + nextConfirmation() + (mustListAgain ? startListing() : [])
     }
 
     /// The list could not be had; `isWorthRetrying` is false when nobody is signed in.
     mutating func listingFailed(isWorthRetrying: Bool) -> [Action] {
         endListing()
         isUnlisted = !isWorthRetrying
+        if mustListAgain { return startListing() }
         return isWorthRetrying ? wait(for: .listing) : []
     }
 
@@ -251,6 +254,31 @@ struct PaymentQueueStateMachine: Sendable {
     mutating func finishFailed(_ key: UUID) -> [Action] {
         guard finishing.remove(key) != nil, entries[key] != nil else { return [] }
         return wait(for: .entry(key)) + nextFinishes()
+    }
+
+    /// The customer has signed in. What waited for that account goes on, and when it is the account that shops now
+    /// (`isCurrent`), its unfinished transactions are asked for.
+    mutating func signedIn(_ account: AccountID, isCurrent: Bool) -> [Action] {
+        // The first observer brings everything to life.
+        guard isActive else { return [] }
+        uncollected.remove(account)
+        var actions: [Action] = []
+        for entry in inOrder where entry.account == account {
+            switch entry.phase {
+            case .sending, .deferred:
+                waiting.remove(.entry(entry.key))
+                actions += startSending(entry)
+            case .finishing:
+                waiting.remove(.entry(entry.key))
+                finishingOrder.insert(entry)
+            case .queued, .confirming, .collecting, .purchased, .restored, .failed: break
+            }
+        }
+        actions += nextFinishes()
+        if isCurrent {
+            if isListing { mustListAgain = true } else { actions += startListing() }
+        }
+        return actions + nextCollection()
     }
 
     // MARK: Time and trouble
@@ -372,6 +400,7 @@ struct PaymentQueueStateMachine: Sendable {
         guard isActive, !isListing else { return [] }
         isListing = true
         isUnlisted = false
+        mustListAgain = false
         lastListed = nil
         return [.list(after: nil)]
     }

@@ -19,6 +19,7 @@ final class StoreSession: Sendable {
     /// The accounts whose sign-in was cancelled: they are not asked for again before the next launch.
     private let declined = Mutex<Set<AccountID>>([])
     private let whenStorefrontChanges = Mutex<@Sendable () -> Void>({})
+    private let whenSignedIn = Mutex<@Sendable (AccountID) -> Void>({ _ in })
 
     init(
         client: StoreClient, tokens: AccountTokens, deviceID: UUID, bundleID: BundleID, languages: [String],
@@ -40,6 +41,9 @@ final class StoreSession: Sendable {
 
     /// Has `body` called each time the account turns out to shop elsewhere than before.
     func onStorefrontChange(_ body: @escaping @Sendable () -> Void) { whenStorefrontChanges.withLock { $0 = body } }
+
+    /// Has `body` called with the account each time the customer has signed in.
+    func onSignIn(_ body: @escaping @Sendable (AccountID) -> Void) { whenSignedIn.withLock { $0 = body } }
 
     /// Takes the account as the store says it is now. What is learned of an account that does not shop now is kept too.
     func learn(_ account: AccountDescription) {
@@ -88,6 +92,7 @@ final class StoreSession: Sendable {
                 // A token that cannot be written still serves this process.
                 try? tokens.keep(signedIn, asCurrent: account == nil)
                 if account == nil { moved(from: before, to: response.account.storefront) }
+                whenSignedIn.withLock { $0 }(response.account.accountID)
                 if let account, account != response.account.accountID { return .otherAccount(response.account) }
                 return .signedIn(signedIn)
             } catch .refused(let refusal) where refusal.code == .wrongPassword {

@@ -35,6 +35,9 @@ final class StoreNotices: Sendable {
     func attach(_ payments: PaymentQueueEngine) {
         state.withLock { $0.payments = payments }
         session.onStorefrontChange { [weak payments] in payments?.callbacks.storefrontChanged() }
+        session.onSignIn { [weak payments, tokens = session.tokens] account in
+            payments?.signedIn(account, isCurrent: tokens.current?.account.accountID == account)
+        }
     }
 
     private var payments: PaymentQueueEngine? { state.withLock { $0.payments } }
