@@ -10,6 +10,8 @@ import Testing
 // @unchecked: the answers are a Mutex, and all else is constant.
 private final class CustomerApp: NSObject, SKPaymentTransactionObserver, SKPaymentQueueDelegate, @unchecked Sendable {
     struct Answers {
+        /// Whether it finishes what it is told of.
+        var finishes = true
         var continues = true
         var addsStorePayment = true
         var showsPriceConsent = true
@@ -54,7 +56,8 @@ private final class CustomerApp: NSObject, SKPaymentTransactionObserver, SKPayme
             let code = (transaction.error as? SKError).map { " \($0.code)" } ?? ""
             tell.yield("\(transaction.transactionState) \(transaction.payment.productIdentifier)\(code)")
             switch transaction.transactionState {
-            case .purchased, .failed, .restored: queue.finishTransaction(transaction)
+            case .purchased, .failed, .restored:
+                if answers.withLock({ $0.finishes }) { queue.finishTransaction(transaction) }
             case .purchasing, .deferred: break
             }
         }
@@ -251,6 +254,48 @@ struct CustomerJourneyTests {
             #expect(await app.next(2) == ["purchasing hats", "purchased hats"])
             #expect(try await device.ledger().purchases.map(\.amount) == [2990, 2990])
             #expect(device.sheets.last?.isAlreadyOwned == false)
+            await app.stop()
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func `what was refunded before it was finished comes as purchased, and the receipt shows the refund`(
+        _ backend: Backend
+    ) async throws {
+        try await JourneyStore.with(backend) { store async throws in
+            let device = try await JourneyDevice(store)
+            var answers = CustomerApp.Answers()
+            answers.finishes = false
+            var app = CustomerApp(device.launch(), answers)
+            for product in ["hats", "credits5"] {
+                app.queue.add(payment(product))
+                #expect(await app.next(2) == ["purchasing \(product)", "purchased \(product)"])
+            }
+            await app.stop()
+            for transaction in try await device.ledger().transactions {
+                let refund = try await store.control("POST", "transactions/\(transaction.id)/refund", "{}")
+                #expect(refund.status == 200)
+            }
+            // On the device that has them in its journal, and on one that gets them from the store.
+            for other in [device, JourneyDevice(beside: device, name: "two")] {
+                app = CustomerApp(other.launch(), answers)
+                if other !== device { app.queue.restoreCompletedTransactions() }
+                var told: Set<String> = []
+                while told.count < 3, let event = await app.next() { told.insert(event) }
+                #expect(told == ["purchased hats", "purchased credits5", "revoked hats"])
+                let receipt = try await other.checkedReceipt()
+                #expect(Set(receipt.inApp.map(\.productID)) == ["hats", "credits5"])
+                #expect(receipt.inApp.allSatisfy { $0.cancellationDate != nil })
+                // The store makes no receipt of a refunded transaction alone.
+                let alone = app.queue.transactions.map { $0.transactionReceipt == nil }
+                #expect(alone == (other === device ? [false, false] : [true, true]))
+                await app.stop()
+            }
+            // Finished, they are gone for good.
+            app = CustomerApp(device.launch())
+            #expect(Set(await app.next(2)) == ["purchased hats", "purchased credits5"])
+            await until { app.engine.payments.isEmpty }
+            #expect(try await device.ledger().transactions.allSatisfy(\.isFinished))
             await app.stop()
         }
     }
