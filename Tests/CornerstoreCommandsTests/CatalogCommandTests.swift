@@ -78,8 +78,8 @@ import Testing
     }
 
     @Test func aFileThatCannotBeConvertedIsNotWritten() async throws {
-        let products = (0..<10_000).map {
-            #"{"productID":"com.example.app.p\#($0)","type":"Consumable","displayPrice":"1","unknown":"\#(String(repeating: "x", count: 500))"}"#
+        let products = (0..<100).map {
+            #"{"productID":"com.example.app.p\#($0)","type":"Consumable","displayPrice":"1","unknown":"\#(String(repeating: "x", count: 45_000))"}"#
         }
         let text = #"{"version":{"major":4},"products":[\#(products.joined(separator: ","))]}"#
         try await withFile("A.storekit", text) { directory, file in

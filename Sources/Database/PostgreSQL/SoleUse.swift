@@ -15,7 +15,7 @@ public final class SoleUse: Sendable {
     /// Takes the right to a schema and to all that the caller keeps beside it.
     ///
     /// - Parameter location: a PostgreSQL server and schema. The schema need not be there.
-    /// - Throws: ``DatabaseError``: `inUse` when another process has the right and does not end within three seconds,
+    /// - Throws: ``DatabaseError``: `inUse` when another process has the right and does not end within five seconds,
     ///   `invalidLocation` for SQLite, whose files the caller locks, and `unavailable`.
     public init(of location: DatabaseLocation, logger: Logger) async throws {
         guard case .postgresql(let url, let schema, _) = location else {
@@ -64,7 +64,7 @@ private final class SoleUseHolder: Sendable {
     private static let patience = 10
     /// How often the lock is asked for when the process starts, and the pause between two times in milliseconds: the session of a process
     /// that was just killed may still be ending.
-    private static let attempts = 10
+    private static let attempts = 17
     private static let pause: Int32 = 300
 
     let losses: AsyncStream<DatabaseError>
@@ -103,7 +103,7 @@ private final class SoleUseHolder: Sendable {
         while watch(lock.session) {
             held.store(false, ordering: .releasing)
             logger.error("the connection that holds the lock on the database broke; it is asked for again")
-            guard let again = regain(lock.process) else { return }
+            guard let again = regain(lock.server) else { return }
             lock = again
             held.store(true, ordering: .releasing)
             logger.notice("the lock on the database is held again")
@@ -112,14 +112,19 @@ private final class SoleUseHolder: Sendable {
 
     private struct Lock {
         var session: PostgreSQLSession
-        /// The server's process that serves the session.
+        var server: Server
+    }
+
+    /// The server's process that serves a session. Numbers of processes are used again, so that its start belongs to it.
+    private struct Server: Equatable {
         var process: Int
+        var since: String
     }
 
     private func first() throws -> Lock {
         let session = try connect()
         for attempt in 1...Self.attempts {
-            if try lock(session) { return Lock(session: session, process: try process(of: session)) }
+            if try lock(session) { return Lock(session: session, server: try server(of: session)) }
             if attempt < Self.attempts, waker.isWoken(within: Self.pause) { break }
         }
         throw inUse(try owner(session))
@@ -137,20 +142,20 @@ private final class SoleUseHolder: Sendable {
     }
 
     /// Asks for the lock until it is had; nil when the thread is to end, or when another process has the lock.
-    private func regain(_ old: Int) -> Lock? {
+    private func regain(_ old: Server) -> Lock? {
         while true {
             do {
                 let session = try connect()
-                if try lock(session) { return Lock(session: session, process: try process(of: session)) }
-                let owner = try owner(session)
-                guard owner?.process == old else {
-                    // It may have ended this moment.
-                    guard let owner else { continue }
-                    lost.yield(inUse(owner))
-                    return nil
+                if try lock(session) { return Lock(session: session, server: try server(of: session)) }
+                // Nil when the owner's session ended this moment.
+                if let owner = try owner(session) {
+                    guard owner.session == old else {
+                        lost.yield(inUse(owner))
+                        return nil
+                    }
+                    // The server has not noticed yet that this session's connection is broken.
+                    _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [old.process])
                 }
-                // The server has not noticed yet that the broken connection is.
-                _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [old])
             } catch {
                 logger.debug("the lock on the database cannot be asked for", metadata: ["reason": "\(error)"])
             }
@@ -160,17 +165,33 @@ private final class SoleUseHolder: Sendable {
 
     private func connect() throws(DatabaseError) -> PostgreSQLSession {
         let session = try PostgreSQLSession(address, SQLTextCache())
-        let name = ProcessInfo.processInfo.hostName.unicodeScalars.filter {
-            $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-" || $0 == ".")
-        }
         // Who is refused is told this name. And a connection that went silent is taken for dead after 30 seconds.
         _ = try session.command(
             """
-            SET application_name = 'cornerstore process \(getpid()) on \(String(String.UnicodeScalarView(name.prefix(30))))'; \
+            SET application_name = 'cornerstore process \(getpid()) on \(Self.machine)'; \
             SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
             SET idle_session_timeout = 0
             """)
         return session
+    }
+
+    /// The machine's name as far as it consists of letters, digits, hyphens and periods.
+    private static var machine: String {
+        var name = [UInt8](repeating: 0, count: 256)
+        let isKnown = name.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map { gethostname($0, text.count - 1) == 0 } ?? false
+            }
+        }
+        let letters = name.prefix { $0 != 0 }.filter { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return isKnown && !letters.isEmpty ? String(decoding: letters.prefix(30), as: UTF8.self) : "an unnamed machine"
     }
 
     private func lock(_ session: PostgreSQLSession) throws -> Bool {
@@ -178,21 +199,24 @@ private final class SoleUseHolder: Sendable {
             ?? false
     }
 
-    private func process(of session: PostgreSQLSession) throws -> Int {
-        try session.query("SELECT pg_backend_pid()", []).first?.int(0) ?? -1
+    private func server(of session: PostgreSQLSession) throws -> Server {
+        let row = try session.query(
+            "SELECT pid, CAST(backend_start AS TEXT) FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()", []
+        ).first
+        guard let row else { throw DatabaseError(.unavailable, "PostgreSQL does not know its own session") }
+        return Server(process: try row.int(0), since: try row.string(1))
     }
 
     private struct Owner {
-        var process: Int
+        var session: Server
         var name: String
-        var since: String
     }
 
     /// Whose session has the lock; nil when none has it any more.
     private func owner(_ session: PostgreSQLSession) throws -> Owner? {
         let row = try session.query(
             """
-            SELECT l.pid, a.application_name, CAST(date_trunc('second', a.backend_start) AS TEXT)
+            SELECT l.pid, a.application_name, CAST(a.backend_start AS TEXT)
             FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
             WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
                 AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
@@ -201,13 +225,15 @@ private final class SoleUseHolder: Sendable {
         ).first
         return try row.map {
             Owner(
-                process: try $0.int(0), name: try $0.optionalString(1) ?? "a session of another role",
-                since: try $0.optionalString(2) ?? "an unknown time")
+                session: Server(process: try $0.int(0), since: try $0.optionalString(2) ?? "an unknown time"),
+                name: try $0.optionalString(1) ?? "a session of another role")
         }
     }
 
     private func inUse(_ owner: Owner?) -> DatabaseError {
-        let name = owner.map { "\($0.name), connected since \($0.since), PostgreSQL process \($0.process)" }
+        let name = owner.map {
+            "\($0.name), connected since \($0.session.since), PostgreSQL process \($0.session.process)"
+        }
         return DatabaseError(.inUse, name ?? "a process that has ended by now")
     }
 }
@@ -220,8 +246,12 @@ private final class Waker: Sendable {
 
     init() throws(DatabaseError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else {
+        guard pipe(&ends) == 0 else {
             throw DatabaseError(.unavailable, "no file descriptor is free for the lock on the database")
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         (descriptor, end) = (ends[0], ends[1])
     }
