@@ -10,15 +10,30 @@ protocol StatementSession: AnyObject {
 ///
 /// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing is
 /// committed even if the closure catches it. What may happen in the ordinary course is asked for with
-/// `ON CONFLICT … DO NOTHING` or a `WHERE`, not by catching a violation.
+/// `ON CONFLICT … DO NOTHING` or a `WHERE`, not by catching a violation. A change that goes on for over ``longest`` fails in the same way, with
+/// ``DatabaseError/Code/busy``.
 public final class Connection {
+    /// How long a change may go on, from its beginning to the beginning of its last statement: others wait for the writer or the connection.
+    static let longest = Duration.seconds(30)
+
     private let session: any StatementSession
+    private let now: () -> ContinuousClock.Instant
+    /// When the transaction is given up; nil for one that may take any time.
+    private let deadline: ContinuousClock.Instant?
     private var hasEnded = false
     /// The first statement's failure, if one failed.
     private(set) var failure: DatabaseError?
 
-    init(_ session: any StatementSession) {
+    /// - Parameters:
+    ///   - longest: nil for reads, which hold nobody up, and for migrations.
+    ///   - now: the machine's clock.
+    init(
+        _ session: any StatementSession, longest: Duration? = Connection.longest,
+        now: @escaping () -> ContinuousClock.Instant = { .now }
+    ) {
         self.session = session
+        self.now = now
+        deadline = longest.map { now() + $0 }
     }
 
     /// Runs a statement and gives all rows of its answer, those of a `RETURNING` too.
@@ -62,6 +77,9 @@ public final class Connection {
         }
         try checkUnfailed()
         do {
+            if let deadline, now() >= deadline {
+                throw DatabaseError(.busy, "the transaction took over \(Self.longest), and was given up; try again later")
+            }
             return try statement()
         } catch {
             failure = error

@@ -1,7 +1,8 @@
-import Database
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Database
 
 private let tables = Migration(
     1, "tables",
@@ -102,6 +103,38 @@ private func value(_ database: Database) async throws -> Int {
             }
             #expect(try await value(database) == 0)
         }
+    }
+
+    @Test func aChangeThatGoesOnForTooLongIsGivenUp() throws {
+        final class Session: StatementSession {
+            var statements = 0
+
+            func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row] {
+                statements += 1
+                return []
+            }
+
+            func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int {
+                statements += 1
+                return 1
+            }
+        }
+        let begin = ContinuousClock.now
+        var now = begin
+        let session = Session()
+        let connection = Connection(session, now: { now })
+        now = begin + .seconds(29)
+        try connection.execute("DELETE FROM numbers")
+        now = begin + .seconds(30)
+        let error = #expect(throws: DatabaseError.self) { try connection.execute("DELETE FROM numbers") }
+        #expect(error?.code == .busy && session.statements == 1)
+        // It cannot be committed either, whatever the closure makes of it.
+        now = begin
+        #expect(throws: DatabaseError.self) { try connection.checkUnfailed() }
+        // What is to take any time may.
+        let migration = Connection(session, longest: nil, now: { now })
+        now = begin + .seconds(86_400)
+        _ = try migration.query("SELECT 1")
     }
 
     @Test(arguments: Backend.available) func aConnectionEndsWithItsTransaction(backend: Backend) async throws {

@@ -49,7 +49,7 @@ final class PostgreSQLEngine: Engine {
         if known.isEmpty { _ = try session.command("CREATE SCHEMA \"\(address.schema)\"") }
         try history.apply { body in
             _ = try session.command("BEGIN")
-            let connection = Connection(session)
+            let connection = Connection(session, longest: nil)
             defer { connection.end() }
             do {
                 let result = try body(connection)

@@ -61,7 +61,7 @@ final class PostgreSQLWorker {
 
     private func once(_ job: Job) throws -> Job.Completion {
         let session = try begin(job.access)
-        let connection = Connection(session)
+        let connection = Connection(session, longest: job.access == .write ? Connection.longest : nil)
         do {
             let completion = try job.run(on: connection)
             try commit(session)

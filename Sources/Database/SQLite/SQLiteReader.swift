@@ -28,6 +28,6 @@ final class SQLiteReader {
             // A transaction that cannot be ended would show its old state for ever.
             if session.isInsideTransaction { self.session = nil }
         }
-        return try job.run(on: Connection(session))
+        return try job.run(on: Connection(session, longest: nil))
     }
 }

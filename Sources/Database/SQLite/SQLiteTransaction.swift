@@ -9,11 +9,11 @@ struct SQLiteTransaction {
     /// Whether a transaction is open. SQLite ends one by itself after some failures, a full disk among them.
     var isOpen: Bool { session.isInsideTransaction }
 
-    /// Begins, runs `body`, and commits; rolls back when any of it throws.
+    /// Begins, runs `body`, and commits; rolls back when any of it throws. For migrations: it may take any time.
     func run<T>(_ body: (Connection) throws -> T) throws -> T {
         try begin()
         do {
-            let connection = Connection(session)
+            let connection = Connection(session, longest: nil)
             defer { connection.end() }
             let result = try body(connection)
             try connection.checkUnfailed()

@@ -54,7 +54,7 @@ extension Merchant {
             (product.bundleID, product.productID) = (bundleID, productID)
             try product.check()
             if let old {
-                try Self.checkKind(product, [old.product])
+                try Self.checkKind(product, old.product)
             }
             let isChanged = old.map { $0.product != product || $0.isFromFile } ?? true
             if isChanged {
@@ -86,14 +86,16 @@ extension Merchant {
     public func takeIn(_ file: ProductsFile) async throws -> Bool {
         try await change { connection in
             let old = try Self.read(connection).filter { $0.bundleID == file.bundleID }
+            let known = Dictionary(uniqueKeysWithValues: old.map { ($0.productID, $0) })
             let fromFile = Set(
                 try connection.query(
                     "SELECT product_id FROM products WHERE bundle_id = $1 AND is_from_file", [file.bundleID.rawValue]
                 ).map { ProductID(try $0.string(0)) })
             let new = Set(file.products.map(\.productID))
             var changed = false
-            for product in file.products { try Self.checkKind(product, old) }
-            for product in file.products where !old.contains(product) || !fromFile.contains(product.productID) {
+            for product in file.products { try Self.checkKind(product, known[product.productID]) }
+            for product in file.products
+            where known[product.productID] != product || !fromFile.contains(product.productID) {
                 try Self.write(product, isFromFile: true, connection)
                 changed = true
             }
@@ -118,8 +120,8 @@ extension Merchant {
     }
 
     /// A purchase is known by its product's kind, too: under another kind, what was redeemed could be redeemed again.
-    private static func checkKind(_ product: MerchantProduct, _ old: [MerchantProduct]) throws {
-        let known = old.first { $0.bundleID == product.bundleID && $0.productID == product.productID }
+    /// - Parameter known: the product as it is on the list.
+    private static func checkKind(_ product: MerchantProduct, _ known: MerchantProduct?) throws {
         guard let known, known.kind != product.kind else { return }
         throw MerchantError(
             .invalidRequest,
