@@ -220,7 +220,7 @@ import Testing
             #expect(await shop.run("webhooks replay --all").output == "201 events are sent again.\n")
             #expect(await shop.run("webhooks replay --all").output == "No event is dead.\n")
             let waiting = try await shop.place.withMerchant(logger: .silent) {
-                try await $0.outbox.takeDueEvents(limit: 500, now: .max, leaseEnd: .max)
+                try await $0.outbox.takeDueEvents(limit: 500, retries: 500, now: .max, leaseEnd: .max)
             }
             #expect(Set(waiting.map(\.eventID)).count == 203 && waiting.allSatisfy { $0.attempts == 0 })
         }

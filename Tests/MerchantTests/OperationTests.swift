@@ -18,22 +18,25 @@ import Testing
             let outbox = shop.merchant.outbox
             let now = shop.clock.milliseconds
             #expect(try await outbox.nextDue() == now)
-            let taken = try await outbox.takeDueEvents(limit: 2, now: now, leaseEnd: now + 10)
-            let rest = try await outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now + 10)
+            let taken = try await outbox.takeDueEvents(limit: 2, retries: 2, now: now, leaseEnd: now + 10)
+            let rest = try await outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: now + 10)
             #expect(taken.count == 2 && rest.count == 1)
             #expect(
                 (taken + rest).map(\.type).sorted() == ["balance.changed", "purchase.redeemed", "purchase.redeemed"])
-            #expect(try await outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now + 10).isEmpty)
+            #expect(try await outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: now + 10).isEmpty)
             try await outbox.settle(taken[0].eventID, .delivered, now: now)
             try await outbox.settle(taken[1].eventID, .retry(at: now + 5, reason: "503"), now: now)
             try await outbox.settle(rest[0].eventID, .dead(reason: "gone"), now: now)
-            let again = try await outbox.takeDueEvents(limit: 9, now: now + 5, leaseEnd: now + 10)
+            // What was tried before has places of its own.
+            #expect(try await outbox.nextDue() == now + 5)
+            #expect(try await outbox.takeDueEvents(limit: 9, retries: 0, now: now + 5, leaseEnd: now + 10).isEmpty)
+            let again = try await outbox.takeDueEvents(limit: 0, retries: 9, now: now + 5, leaseEnd: now + 10)
             #expect(again.map(\.eventID) == [taken[1].eventID] && again.first?.attempts == 1)
             #expect(try await shop.merchant.deadWebhooks().events.map(\.reason) == ["gone"])
             try await shop.merchant.replayWebhook(rest[0].eventID)
             #expect(try await shop.merchant.deadWebhooks().events.isEmpty)
             #expect(
-                try await outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now).map(\.eventID) == [rest[0].eventID])
+                try await outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: now).map(\.eventID) == [rest[0].eventID])
             #expect(
                 try await shop.code { try await shop.merchant.replayWebhook(taken[0].eventID) } == .notFound)
         }
@@ -135,15 +138,15 @@ import Testing
             #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [130])
             shop.clock.milliseconds += 1_000_000
             let now = shop.clock.milliseconds
-            let old = try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max)
+            let old = try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max)
             #expect(old.count == 3)
             #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [100])
             #expect(try await shop.merchant.lookAtHistory(of: "ann", "gems", before: nil).entries.count == 3)
-            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).isEmpty)
+            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).isEmpty)
             let report = try await shop.merchant.report(of: "ann")
             #expect(try await shop.merchant.look(at: "ann") == report)
             #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.first?.kind == .expiry)
-            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: .max).count == 1)
+            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).count == 1)
         }
     }
 
@@ -152,7 +155,7 @@ import Testing
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             func news() async throws -> [String] {
                 try await shop.merchant.outbox.takeDueEvents(
-                    limit: 99, now: shop.clock.milliseconds, leaseEnd: .max
+                    limit: 99, retries: 99, now: shop.clock.milliseconds, leaseEnd: .max
                 ).map { event in
                     let body = String(decoding: event.body, as: UTF8.self)
                     return ["expiry", "spend"].first { body.contains("\"reason\":\"\($0)\"") } ?? event.type

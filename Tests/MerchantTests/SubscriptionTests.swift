@@ -106,7 +106,7 @@ import Testing
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             func told(_ type: String) async throws -> [String] {
                 try await shop.merchant.outbox.takeDueEvents(
-                    limit: 99, now: shop.clock.milliseconds, leaseEnd: .max
+                    limit: 99, retries: 99, now: shop.clock.milliseconds, leaseEnd: .max
                 ).filter { $0.type == type }.map { event in
                     let body = String(decoding: event.body, as: UTF8.self)
                     return body.contains("\"user\":\"bob\"") ? "bob" : "ann"
@@ -419,7 +419,7 @@ import Testing
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             func told(_ type: String) async throws -> [Bool] {
                 try await shop.merchant.outbox.takeDueEvents(
-                    limit: 99, now: shop.clock.milliseconds, leaseEnd: .max
+                    limit: 99, retries: 99, now: shop.clock.milliseconds, leaseEnd: .max
                 ).filter { $0.type == type }.map { String(decoding: $0.body, as: UTF8.self).contains("\"bob\"") }
             }
             let first = shop.purchase("monthly", 1, expiresIn: 60_000)

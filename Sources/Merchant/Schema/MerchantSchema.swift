@@ -12,6 +12,7 @@ public enum MerchantSchema {
         Migration(3, "subscriptions' tokens", subscriptionTokens),
         Migration(4, "downloads against evidence", EvidenceDownloadsSchema.statements),
         Migration(5, "sandbox accounts", CreditAccountsSchema.statements),
+        Migration(6, "webhooks tried before", triedWebhooks),
     ]
 
     private static let products = [
@@ -162,6 +163,17 @@ public enum MerchantSchema {
 
     /// Whom the newest period of a subscription names; null where no evidence of it said so.
     private static let subscriptionTokens = ["ALTER TABLE subscriptions ADD COLUMN account_token TEXT"]
+
+    /// Events that were tried before wait apart from new ones, so that neither kind is looked for among the other.
+    private static let triedWebhooks = [
+        "DROP INDEX webhook_events_waiting",
+        """
+        CREATE INDEX webhook_events_new ON webhook_events (due_at, event_id) WHERE state = 'waiting' AND attempts = 0
+        """,
+        """
+        CREATE INDEX webhook_events_tried ON webhook_events (due_at, event_id) WHERE state = 'waiting' AND attempts > 0
+        """,
+    ]
 
     private static let operation = [
         """

@@ -7,15 +7,20 @@ struct DatabaseOutbox: WebhookOutbox {
     /// Is told of each step, for tests of crashes.
     var onStep: (@Sendable (MerchantStep) -> Void)?
 
-    func takeDueEvents(limit: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
+    func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
         let events = try await database.write { connection in
             let rows = try connection.query(
                 """
                 UPDATE webhook_events SET due_at = $2 WHERE event_id IN (
-                    SELECT event_id FROM webhook_events WHERE state = 'waiting' AND due_at <= $1
-                    ORDER BY due_at, event_id LIMIT $3)
+                    SELECT event_id FROM (
+                        SELECT event_id FROM webhook_events WHERE state = 'waiting' AND attempts = 0 AND due_at <= $1
+                        ORDER BY due_at, event_id LIMIT $3) AS new_events
+                    UNION ALL
+                    SELECT event_id FROM (
+                        SELECT event_id FROM webhook_events WHERE state = 'waiting' AND attempts > 0 AND due_at <= $1
+                        ORDER BY due_at, event_id LIMIT $4) AS tried_events)
                 RETURNING event_id, type, body, created_at, attempts
-                """, [now, leaseEnd, limit])
+                """, [now, leaseEnd, limit, retries])
             return try rows.map { row in
                 WebhookEvent(
                     eventID: try row.string(0), type: try row.string(1), body: Array(try row.string(2).utf8),
@@ -52,7 +57,13 @@ struct DatabaseOutbox: WebhookOutbox {
 
     func nextDue() async throws -> Int64? {
         try await database.read { connection in
-            try connection.queryOne("SELECT min(due_at) FROM webhook_events WHERE state = 'waiting'")?.optionalInt64(0)
+            // One look into each of the two indexes.
+            let row = try connection.queryOne(
+                """
+                SELECT (SELECT min(due_at) FROM webhook_events WHERE state = 'waiting' AND attempts = 0),
+                    (SELECT min(due_at) FROM webhook_events WHERE state = 'waiting' AND attempts > 0)
+                """)
+            return [try row?.optionalInt64(0), try row?.optionalInt64(1)].compactMap { $0 }.min()
         }
     }
 }

@@ -34,10 +34,11 @@ public enum WebhookOutcome: Sendable, Equatable {
 public protocol WebhookOutbox: Sendable {
     /// Takes events that are due, oldest first, and keeps others from taking them until the lease ends.
     /// - Parameters:
-    ///   - limit: at most so many.
+    ///   - limit: at most so many that were never tried.
+    ///   - retries: at most so many that were tried before.
     ///   - now: milliseconds since 1970.
     ///   - leaseEnd: when others may take what was neither settled nor taken again.
-    func takeDueEvents(limit: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent]
+    func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent]
     /// Records what came of it, and counts the attempt. An event settled by someone else meanwhile stays as it is.
     func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws
     /// When the next event is due (milliseconds since 1970); nil when none waits.

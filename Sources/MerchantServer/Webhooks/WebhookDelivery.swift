@@ -5,11 +5,16 @@ import Merchant
 import Metrics
 import ServiceLifecycle
 
-/// Delivers the outbox's events to the merchant's backend: at least once, in no order that is promised, with pauses that grow, until it is delivered or dead.
-/// Several processes may do it over one database; the outbox leases an event to one of them at a time.
+/// Delivers the outbox's events to the merchant's backend: at least once, in no order that is promised, with pauses that grow, until each is delivered or
+/// dead. Several processes may do it over one database; the outbox leases an event to one of them at a time.
+///
+/// Events are sent side by side, and each that ends makes place for another: one on which the receiver hangs holds its own place and no other. Events that
+/// were tried before have places of their own, so that those that fail again and again do not keep new ones waiting.
 public actor WebhookDelivery: Service {
-    /// Events taken at once, and sent side by side.
-    static let batch = 16
+    /// Events that are sent side by side for the first time.
+    static let places = 24
+    /// Events that are sent side by side and were tried before.
+    static let retryPlaces = 8
     /// For one attempt.
     static let timeout = Duration.seconds(15)
     /// For how long no other process takes an event that this one has taken, unless told otherwise: longer than an attempt.
@@ -27,6 +32,10 @@ public actor WebhookDelivery: Service {
     private let counters: [String: Counter]
     private let alarms: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
+    /// New events under way, and such that were tried before.
+    private var (sending, retrying) = (0, 0)
+    /// Whether more may be due than there were places for.
+    private var isFull = false
 
     /// - Parameters:
     ///   - lease: what a process that was killed had taken is sent by another, or by the next, after this time.
@@ -62,45 +71,93 @@ public actor WebhookDelivery: Service {
 
     private func loop() async {
         alarm.yield()
-        var nap: Task<Void, Never>?
-        // Ends when the task is cancelled.
-        for await _ in alarms {
+        await withDiscardingTaskGroup { group in
+            var nap: Task<Void, Never>?
+            // Ends when the task is cancelled.
+            for await _ in alarms {
+                nap?.cancel()
+                let pause = await startDue(&group)
+                let (alarm, sleep) = (alarm, pacing.sleep)
+                nap = Task {
+                    do { try await sleep(.milliseconds(pause)) } catch { return }
+                    alarm.yield()
+                }
+            }
             nap?.cancel()
-            var due = Int64.max
-            do {
-                while try await deliverDue() == Self.batch, !Task.isCancelled {}
-                due = try await outbox.nextDue() ?? .max
-            } catch is CancellationError {
-                break
-            } catch {
-                logger.error("webhooks are not delivered", metadata: ["error": .string(String(describing: error))])
-            }
-            let now = milliseconds
-            // An event that is due already and was not taken is under another's lease.
-            let pause = due > now ? min(due - now, Self.longestNap) : 1_000
-            let (alarm, sleep) = (alarm, pacing.sleep)
-            nap = Task {
-                do { try await sleep(.milliseconds(pause)) } catch { return }
-                alarm.yield()
-            }
+            group.cancelAll()
         }
-        nap?.cancel()
+    }
+
+    /// Takes what is due, as far as there are places, and starts an attempt for each.
+    /// - Returns: in how many milliseconds to look again, unless an attempt ends before.
+    private func startDue(_ group: inout DiscardingTaskGroup) async -> Int64 {
+        var due = Int64.max
+        do {
+            for event in try await takeDue() {
+                group.addTask { await self.attend(to: event) }
+            }
+            due = try await outbox.nextDue() ?? .max
+        } catch {
+            if !(error is CancellationError) { report(error) }
+        }
+        let now = milliseconds
+        // An event that is due already and was not taken waits for a place, or is under another's lease.
+        return due > now ? min(due - now, Self.longestNap) : 1_000
+    }
+
+    /// Makes an attempt for an event that was taken, and gives its place to another.
+    private func attend(to event: WebhookEvent) async {
+        do {
+            try await deliver(event)
+        } catch {
+            if !(error is CancellationError) { report(error) }
+        }
+        if event.attempts == 0 { sending -= 1 } else { retrying -= 1 }
+        if isFull {
+            isFull = false
+            alarm.yield()
+        }
+    }
+
+    private func report(_ error: any Error) {
+        logger.error("webhooks are not delivered", metadata: ["error": .string(String(describing: error))])
     }
 
     private nonisolated var milliseconds: Int64 { Int64(pacing.now().timeIntervalSince1970 * 1000) }
+
+    /// Takes what is due, as far as there are places.
+    private func takeDue() async throws -> [WebhookEvent] {
+        let now = milliseconds
+        let (new, retries) = (Self.places - sending, Self.retryPlaces - retrying)
+        guard new > 0 || retries > 0 else {
+            isFull = true
+            return []
+        }
+        // The places are taken before anything is waited for.
+        sending += new
+        retrying += retries
+        var events: [WebhookEvent] = []
+        defer {
+            let tried = events.count { $0.attempts > 0 }
+            sending -= new - (events.count - tried)
+            retrying -= retries - tried
+        }
+        events = try await outbox.takeDueEvents(limit: new, retries: retries, now: now, leaseEnd: now + lease)
+        let tried = events.count { $0.attempts > 0 }
+        if tried == retries || events.count - tried == new { isFull = true }
+        return events
+    }
 
     /// Takes what is due, once, and makes an attempt for each.
     /// - Returns: how many events were taken.
     /// - Throws: what the outbox throws.
     @discardableResult
     func deliverDue() async throws -> Int {
-        let now = milliseconds
-        let events = try await outbox.takeDueEvents(limit: Self.batch, now: now, leaseEnd: now + lease)
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let events = try await takeDue()
+        await withDiscardingTaskGroup { group in
             for event in events {
-                group.addTask { try await self.deliver(event) }
+                group.addTask { await self.attend(to: event) }
             }
-            try await group.waitForAll()
         }
         return events.count
     }

@@ -24,10 +24,13 @@ final class OutboxInMemory: WebhookOutbox {
 
     func entry(_ id: String) -> Entry? { entries.withLock { $0.first { $0.event.eventID == id } } }
 
-    func takeDueEvents(limit: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
+    func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
         entries.withLock { entries in
             var taken: [WebhookEvent] = []
-            for index in entries.indices where taken.count < limit && entries[index].dueAt.map({ $0 <= now }) ?? false {
+            var places = (new: limit, tried: retries)
+            for index in entries.indices where entries[index].dueAt.map({ $0 <= now }) ?? false {
+                if entries[index].event.attempts == 0 { places.new -= 1 } else { places.tried -= 1 }
+                guard (entries[index].event.attempts == 0 ? places.new : places.tried) >= 0 else { continue }
                 entries[index].dueAt = leaseEnd
                 taken.append(entries[index].event)
             }

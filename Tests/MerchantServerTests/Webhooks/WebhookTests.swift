@@ -237,6 +237,62 @@ struct WebhookTests {
         }
     }
 
+    @Test func anEventOnWhichTheReceiverHangsHoldsNoOtherUp() async throws {
+        let (silence, end) = AsyncStream.makeStream(of: Void.self)
+        let secret = try WebhookSecret(WebhookSecret.make())
+        let router = Router()
+        router.post("**") { request, _ in
+            let body = String(buffer: try await request.body.collect(upTo: 1 << 20))
+            // Until the test is over, as far as this delivery can tell.
+            if body == "hang" { for await _ in silence {} }
+            return HTTPResponse.Status.ok
+        }
+        try await LoopbackServer.with(router) { [self] url in
+            let outbox = OutboxInMemory()
+            var settled = outbox.settled.makeAsyncIterator()
+            var pacing = clock.pacing()
+            pacing.sleep = { _ in
+                let (night, _) = AsyncStream.makeStream(of: Void.self)
+                for await _ in night {}
+                throw CancellationError()
+            }
+            let delivery = WebhookDelivery(
+                to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: outbox,
+                pacing: pacing, metrics: nil, logger: .silent)
+            for number in 0..<3 { outbox.add("hangs-\(number)", "hang", at: milliseconds) }
+            // More than there are places.
+            for number in 0..<100 { outbox.add("early-\(number)", at: milliseconds) }
+            let running = Task { await delivery.run() }
+            for _ in 0..<100 { #expect(await settled.next()?.hasPrefix("early-") == true) }
+            // So is one that comes while they hang.
+            outbox.add("late", at: milliseconds)
+            delivery.wake()
+            #expect(await settled.next() == "late")
+            #expect((0..<3).allSatisfy { outbox.entry("hangs-\($0)")?.outcomes == [] })
+            end.finish()
+            for _ in 0..<3 { #expect(await settled.next()?.hasPrefix("hangs-") == true) }
+            running.cancel()
+            await running.value
+        }
+    }
+
+    @Test func whatFailsAgainAndAgainLeavesThePlacesOfNewEvents() async throws {
+        let receiver = Receiver((.internalServerError, [:]))
+        let secret = try WebhookSecret(WebhookSecret.make())
+        try await LoopbackServer.with(receiver.router) { [self] url in
+            let outbox = OutboxInMemory()
+            for number in 0..<40 { outbox.add("old-\(number)", at: milliseconds) }
+            let delivery = try delivery(url, outbox, secrets: [secret])
+            while try await delivery.deliverDue() > 0 {}
+            #expect(receiver.requests.count == 40)
+            clock.advance(by: 60)
+            for number in 0..<30 { outbox.add("new-\(number)", at: milliseconds) }
+            #expect(try await delivery.deliverDue() == WebhookDelivery.places + WebhookDelivery.retryPlaces)
+            #expect((0..<WebhookDelivery.places).allSatisfy { outbox.entry("new-\($0)")?.outcomes.count == 1 })
+            #expect((0..<40).count { outbox.entry("old-\($0)")?.outcomes.count == 2 } == WebhookDelivery.retryPlaces)
+        }
+    }
+
     @Test func twoDeliveriesOverOneOutboxSendNothingTwice() async throws {
         let receiver = Receiver((.ok, [:]))
         let secret = try WebhookSecret(WebhookSecret.make())
