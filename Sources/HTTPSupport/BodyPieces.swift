@@ -1,7 +1,7 @@
 import Hummingbird
 public import NIOCore
 
-/// A body's bytes as they come. One that ends too early fails with ``HTTPProblem`` 400; what came stays.
+/// A body's bytes as they come. A body that ends too early fails with ``HTTPProblem`` 400; what came stays.
 public struct BodyPieces: AsyncSequence, Sendable {
     public typealias Element = ByteBufferView
 
@@ -14,16 +14,18 @@ public struct BodyPieces: AsyncSequence, Sendable {
         fileprivate var base: RequestBody.AsyncIterator
 
         public mutating func next() async throws -> ByteBufferView? {
-            do {
-                return try await base.next()?.readableBytesView
-            } catch {
-                throw HTTPProblem(.badRequest, code: "invalid_request", message: "The body ended too early.")
-            }
+            var base = base
+            defer { self.base = base }
+            return try await HTTPProblem.readingBody { try await base.next()?.readableBytesView }
         }
     }
 }
 
 extension Request {
-    /// The body, for who does not need the whole of it at once.
-    public var pieces: BodyPieces { BodyPieces(body: body) }
+    /// The body piece by piece, for a caller that does not keep it. No deadline ends it and it takes no room; watch it with a ``StallWatch``.
+    /// - Parameter channel: the connection that the request came by.
+    public func pieces(on channel: any Channel) -> BodyPieces {
+        channel.triggerUserOutboundEvent(StreamedBody(), promise: nil)
+        return BodyPieces(body: body)
+    }
 }

@@ -4,55 +4,47 @@ import Hummingbird
 import NIOCore
 
 extension Request {
-    /// How long a body may take to arrive; a client that sends one byte at a time is cut off then.
-    public static var bodyTimeout: Duration { .seconds(30) }
-
-    /// The whole body, if it is there within ``bodyTimeout``.
-    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes too long.
+    /// The whole body. The connection bounds how long it may take to arrive, and the room that all bodies take (``ServerLimits``).
+    /// - Parameter limit: in bytes.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when the body takes too long, 503 when there is no room for it now.
     public func boundedBody(upTo limit: Int) async throws -> ByteBuffer {
-        try await boundedBody(upTo: limit, within: Self.bodyTimeout)
-    }
-
-    /// The whole body.
-    /// - Parameters:
-    ///   - limit: in bytes.
-    ///   - timeout: from the first part on. A client that does not begin is closed as idle.
-    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when it takes longer.
-    public func boundedBody(upTo limit: Int, within timeout: Duration) async throws -> ByteBuffer {
         let tooLarge = HTTPProblem(
             .contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit { throw tooLarge }
         var whole = ByteBuffer()
-        var deadline: ContinuousClock.Instant?
         var parts = body.makeAsyncIterator()
-        while var part = try await Self.next(&parts) {
+        while var part = try await HTTPProblem.readingBody({ try await parts.next() }) {
             guard whole.readableBytes + part.readableBytes <= limit else { throw tooLarge }
             if whole.readableBytes == 0 { whole = part } else { whole.writeBuffer(&part) }
-            // Most bodies come in one part, for which the clock need not be read.
-            if let deadline {
-                guard ContinuousClock.now < deadline else {
-                    throw HTTPProblem(.requestTimeout, code: "timeout", message: "The body took too long to arrive.")
-                }
-            } else {
-                deadline = .now + timeout
-            }
         }
         return whole
     }
 
-    private static func next(_ parts: inout RequestBody.AsyncIterator) async throws -> ByteBuffer? {
+    /// The body as a JSON document of a type.
+    /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong, 413, 408, or 503.
+    public func decodeJSON<Value: Decodable>(_ type: Value.Type, upTo limit: Int) async throws -> Value {
+        try await boundedBody(upTo: limit).decodedJSON(type)
+    }
+}
+
+extension HTTPProblem {
+    /// Reads a piece of a body, and says of a body that ends too early why it does.
+    static func readingBody<Piece>(_ read: () async throws -> Piece) async throws -> Piece {
         do {
-            return try await parts.next()
+            return try await read()
+        } catch BodyRefusal.late {
+            throw HTTPProblem(
+                .requestTimeout, code: "timeout", message: "The body took too long to arrive. Send it faster.")
+        } catch BodyRefusal.noRoom {
+            var problem = HTTPProblem(
+                .serviceUnavailable, code: "unavailable",
+                message: "The server holds as many large bodies as it may. Try again later.", retryAfter: 5)
+            problem.closesConnection = true
+            throw problem
         } catch {
             throw HTTPProblem(
                 .badRequest, code: "invalid_request", message: "The body is malformed, or ended too early.")
         }
-    }
-
-    /// The body as a JSON document of a type.
-    /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong, 413, or 408.
-    public func decodeJSON<Value: Decodable>(_ type: Value.Type, upTo limit: Int) async throws -> Value {
-        try await boundedBody(upTo: limit).decodedJSON(type)
     }
 }
 
@@ -102,6 +94,9 @@ extension Response {
 }
 
 extension Request {
+    /// The last `X-Forwarded-For` field's value, which a proxy added.
+    public var forwardedFor: String? { HTTPField.Name("X-Forwarded-For").flatMap { headers[values: $0].last } }
+
     /// The token of `Authorization: Bearer`, nil when there is none.
     public var bearerToken: Substring? {
         guard let value = headers[.authorization], value.prefix(7).lowercased() == "bearer " else { return nil }

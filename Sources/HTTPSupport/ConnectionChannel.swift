@@ -13,21 +13,30 @@ import Synchronization
 struct ConnectionChannel: ServerChildChannel {
     private let http: HTTP1Channel
     private let answering: (any DirectAnswering)?
+    private let limits: ServerLimits
 
-    /// - Parameter answering: answers some requests before Hummingbird sees them.
+    /// - Parameters:
+    ///   - answering: answers some requests before Hummingbird sees them.
+    ///   - limits: the bounds that all connections share.
     init(
         responder: @escaping HTTPChannelHandler.Responder, answering: (any DirectAnswering)? = nil,
-        configuration: HTTP1Channel.Configuration
+        limits: ServerLimits = ServerLimits(), configuration: HTTP1Channel.Configuration
     ) {
         http = HTTP1Channel(responder: responder, configuration: configuration)
         self.answering = answering
+        self.limits = limits
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
-        http.setup(channel: channel, logger: logger).flatMapThrowing { [answering] asyncChannel in
-            let connection = Connection(asyncChannel)
+        http.setup(channel: channel, logger: logger).flatMapThrowing { [self] asyncChannel in
+            let isRefused = !enter(channel, logger)
+            let connection = Connection(asyncChannel, isRefused: isRefused)
+            guard !isRefused else { return connection }
             let pipeline = channel.pipeline.syncOperations
             let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+            try pipeline.addHandler(
+                RequestBoundsHandler(budget: limits.bodies, patience: TimeAmount(limits.values.bodyPatience)),
+                position: .before(codec))
             if let answering {
                 try pipeline.addHandler(DirectRequestHandler(answering), position: .before(codec))
             }
@@ -38,8 +47,32 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
+    /// Counts the connection for its address. False when that has as many as it may.
+    private func enter(_ channel: any Channel, _ logger: Logger) -> Bool {
+        let address = NetworkAddress(channel.remoteAddress)
+        switch limits.table.enter(address) {
+        case .free: break
+        case .counted: channel.closeFuture.whenComplete { [limits] _ in limits.table.leave(address) }
+        case .refused(let isToldOf):
+            if isToldOf {
+                logger.warning(
+                    "connections refused: the address holds as many open as one address may",
+                    metadata: [
+                        "address": .string(channel.remoteAddress?.ipAddress ?? "unknown"),
+                        "most": .stringConvertible(limits.table.most ?? 0),
+                    ])
+            }
+            return false
+        }
+        return true
+    }
+
     func handle(value connection: Connection, logger: Logger) async {
         guard let asyncChannel = connection.take() else { return }
+        guard !connection.isRefused else {
+            try? await asyncChannel.executeThenClose { _, _ in }
+            return
+        }
         await http.handle(value: asyncChannel, logger: logger)
     }
 
@@ -47,9 +80,12 @@ struct ConnectionChannel: ServerChildChannel {
     final class Connection: ServerChildChannelValue {
         private let asyncChannel: HTTP1Channel.Value
         private let isTaken = Atomic(false)
+        /// Whether it is closed without a word.
+        let isRefused: Bool
 
-        init(_ asyncChannel: HTTP1Channel.Value) {
+        init(_ asyncChannel: HTTP1Channel.Value, isRefused: Bool = false) {
             self.asyncChannel = asyncChannel
+            self.isRefused = isRefused
         }
 
         var channel: any Channel { asyncChannel.channel }

@@ -15,6 +15,8 @@ public struct HTTPProblem: HTTPResponseError {
     public var reason: String?
     /// In how many seconds the same request may succeed: `Retry-After`.
     public var retryAfter: Int?
+    /// Whether nothing more is read of the connection.
+    var closesConnection = false
 
     /// An error of another party, by its domain and code.
     public struct Cause: Encodable, Sendable, Equatable {
@@ -36,6 +38,8 @@ public struct HTTPProblem: HTTPResponseError {
         self.message = message
         self.cause = cause
         self.retryAfter = retryAfter ?? (status == .serviceUnavailable ? 1 : nil)
+        // The rest of a body that came too slowly would go on coming as slowly.
+        closesConnection = status == .requestTimeout
     }
 
     private struct Body: Encodable {
@@ -60,8 +64,7 @@ public struct HTTPProblem: HTTPResponseError {
         }
         let response = Response(
             status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
-        // The rest of the body would go on coming as slowly.
-        return status == .requestTimeout ? response.closingConnection() : response
+        return closesConnection ? response.closingConnection() : response
     }
 }
 

@@ -5,7 +5,8 @@ import NIOHTTP1
 ///
 /// An answer may be ready before the body is there: the request is refused by its head, or its body means nothing. Hummingbird takes the rest off the
 /// connection, so that the next request can follow, however much and however slowly it comes. Here it is dropped, and after a few seconds the connection
-/// with it: by then the other end has the answer.
+/// with it: by then the other end has the answer. A server that closes the connection itself meanwhile closes its own end first and reads on (RFC 9112,
+/// section 9.6): what is closed with something unread takes the answer away from a client that is still sending.
 final class LateBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,6 +19,9 @@ final class LateBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Requests that have ended, and answers that have.
     private var (asked, answered) = (0, 0)
     private var end: Scheduled<Void>?
+    /// What a close that waits for the rest of the body has promised.
+    private var lingering: [EventLoopPromise<Void>?] = []
+    private var isLingering: Bool { !lingering.isEmpty }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -28,22 +32,58 @@ final class LateBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
             asked += 1
             end?.cancel()
             end = nil
+            if isLingering { return closeNow(context) }
         }
         context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        if isLingering { context.read() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        context.fireUserInboundEventTriggered(event)
+        if isLingering, event as? ChannelEvent == .inputClosed { closeNow(context) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard case .all = mode, answered > asked, end != nil else { return context.close(mode: mode, promise: promise) }
+        lingering.append(promise)
+        guard lingering.count == 1 else { return }
+        context.close(mode: .output, promise: nil)
+        context.read()
+    }
+
+    private func closeNow(_ context: ChannelHandlerContext) {
+        end?.cancel()
+        end = nil
+        let promises = lingering
+        lingering = []
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        for waiting in promises { promise.futureResult.cascade(to: waiting) }
+        context.close(mode: .all, promise: promise)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
             answered += 1
             if answered > asked {
-                let channel = context.channel
-                end = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+                let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+                end = context.eventLoop.scheduleTask(in: Self.patience) {
+                    let (handler, context) = bound.value
+                    handler.closeNow(context)
+                }
             }
         }
         context.write(data, promise: promise)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end?.cancel()
+        for promise in lingering { promise?.succeed() }
+        lingering = []
+    }
 }
 
 @available(*, unavailable)

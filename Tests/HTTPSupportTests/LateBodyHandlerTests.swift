@@ -83,4 +83,27 @@ import Testing
         pass(.seconds(5))
         #expect(!channel.isActive)
     }
+
+    /// Closes what the server closes itself while a body is still coming.
+    @Test(arguments: [true, false]) func aCloseWaitsForTheRestOfTheBody(_ comes: Bool) throws {
+        try connect()
+        try readHead()
+        try readBody()
+        try answer()
+        let closing = channel.close()
+        pass(.seconds(4))
+        #expect(channel.isActive)
+        if comes { try read(.end(nil)) } else { pass(.seconds(1)) }
+        #expect(!channel.isActive)
+        try closing.wait()
+    }
+
+    @Test func aCloseWithNothingUnreadWaitsForNothing() throws {
+        try connect()
+        try readHead()
+        try read(.end(nil))
+        try answer()
+        try channel.close().wait()
+        #expect(!channel.isActive)
+    }
 }

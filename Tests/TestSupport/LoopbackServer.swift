@@ -8,11 +8,12 @@ public enum LoopbackServer {
 
     /// Serves for as long as `body` runs, which is given the server's address.
     public static func with(
-        _ router: Router<BasicRequestContext>, _ body: @Sendable (URL) async throws -> Void
+        _ router: Router<some InitializableFromSource<ApplicationRequestContextSource> & RequestContext>,
+        limits: ServerLimits = ServerLimits(), _ body: @Sendable (URL) async throws -> Void
     ) async throws {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
-            router: router, server: ServerLimits.server(),
+            router: router, server: limits.server(),
             configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -168,10 +168,10 @@ public struct MerchantApplication: Sendable {
     private func server(_ onReady: @escaping @Sendable (String) async -> Void) -> some Service {
         let (host, port) = (configuration.host, configuration.port)
         return Application(
-            router: routers.router(), server: ServerLimits.server(routers.direct),
+            router: routers.router(), server: configuration.limits.server(routers.direct),
             configuration: .init(
                 address: .hostname(host, port: port),
-                availableConnectionsDelegate: ServerLimits.connections(sharedBy: 1, logger: logger)),
+                availableConnectionsDelegate: configuration.limits.connections(logger: logger)),
             onServerRunning: { channel in
                 // An address that listens everywhere is not one to connect to.
                 let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host

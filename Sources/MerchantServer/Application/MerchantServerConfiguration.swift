@@ -52,6 +52,8 @@ public struct MerchantServerConfiguration: Sendable {
     public var rates: RateLimits.Rates?
     /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
     public var isBehindProxy: Bool
+    /// The bounds on connections and bodies, which the servers of a process share.
+    public var limits = ServerLimits()
     /// For how long a webhook that this process has taken is taken by no other.
     package var webhookLease = WebhookDelivery.lease
     /// How long an upload or a download may stand still.

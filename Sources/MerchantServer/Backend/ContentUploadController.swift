@@ -35,7 +35,7 @@ struct ContentUploadController: Sendable {
                 .trimmingCharacters(in: .whitespaces)
         ) { file in
             try await StallWatch.during(context.channel, .incoming, patience) { watch in
-                for try await piece in request.pieces {
+                for try await piece in request.pieces(on: context.channel) {
                     try await file.append(piece)
                     watch.progress(piece.count)
                 }

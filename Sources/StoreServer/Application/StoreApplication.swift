@@ -217,10 +217,10 @@ public struct StoreApplication: Sendable {
     ) -> some Service {
         let (host, number) = (configuration.host, port.number(configuration))
         let application = Application(
-            router: router, server: ServerLimits.server(direct),
+            router: router, server: configuration.limits.server(direct),
             configuration: .init(
                 address: .hostname(host, port: number),
-                availableConnectionsDelegate: ServerLimits.connections(sharedBy: 3, logger: logger)),
+                availableConnectionsDelegate: configuration.limits.connections(logger: logger)),
             onServerRunning: { channel in
                 await ready.opened(port, host: host, number: channel.localAddress?.port ?? number)
             },

@@ -1,5 +1,6 @@
 import BlobStorage
 import Foundation
+import HTTPSupport
 import Store
 
 /// How a store server is started.
@@ -23,6 +24,8 @@ public struct StoreServerConfiguration: Sendable {
     public var node: Int
     /// The bucket for hosted content, or nil for a folder in the data directory.
     public var bucket: S3Location?
+    /// The bounds on connections and bodies, which the servers of a process share.
+    public var limits = ServerLimits()
 
     public init(
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,

@@ -89,7 +89,7 @@ struct ContentControlController: Sendable {
         }
         do {
             let upload = try await library.append(
-                request.pieces, to: try Self.id(context), offset: offset, at: desk.now)
+                request.pieces(on: context.channel), to: try Self.id(context), offset: offset, at: desk.now)
             return try .json(ControlAPI.ContentUpload(upload))
         } catch let error as WrongOffset {
             return try .json(

@@ -27,6 +27,8 @@ struct VerifyReceiptController: Sendable {
             body = try await request.boundedBody(upTo: StoreLimits.verifyReceiptRequest)
         } catch let problem as HTTPProblem where problem.status == .contentTooLarge {
             return Self.response(store.answerToOversizedBody)
+        } catch let problem as HTTPProblem where problem.status == .serviceUnavailable {
+            throw problem
         } catch is HTTPProblem {
             // It broke off, or came too slowly: what is left of it is no request, and the connection goes with it.
             var response = Self.response(store.answerToUnreadableBody)
