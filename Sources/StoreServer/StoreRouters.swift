@@ -6,13 +6,18 @@ import StoreWire
 /// The routers of the three ports.
 public enum StoreRouters {
     /// What devices and merchants speak to: one environment's protocol port.
-    public static func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
+    /// - Parameters:
+    ///   - signIns: how often clients may try to sign in; nil for no bound.
+    ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
+    public static func protocolRouter(
+        _ store: Store, signIns: SignInLimits? = nil, isBehindProxy: Bool = false
+    ) -> Router<StoreRequestContext> {
         let router = Router(context: StoreRequestContext.self)
         router.add(middleware: RequestIDMiddleware())
         router.add(middleware: ContinueMiddleware())
         router.add(middleware: ProblemMiddleware(HTTPProblem.store))
         router.add(middleware: HostMiddleware())
-        DeviceController(store: store).addRoutes(to: router)
+        DeviceController(store: store, signIns: signIns, isBehindProxy: isBehindProxy).addRoutes(to: router)
         VerifyReceiptController(store: store).addRoutes(to: router)
         ContentController(store: store).addRoutes(to: router)
         return router

@@ -67,6 +67,8 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         public static let forbidden: Code = "forbidden"
         /// A fault that the operator ordered, or a passing one; try again later. 503.
         public static let unavailable: Code = "unavailable"
+        /// Too many requests of this kind; `Retry-After` says when to come back. 429.
+        public static let rateLimited: Code = "rate_limited"
         /// Something broke; the request id finds it in the log. 500.
         public static let internalError: Code = "internal_error"
     }

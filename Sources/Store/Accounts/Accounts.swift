@@ -9,16 +9,20 @@ public struct Accounts: Sendable {
     public static let wrongPasswordsUntilLocked: Int64 = 10
 
     let database: Database
+    private let work: PasswordWork
     private let signedIn: RecentValues<[UInt8], Account>
 
-    init(database: Database) {
+    /// - Parameter work: where passwords are hashed.
+    init(database: Database, work: PasswordWork = .shared) {
         self.database = database
+        self.work = work
         // Every request of a device begins with this look-up; 64 Ki entries take about 15 MiB when full.
         signedIn = RecentValues(capacity: 1 << 16)
     }
 
     /// Makes an account.
-    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront cannot be, or the address is taken.
+    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront cannot be, or the address is taken; `unavailable` when too many
+    ///   passwords wait to be hashed.
     public func create(_ new: NewAccount, at milliseconds: Int64) async throws -> Account {
         let email = try Self.normalized(new.email)
         guard (1...1024).contains(new.password.utf8.count) else {
@@ -29,7 +33,7 @@ public struct Accounts: Sendable {
                 .invalidRequest,
                 "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
         }
-        let hash = try await PasswordHash.make(new.password)
+        let hash = try await PasswordHash.make(new.password, by: work, for: .operation)
         let account = Account(
             accountID: AccountID(Self.newID()), email: email, storefront: new.storefront,
             paymentsAllowed: new.paymentsAllowed,
@@ -53,32 +57,34 @@ public struct Accounts: Sendable {
     }
 
     /// Signs a device in and gives it a token, of which the store keeps only the digest.
-    /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address) or `account_locked`.
-    public func signIn(_ request: SignInRequest, at milliseconds: Int64) async throws -> (
-        token: String, account: Account
-    ) {
+    ///
+    /// A known and an unknown address take the same path and the same time until the password is found right.
+    /// - Parameter source: the client, who waits in turn with the others.
+    /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address), `account_locked` for the right password of a locked account, or `unavailable`
+    ///   when too many wait; `CancellationError` when the task is cancelled while it waits.
+    public func signIn(
+        _ request: SignInRequest, from source: PasswordSource = .client(""), at milliseconds: Int64
+    ) async throws -> (token: String, account: Account) {
         guard request.email.utf8.count <= 254, !request.email.utf8.contains(0), request.password.utf8.count <= 1024
-        else {
-            throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
-        }
+        else { throw Self.wrongPassword }
         let email = request.email.lowercased()
         let row = try await database.read { connection in
             try connection.queryOne(
                 "SELECT \(Self.columns), password_salt, password_hash, password_rounds FROM accounts WHERE email = $1",
                 [email])
         }
-        // An unknown address takes as long as a wrong password.
-        let kept = try row.map { PasswordHash(salt: try $0.bytes(8), hash: try $0.bytes(9), rounds: try $0.int(10)) }
-        guard let row, let kept else {
-            _ = try await PasswordHash.make(request.password)
-            throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
+        guard let row else {
+            _ = try await PasswordHash.make(request.password, by: work, for: source)
+            try await countWrongPassword(of: nil)
+            throw Self.wrongPassword
         }
+        let kept = PasswordHash(salt: try row.bytes(8), hash: try row.bytes(9), rounds: try row.int(10))
         let account = try Self.account(row)
-        guard !account.isLocked else { throw Self.locked }
-        guard try await kept.matches(request.password) else {
+        guard try await kept.matches(request.password, by: work, for: source) else {
             try await countWrongPassword(of: account)
-            throw StoreError(.wrongPassword, "The e-mail address and password do not match.")
+            throw Self.wrongPassword
         }
+        guard !account.isLocked else { throw Self.locked }
         let token = Self.newToken()
         let digest = Self.digest(token)
         try await database.write { connection in
@@ -205,16 +211,32 @@ public struct Accounts: Sendable {
         return try Self.account(row)
     }
 
-    private func countWrongPassword(of account: Account) async throws {
-        try await database.write { connection in
-            try connection.execute(
+    /// Counts a wrong password, and locks the account at the last one that is let pass.
+    /// - Parameter account: nil for an unknown address, for which as much is written, to no effect: an answer that comes earlier would tell that there is
+    ///   no account.
+    private func countWrongPassword(of account: Account?) async throws {
+        let wrongPasswords = try await database.write { connection -> Int64 in
+            guard let account else {
+                try connection.execute(
+                    """
+                    UPDATE accounts SET failed_sign_ins = failed_sign_ins
+                    WHERE account_id = (SELECT min(account_id) FROM accounts)
+                    """)
+                return 0
+            }
+            let row = try connection.queryOne(
                 """
                 UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (locked OR failed_sign_ins + 1 >= $2)
-                WHERE account_id = $1
+                WHERE account_id = $1 RETURNING failed_sign_ins
                 """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
+            return try row?.int64(0) ?? 0
         }
-        signedIn.removeAll()
+        // Only a lock changes what was remembered: wrong passwords alone must not make the store look every device up again.
+        if wrongPasswords == Self.wrongPasswordsUntilLocked { signedIn.removeAll() }
     }
+
+    private static let wrongPassword = StoreError(
+        .wrongPassword, "The e-mail address and password do not match.")
 
     private static let locked = StoreError(.accountLocked, "The account is locked. Unlock it through the control port.")
 

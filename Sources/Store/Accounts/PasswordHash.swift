@@ -11,9 +11,13 @@ struct PasswordHash: Sendable, Equatable {
     var rounds: Int
 
     /// Hashes a new password.
-    static func make(_ password: String) async throws -> PasswordHash {
+    /// - Throws: what ``PasswordWork/run(for:_:)`` throws.
+    static func make(_ password: String, by work: PasswordWork, for source: PasswordSource) async throws
+        -> PasswordHash
+    {
         let salt = RandomBytes.make(16)
-        return PasswordHash(salt: salt, hash: try await derive(password, salt: salt, rounds: rounds), rounds: rounds)
+        return PasswordHash(
+            salt: salt, hash: try await derive(password, salt: salt, rounds: rounds, work, source), rounds: rounds)
     }
 
     /// As it was kept.
@@ -24,24 +28,19 @@ struct PasswordHash: Sendable, Equatable {
     }
 
     /// Whether it is the password, compared in constant time.
-    func matches(_ password: String) async throws -> Bool {
-        ConstantTime.equal(try await Self.derive(password, salt: salt, rounds: rounds), hash)
+    /// - Throws: what ``PasswordWork/run(for:_:)`` throws.
+    func matches(_ password: String, by work: PasswordWork, for source: PasswordSource) async throws -> Bool {
+        ConstantTime.equal(try await Self.derive(password, salt: salt, rounds: rounds, work, source), hash)
     }
 
-    /// One derivation at a time, away from the threads that serve requests: a flood of sign-ins must not stop the store.
-    private static let queue = DispatchQueue(label: "cornerstore.password", qos: .utility)
-
-    private static func derive(_ password: String, salt: [UInt8], rounds: Int) async throws -> [UInt8] {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                continuation.resume(
-                    with: Result {
-                        try KDF.Scrypt.deriveKey(
-                            from: Data(password.utf8), salt: salt, outputByteCount: 32, rounds: rounds, blockSize: 8,
-                            parallelism: 1
-                        ).withUnsafeBytes { Array($0) }
-                    })
-            }
+    private static func derive(
+        _ password: String, salt: [UInt8], rounds: Int, _ work: PasswordWork, _ source: PasswordSource
+    ) async throws -> [UInt8] {
+        try await work.run(for: source) {
+            try KDF.Scrypt.deriveKey(
+                from: Data(password.utf8), salt: salt, outputByteCount: 32, rounds: rounds, blockSize: 8,
+                parallelism: 1
+            ).withUnsafeBytes { Array($0) }
         }
     }
 }

@@ -161,11 +161,8 @@ public struct StoreApplication: Sendable {
                 StoreRouters.controlRouter(
                     [sandbox, production], apps: apps, catalog: catalog, desk: desk,
                     adminToken: configuration.adminToken), ready),
-            server(
-                .sandbox, StoreRouters.protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
-            server(
-                .production, StoreRouters.protocolRouter(production), direct: DirectStoreAnswers(store: production),
-                ready),
+            server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
+            server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
             catalogReload,
         ]
         if databases.canBeLost { services.append(DatabaseWatch(databases: databases, configuration: configuration)) }
@@ -183,6 +180,12 @@ public struct StoreApplication: Sendable {
             throw error
         }
         await close()
+    }
+
+    private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
+        StoreRouters.protocolRouter(
+            store, signIns: configuration.signInRates.map { SignInLimits($0) },
+            isBehindProxy: configuration.isBehindProxy)
     }
 
     /// Opens and closes the ports that were named, so that one in use is said before anything runs and has to be stopped again.

@@ -24,6 +24,10 @@ public struct StoreServerConfiguration: Sendable {
     public var node: Int
     /// The bucket for hosted content, or nil for a folder in the data directory.
     public var bucket: S3Location?
+    /// How often clients may try to sign in; nil for no bound.
+    public var signInRates: SignInLimits.Rates? = .standard
+    /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
+    public var isBehindProxy = false
     /// The bounds on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
 

@@ -12,6 +12,10 @@ struct DeviceController: Sendable {
     static let largestPurchase = 16 << 10
 
     let store: Store
+    /// How often clients may try to sign in; nil for no bound.
+    var signIns: SignInLimits?
+    /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
+    var isBehindProxy = false
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         let routes: [(StoreRoute, @Sendable (Request, StoreRequestContext) async throws -> Response)] = [
@@ -31,7 +35,14 @@ struct DeviceController: Sendable {
     @Sendable private func signIn(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         try fail(.signIn)
         let body = try await request.decodeJSON(SignInRequest.self, upTo: 16 << 10)
-        let (token, account) = try await store.accounts.signIn(body, at: store.clock.milliseconds)
+        let address = NetworkAddress(
+            of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
+        try signIns?.take(body.email, from: address, at: store.clock.realMilliseconds)
+        // A password is expensive to try: it is not tried for a client that has left.
+        let (token, account) = try await context.whileClientStays { [store] in
+            try await store.accounts.signIn(body, from: .client(address.text), at: store.clock.milliseconds)
+        }
+        signIns?.giveBack(body.email, from: address)
         return try .json(SignInResponse(token: token, account: store.description(of: account)))
     }
 
