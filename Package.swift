@@ -267,6 +267,7 @@ let package = Package(
                 "BlobStorage",
                 "ContentPackages",
                 "Database",
+                "HTTPSupport",
                 "Merchant",
                 "MerchantServer",
                 "MerchantWire",

@@ -10,10 +10,11 @@ protocol StatementSession: AnyObject {
 ///
 /// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing is
 /// committed even if the closure catches it. What may happen in the ordinary course is asked for with
-/// `ON CONFLICT … DO NOTHING` or a `WHERE`, not by catching a violation. A change that goes on for over ``longest`` fails in the same way, with
-/// ``DatabaseError/Code/busy``.
+/// `ON CONFLICT … DO NOTHING` or a `WHERE`, not by catching a violation. A change that goes on for over ``longest``
+/// fails in the same way, with ``DatabaseError/Code/busy``.
 public final class Connection {
-    /// How long a change may go on, from its beginning to the beginning of its last statement: others wait for the writer or the connection.
+    /// How long a change may go on, from its beginning to the beginning of its last statement: others wait for the
+    /// writer or the connection.
     static let longest = Duration.seconds(30)
 
     private let session: any StatementSession
@@ -76,9 +77,10 @@ public final class Connection {
             throw DatabaseError(.closed, "the connection was used after its transaction had ended")
         }
         try checkUnfailed()
-        do {
+        do throws(DatabaseError) {
             if let deadline, now() >= deadline {
-                throw DatabaseError(.busy, "the transaction took over \(Self.longest), and was given up; try again later")
+                throw DatabaseError(
+                    .busy, "the transaction took over \(Self.longest), and was given up; try again later")
             }
             return try statement()
         } catch {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The room for requests' bodies that all servers of a process share.
 ///
-/// A body's first ``free`` bytes need no room: the bound on connections holds them, and so the small requests, which are nearly all, are answered also
-/// while somebody keeps the room filled.
+/// A body's first ``free`` bytes need no room: the bound on connections holds them, and so the small requests, which
+/// are nearly all, are answered also while somebody keeps the room filled.
 public final class BodyBudget: Sendable {
     /// The bytes of each body that are not counted.
     static let free = 16 << 10

@@ -22,7 +22,8 @@ public struct BodyPieces: AsyncSequence, Sendable {
 }
 
 extension Request {
-    /// The body piece by piece, for a caller that does not keep it. No deadline ends it and it takes no room; watch it with a ``StallWatch``.
+    /// The body piece by piece, for a caller that does not keep it. No deadline ends it and it takes no room; watch it
+    /// with a ``StallWatch``.
     /// - Parameter channel: the connection that the request came by.
     public func pieces(on channel: any Channel) -> BodyPieces {
         channel.triggerUserOutboundEvent(StreamedBody(), promise: nil)

@@ -4,9 +4,11 @@ import Hummingbird
 import NIOCore
 
 extension Request {
-    /// The whole body. The connection bounds how long it may take to arrive, and the room that all bodies take (``ServerLimits``).
+    /// The whole body. The connection bounds how long it may take to arrive, and the room that all bodies take
+    /// (``ServerLimits``).
     /// - Parameter limit: in bytes.
-    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when the body takes too long, 503 when there is no room for it now.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when the body takes too long, 503 when there is no room for it
+    ///   now.
     public func boundedBody(upTo limit: Int) async throws -> ByteBuffer {
         let tooLarge = HTTPProblem(
             .contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")

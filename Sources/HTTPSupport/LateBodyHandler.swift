@@ -5,8 +5,9 @@ import NIOHTTP1
 ///
 /// An answer may be ready before the body is there: the request is refused by its head, or its body means nothing. Hummingbird takes the rest off the
 /// connection, so that the next request can follow, however much and however slowly it comes. Here it is dropped, and after a few seconds the connection
-/// with it: by then the other end has the answer. A server that closes the connection itself meanwhile closes its own end first and reads on (RFC 9112,
-/// section 9.6): what is closed with something unread takes the answer away from a client that is still sending.
+/// with it: by then the other end has the answer. A server that closes the connection itself meanwhile closes its own
+/// end first and reads on (RFC 9112, section 9.6): what is closed with something unread takes the answer away from a
+/// client that is still sending.
 final class LateBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

@@ -1,7 +1,8 @@
 import Glibc
 public import NIOCore
 
-/// The client behind an address, as far as it can be told: an IPv4 address, or the first 64 bits of an IPv6 address, which one customer has to itself.
+/// The client behind an address, as far as it can be told: an IPv4 address, or the first 64 bits of an IPv6 address,
+/// which one customer has to itself.
 public struct NetworkAddress: Hashable, Sendable {
     private enum Kind: Hashable {
         case ipv4
@@ -44,7 +45,8 @@ public struct NetworkAddress: Hashable, Sendable {
         self.init(address)
     }
 
-    /// The client of a request: the other end of its connection or, behind a proxy, the address that the proxy added last to `X-Forwarded-For`.
+    /// The client of a request: the other end of its connection or, behind a proxy, the address that the proxy added
+    /// last to `X-Forwarded-For`.
     /// - Parameters:
     ///   - connection: the other end of the connection.
     ///   - forwardedFor: the last `X-Forwarded-For` field's value. Without a proxy it is the client's invention.

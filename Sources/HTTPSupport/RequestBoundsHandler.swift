@@ -9,14 +9,16 @@ enum BodyRefusal: Error, Equatable {
     case noRoom
 }
 
-/// Says that the body of the request that is being answered is taken piece by piece and not kept: it needs no room, and is watched by a ``StallWatch``
-/// instead of a deadline.
+/// Says that the body of the request that is being answered is taken piece by piece and not kept: it needs no room, and
+/// is watched by a ``StallWatch`` instead of a deadline.
 struct StreamedBody: Sendable {}
 
-/// Bounds how long a request's body may take to arrive and how much room the bodies of all connections take, and notices when the client has left.
+/// Bounds how long a request's body may take to arrive and how much room the bodies of all connections take, and
+/// notices when the client has left.
 ///
-/// It stands right behind HTTP's decoder, so that every body is bounded in the same way: also of a request that is answered on the event loop, and of one
-/// that waits behind another. A body that breaks a bound ends in a ``BodyRefusal``, and nothing more of its connection is taken.
+/// It stands right behind HTTP's decoder, so that every body is bounded in the same way: also of a request that is
+/// answered on the event loop, and of one that waits behind another. A body that breaks a bound ends in a
+/// ``BodyRefusal``, and nothing more of its connection is taken.
 final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -37,7 +39,8 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     /// The bodies of the requests that are not answered yet, oldest first. Only the last may be incomplete.
     private var bodies: [Body] = []
     private var deadline: Scheduled<Void>?
-    /// Whether more may come: the server does not read while it is busy with what it has, and that is not the client's fault.
+    /// Whether more may come: the server does not read while it is busy with what it has, and that is not the client's
+    /// fault.
     private var isReading = false
     private var isRefused = false
 
@@ -141,7 +144,8 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: The end
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client that closes its end cannot be told from one that only sends no more; none that waits for an answer does that.
+        // A client that closes its end cannot be told from one that only sends no more; none that waits for an answer
+        // does that.
         if event as? ChannelEvent == .inputClosed { presence.leave() }
         context.fireUserInboundEventTriggered(event)
     }

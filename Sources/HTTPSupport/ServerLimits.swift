@@ -9,7 +9,8 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
     public struct Values: Sendable, Equatable {
         /// Connections that one port holds open at the same time; more wait to be accepted.
         public var connections: Int
-        /// Connections of one address over all ports, but not of this machine's own; nil for no bound, as behind a proxy, from whose address all come.
+        /// Connections of one address over all ports, but not of this machine's own; nil for no bound, as behind a
+        /// proxy, from whose address all come.
         public var connectionsPerAddress: Int?
         /// Bytes of bodies that all connections hold together.
         public var bodyBytes: Int
@@ -17,7 +18,8 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         public var bodyPatience: Duration
 
         /// - Parameters:
-        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, as the store and its merchant have.
+        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, as the store and its
+        ///     merchant have.
         ///   - connectionsPerAddress: a whole office may stand behind one.
         ///   - bodyBytes: 256 MiB.
         ///   - bodyPatience: 30 seconds.
@@ -64,8 +66,8 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         MaximumAvailableConnections(values.connections, logger: logger)
     }
 
-    /// How many connections a port may hold open when so many share the files that the process may open: the half of them, since a download opens a file
-    /// as well, without those that the databases need.
+    /// How many connections a port may hold open when so many share the files that the process may open: the half of
+    /// them, since a download opens a file as well, without those that the databases need.
     /// - Returns: 32 to 4096.
     public static func mostConnections(sharedBy ports: Int) -> Int {
         min(max((OpenFiles.limit - 256) / 2 / max(ports, 1), 32), 4096)

@@ -82,8 +82,8 @@ struct ModuleTable {
         "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "Database", "Merchant", "MerchantServer", "MerchantWire",
-                "MonkeyCredits", "Store", "StoreKit",
+                "BlobStorage", "ContentPackages", "Database", "HTTPSupport", "Merchant", "MerchantServer",
+                "MerchantWire", "MonkeyCredits", "Store", "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [

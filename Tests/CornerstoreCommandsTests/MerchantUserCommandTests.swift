@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available) func theSandboxsCreditsAreSeenApart(_ backend: Backend) async throws {
-        try await with(backend) { shop in
+        try await with(backend) { shop async throws in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
             #expect(
                 await shop.run("adjust ann --give 5 --currency gold --environment sandbox").output.contains(

@@ -32,6 +32,43 @@ import Testing
         #expect([configuration.controlPort, configuration.sandboxPort, configuration.productionPort] == [1, 2, 3])
     }
 
+    @Test func ratesAndLimitsReachTheStoreAndTheMerchant() throws {
+        let file = """
+            sign-in-rate: "0.5:7"
+            account-rate: "2"
+            address-rate: "900:1800"
+            user-rate: "30"
+            key-rate: "0.1"
+            max-connections: 50
+            max-connections-per-address: 5
+            max-body-memory: 64
+            """
+        let settings = try settings(file: file)
+        let configuration = try settings.configuration()
+        #expect(
+            configuration.signInRates
+                == .init(
+                    address: .init(burst: 7, perSecond: 0.5), account: .init(burst: 4, perSecond: 2)))
+        #expect(
+            try settings.merchant()?.rates
+                == .init(
+                    address: .init(burst: 1800, perSecond: 900), user: .init(burst: 60, perSecond: 30),
+                    key: .init(burst: 1, perSecond: 0.1)))
+        #expect(
+            configuration.limits.values
+                == .init(connections: 50, connectionsPerAddress: 5, bodyBytes: 64 << 20))
+        // Behind a proxy all connections are the proxy's.
+        let behindProxy = try self.settings(flags: [.behindProxy: "true"], file: file).configuration()
+        #expect(behindProxy.limits.values.connectionsPerAddress == nil && behindProxy.isBehindProxy)
+        let none = try self.settings(flags: [.noRateLimits: "true"], file: file)
+        #expect(try none.configuration().signInRates == nil && none.merchant()?.rates == nil)
+    }
+
+    @Test(arguments: ["", "x", "0", "-1", "1:0", "1:2:3", "1:", ":1", "nan", "inf", "1e9"])
+    func aRateThatIsNoneIsRefused(_ text: String) throws {
+        #expect(throws: CommandError.self) { try settings(flags: [.signInRate: text]).configuration() }
+    }
+
     @Test(arguments: ServeSetting.allCases)
     func everySettingComesFromEveryLayer(_ setting: ServeSetting) throws {
         let value =
@@ -47,6 +84,9 @@ import Testing
             case .logFormat: "json"
             case .adminToken: "token"
             case .blobs: "s3://packages?region=eu-west-3"
+            case .behindProxy, .noRateLimits: "true"
+            case .signInRate, .accountRate, .addressRate, .userRate, .keyRate: "3:70"
+            case .maxConnections, .maxConnectionsPerAddress, .maxBodyMemory: "77"
             }
         let name = "CORNERSTORE_" + setting.rawValue.uppercased().replacing("-", with: "_")
         let usual = try described(settings())

@@ -6,7 +6,22 @@ import Testing
 @testable import HTTPSupport
 
 @Suite struct LateBodyHandlerTests {
-    private let channel = EmbeddedChannel(handler: LateBodyHandler())
+    private let ownEnd = OwnEnd()
+    private let channel: EmbeddedChannel
+
+    init() { channel = EmbeddedChannel(handlers: [ownEnd, LateBodyHandler()]) }
+
+    /// Keeps what closes the server's own end alone, which the channel takes for a whole close.
+    private final class OwnEnd: ChannelOutboundHandler {
+        typealias OutboundIn = Any
+        var isClosed = false
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            guard case .output = mode else { return context.close(mode: mode, promise: promise) }
+            isClosed = true
+            promise?.succeed()
+        }
+    }
 
     private func read(_ part: HTTPServerRequestPart) throws { try channel.writeInbound(part) }
 
@@ -92,7 +107,7 @@ import Testing
         try answer()
         let closing = channel.close()
         pass(.seconds(4))
-        #expect(channel.isActive)
+        #expect(channel.isActive && ownEnd.isClosed)
         if comes { try read(.end(nil)) } else { pass(.seconds(1)) }
         #expect(!channel.isActive)
         try closing.wait()

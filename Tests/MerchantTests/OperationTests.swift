@@ -36,7 +36,9 @@ import Testing
             try await shop.merchant.replayWebhook(rest[0].eventID)
             #expect(try await shop.merchant.deadWebhooks().events.isEmpty)
             #expect(
-                try await outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: now).map(\.eventID) == [rest[0].eventID])
+                try await outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: now).map(\.eventID) == [
+                    rest[0].eventID
+                ])
             #expect(
                 try await shop.code { try await shop.merchant.replayWebhook(taken[0].eventID) } == .notFound)
         }
@@ -47,7 +49,8 @@ import Testing
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             let ids = [try await shop.merchant.sendTestEvent(), try await shop.merchant.sendTestEvent()]
             let now = shop.clock.milliseconds
-            let events = try await shop.merchant.outbox.takeDueEvents(limit: 9, now: now, leaseEnd: now + 10)
+            let events = try await shop.merchant.outbox.takeDueEvents(
+                limit: 9, retries: 9, now: now, leaseEnd: now + 10)
             #expect(Set(events.map(\.eventID)) == Set(ids) && ids[0] != ids[1])
             for event in events {
                 #expect(
@@ -142,11 +145,13 @@ import Testing
             #expect(old.count == 3)
             #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [100])
             #expect(try await shop.merchant.lookAtHistory(of: "ann", "gems", before: nil).entries.count == 3)
-            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).isEmpty)
+            #expect(
+                try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).isEmpty)
             let report = try await shop.merchant.report(of: "ann")
             #expect(try await shop.merchant.look(at: "ann") == report)
             #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.first?.kind == .expiry)
-            #expect(try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).count == 1)
+            #expect(
+                try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).count == 1)
         }
     }
 

@@ -54,7 +54,9 @@ import Testing
     /// Known and unknown accounts are answered the same.
     @Test func tooManyAttemptsAreAnswered429WithTheTimeToWait() async throws {
         try await withServer {
-            $0.signInRates = Self.rates
+            // However slow the machine is, nothing comes back while the test runs.
+            $0.signInRates = .init(
+                address: .init(burst: 3, perSecond: 0.001), account: .init(burst: 2, perSecond: 0.001))
             $0.isBehindProxy = true
         } _: { server in
             let tester = try #require(SandboxTester.read(from: server.directory))
@@ -77,7 +79,7 @@ import Testing
                 let refused = try await signIn(email, "wrong", from: address)
                 #expect(refused.status == 429 && refused.code == "rate_limited", "\(refused.text)")
                 let wait = refused.headers.first(name: "retry-after").flatMap { Int($0) } ?? 0
-                #expect((1...4).contains(wait))
+                #expect((1...1_000).contains(wait))
             }
         }
     }

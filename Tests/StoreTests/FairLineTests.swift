@@ -39,7 +39,8 @@ import Testing
         #expect(line.count == 1 && rest(&line) == [3])
     }
 
-    /// Whatever comes and goes, nothing is lost or called twice, and no source waits for more turns than there are sources.
+    /// Whatever comes and goes, nothing is lost or called twice, and no source waits for more turns than there are
+    /// sources.
     @Test func nothingIsLost() {
         var generator = SeededGenerator(seed: 11)
         for _ in 0..<100 {

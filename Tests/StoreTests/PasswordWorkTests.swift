@@ -51,7 +51,7 @@ import Testing
     }
 
     private static func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
     }
 
     @Test func aFloodIsRefusedAndDelaysOthersByOneTurn() async throws {
@@ -59,7 +59,9 @@ import Testing
         let first = await busy.begin()
         var flood: [Task<Void, any Error>] = []
         for number in 0..<8 { flood.append(await busy.join("flood \(number)", from: "flood")) }
-        let honest = Task { try await busy.work.run(for: .client("honest")) { busy.done.withLock { $0.append("honest") } } }
+        let honest = Task {
+            try await busy.work.run(for: .client("honest")) { busy.done.withLock { $0.append("honest") } }
+        }
         // The oldest of the flood gives way.
         let refused = await flood[0].result
         #expect(throws: StoreError.self) { try refused.get() }

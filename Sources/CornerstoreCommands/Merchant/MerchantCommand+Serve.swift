@@ -105,9 +105,7 @@ extension MerchantCommand {
         var port: Int?
         @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
         var behindProxy: Bool?
-        @Flag(
-            inversion: .prefixedNo, help: "Whether it is bounded how often users, keys and addresses may come (it is).")
-        var rateLimits: Bool?
+        @OptionGroup(title: "Limits") var limits: LimitOptions
         @Option(
             help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
             completion: .list(Logger.Level.allCases.map(\.rawValue)))
@@ -138,7 +136,11 @@ extension MerchantCommand {
                     .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys,
                     .webhook: webhook, .host: host,
                     .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
-                    .noRateLimits: rateLimits.map { $0 ? "false" : "true" }, .logLevel: logLevel, .logFormat: logFormat,
+                    .noRateLimits: limits.rateLimits.map { $0 ? "false" : "true" },
+                    .addressRate: limits.addressRate, .userRate: limits.userRate, .keyRate: limits.keyRate,
+                    .maxConnections: limits.maxConnections.map(String.init),
+                    .maxConnectionsPerAddress: limits.maxConnectionsPerAddress.map(String.init),
+                    .maxBodyMemory: limits.maxBodyMemory.map(String.init), .logLevel: logLevel, .logFormat: logFormat,
                     .blobs: blobs.blobs,
                 ],
                 lists: [
@@ -151,10 +153,11 @@ extension MerchantCommand {
             let configuration = try options.configuration()
             let (level, format) = (try options.logLevel(), try options.logFormat())
             let console = Console.current
+            let logger = ServeAction.logger(level, format)
             let application = try await Progress.during("Starting") {
-                try await MerchantApplication.open(
-                    configuration, now: { Date() }, logger: ServeAction.logger(level, format))
+                try await MerchantApplication.open(configuration, now: { Date() }, logger: logger)
             }
+            configuration.limits.tell(logger)
             let json = output.json
             try await application.run(gracefulShutdownSignals: [.sigterm, .sigint]) { address in
                 let report = Report(

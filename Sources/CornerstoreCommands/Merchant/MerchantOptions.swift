@@ -37,6 +37,12 @@ enum MerchantOption: String, SettingName {
     case port
     case behindProxy = "behind-proxy"
     case noRateLimits = "no-rate-limits"
+    case addressRate = "address-rate"
+    case userRate = "user-rate"
+    case keyRate = "key-rate"
+    case maxConnections = "max-connections"
+    case maxConnectionsPerAddress = "max-connections-per-address"
+    case maxBodyMemory = "max-body-memory"
     case logLevel = "log-level"
     case logFormat = "log-format"
 

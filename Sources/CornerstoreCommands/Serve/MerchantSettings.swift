@@ -13,6 +13,8 @@ struct MerchantSettings: Equatable {
     var port: Int
     /// Files of products, an app each.
     var productsFiles: [URL] = []
+    /// How often addresses, users and keys may come; nil for no bound.
+    var rates: RateLimits.Rates? = .standard
 
     /// The merchant of a store that is open. It keeps everything where the other `merchant` commands look for it, knows the store by the
     /// files of its roots, and takes purchases of its sandbox too.
@@ -27,7 +29,8 @@ struct MerchantSettings: Equatable {
             stores: [try .cornerstore(in: store.dataDirectory)], bundleIDs: apps,
             // What is tried out on a machine of one's own is bought in the sandbox.
             policy: MerchantPolicy(environments: [.production, .sandbox], usualEnvironment: .sandbox),
-            productsFiles: productsFiles)
+            productsFiles: productsFiles, rates: rates, isBehindProxy: store.isBehindProxy)
+        configuration.limits = store.limits
         configuration.portOption = "--merchant-port"
         // In the store's bucket, apart from what the store keeps there.
         configuration.bucket = store.bucket.map { bucket in

@@ -15,6 +15,7 @@ struct ServeAction {
     func run(json: Bool) async throws {
         let console = Console.current
         let both = try await open(console)
+        configuration.limits.tell(Self.logger(logLevel, logFormat))
         for note in both.store.catalogNotes { console.remark(console.style.dim("note: \(Style.printable(note))")) }
         try await both.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
             let report = ServeReport(both, addresses)

@@ -92,6 +92,17 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp("How the log is written: text, or json, one object to a line (text).", valueName: "format"),
         completion: .list(LogFormat.allCases.map(\.rawValue)))
     var logFormat: String?
+    @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
+    var behindProxy: Bool?
+    @OptionGroup(title: "Limits") var limits: LimitOptions
+    @Option(
+        help: ArgumentHelp(
+            "How often one address may fail to sign in: in a second, and at once (1:60).", valueName: "rate"))
+    var signInRate: String?
+    @Option(
+        help: ArgumentHelp(
+            "How often one account may be tried in vain: in a second, and at once (0.2:20).", valueName: "rate"))
+    var accountRate: String?
     @Option(help: ArgumentHelp("A file of options, YAML or JSON.", valueName: "file"), completion: .file())
     var config: String?
     @OptionGroup var output: OutputOptions
@@ -112,6 +123,16 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.node] = node.map(String.init)
         flags[.logLevel] = logLevel
         flags[.logFormat] = logFormat
+        flags[.behindProxy] = behindProxy.map(String.init)
+        flags[.noRateLimits] = limits.rateLimits.map { $0 ? "false" : "true" }
+        flags[.signInRate] = signInRate
+        flags[.accountRate] = accountRate
+        flags[.addressRate] = limits.addressRate
+        flags[.userRate] = limits.userRate
+        flags[.keyRate] = limits.keyRate
+        flags[.maxConnections] = limits.maxConnections.map(String.init)
+        flags[.maxConnectionsPerAddress] = limits.maxConnectionsPerAddress.map(String.init)
+        flags[.maxBodyMemory] = limits.maxBodyMemory.map(String.init)
         let settings = try ServeSettings(
             flags: flags, files: files, productsFiles: merchantProducts, environment: Console.current.environment,
             file: try config.map { try ConfigurationFile.read($0) })

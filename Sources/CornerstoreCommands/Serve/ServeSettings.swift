@@ -1,6 +1,7 @@
 import BlobStorage
 import Foundation
 import Logging
+import MerchantServer
 import Store
 import StoreServer
 import StoreWire
@@ -30,6 +31,16 @@ enum ServeSetting: String, SettingName {
     case logFormat = "log-format"
     case adminToken = "admin-token"
     case blobs
+    case behindProxy = "behind-proxy"
+    case noRateLimits = "no-rate-limits"
+    case signInRate = "sign-in-rate"
+    case accountRate = "account-rate"
+    case addressRate = "address-rate"
+    case userRate = "user-rate"
+    case keyRate = "key-rate"
+    case maxConnections = "max-connections"
+    case maxConnectionsPerAddress = "max-connections-per-address"
+    case maxBodyMemory = "max-body-memory"
 
     static let scope = ["cornerstore"]
 
@@ -78,6 +89,15 @@ struct ServeSettings {
         configuration.databaseURL = try layers.databaseURL(.database)
         configuration.bucket = try S3Location(option: text(.blobs), environment: keys)
         configuration.schemaPrefix = try schemaPrefix() ?? configuration.schemaPrefix
+        configuration.isBehindProxy = try layers.isSet(.behindProxy)
+        let usual = SignInLimits.Rates.standard
+        let signIns = SignInLimits.Rates(
+            address: try layers.rate(.signInRate, otherwise: usual.address),
+            account: try layers.rate(.accountRate, otherwise: usual.account))
+        configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
+        configuration.limits = try layers.limits(
+            ports: 4, isBehindProxy: configuration.isBehindProxy, connections: .maxConnections,
+            perAddress: .maxConnectionsPerAddress, bodyMemory: .maxBodyMemory)
         return configuration
     }
 
@@ -85,9 +105,16 @@ struct ServeSettings {
     /// - Throws: ``CommandError`` that names the option.
     func merchant() throws -> MerchantSettings? {
         let port = try layers.number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
+        let usual = RateLimits.Rates.standard
+        let rates = RateLimits.Rates(
+            address: try layers.rate(.addressRate, otherwise: usual.address),
+            user: try layers.rate(.userRate, otherwise: usual.user),
+            key: try layers.rate(.keyRate, otherwise: usual.key))
         guard try !layers.isSet(.noMerchant) else { return nil }
         let productsFiles = layers.list(.merchantProducts)
-        return MerchantSettings(port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) })
+        return MerchantSettings(
+            port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) },
+            rates: try layers.isSet(.noRateLimits) ? nil : rates)
     }
 
     /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.

@@ -1,4 +1,5 @@
 import Configuration
+import HTTPSupport
 import Logging
 
 /// The options of a server from everywhere: the command line, then the environment, then a file.
@@ -53,6 +54,22 @@ struct LayeredSettings<Name: SettingName> {
             )
         }
         return number
+    }
+
+    /// How many come in a second, and how many at once: `20`, or `20:60`. Twice as many at once as in a second when
+    /// nothing is said, at least one.
+    func rate(_ setting: Name, otherwise: TokenRate) throws -> TokenRate {
+        guard let text = text(setting) else { return otherwise }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Double($0) }
+        guard (1...2).contains(parts.count), let perSecond = parts[0], (0.001...1_000_000).contains(perSecond),
+            let burst = parts.count == 2 ? parts[1] : max(perSecond * 2, 1), (1...1_000_000).contains(burst)
+        else {
+            throw CommandError(
+                .usage,
+                "\(setting.rawValue) is a number for each second, and one for all at once after a colon, such as 20:60, not “\(Style.printable(text))”."
+            )
+        }
+        return TokenRate(burst: burst, perSecond: perSecond)
     }
 
     /// Whether it is said that it is so; false when nothing is said.

@@ -41,8 +41,7 @@ struct DirectMerchantAnswers: DirectAnswering {
         let start = ContinuousClock.now
         let remembered = authentication.rememberedUser(
             authorization: request.authorization,
-            at: RateLimitMiddleware.address(
-                forwardedFor: request.forwardedFor, address, isBehindProxy: isBehindProxy))
+            at: NetworkAddress(of: address, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy))
         guard let remembered else { return .declined }
         let user = remembered.user
         let pending: EventLoopFuture<(any CounterAnswer)?>?

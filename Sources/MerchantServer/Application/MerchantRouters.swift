@@ -34,7 +34,9 @@ struct MerchantRouters {
         router.add(middleware: ProblemMiddleware(HTTPProblem.merchant))
         router.add(middleware: HostMiddleware())
         if let limits {
-            router.add(middleware: RateLimitMiddleware(limits: limits, isBehindProxy: isBehindProxy, now: now))
+            router.add(
+                middleware: RateLimitMiddleware(
+                    limits: limits, keys: authentication.keys, isBehindProxy: isBehindProxy, now: now))
         }
         router.add(
             middleware: OtherMethodsMiddleware(alsoRouted: [MerchantRoute.contentFile("").template: [.head]]))

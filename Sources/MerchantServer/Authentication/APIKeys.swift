@@ -29,6 +29,13 @@ public final class APIKeys: Sendable {
     /// Whether a bearer's text has the form of an API key rather than of a user's token.
     public static func isKey(_ text: Substring) -> Bool { text.hasPrefix(APIKey.prefix) }
 
+    /// The name of the key of that text, if it was good when it was last looked up, however long ago. For counting, not
+    /// for letting in.
+    func knownName(of text: Substring) -> String? {
+        guard let digest = APIKey.digest(of: text) else { return nil }
+        return memory.withLock { $0.entries[digest]?.key.name }
+    }
+
     /// The key of that text; nil when there is none, or it was revoked.
     /// - Throws: what the storage throws.
     public func key(_ text: Substring, at now: Date) async throws -> APIKey? {
@@ -43,7 +50,10 @@ public final class APIKeys: Sendable {
         if let known { return known }
         guard let record = try await storage.apiKey(digest: digest), record.revokedAt == nil,
             Self.equal(record.digest, digest)
-        else { return nil }
+        else {
+            _ = memory.withLock { $0.entries.removeValue(forKey: digest) }
+            return nil
+        }
         // A scope of a newer version gives nothing here.
         let key = APIKey(name: record.name, scopes: Set(record.scopes.compactMap { APIScope(rawValue: $0) }))
         memory.withLock { memory in

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import MerchantWire
 
-/// Who makes a request: the app's user by token, or a backend by API key, each within its rate.
+/// Tells who makes a request: the app's user by token, within the user's rate, or a backend by API key.
 public struct Authentication: Sendable {
     public let tokens: UserTokens
     public let keys: APIKeys
@@ -12,7 +12,7 @@ public struct Authentication: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - limits: how often one user and one key may come; nil for no bound.
+    ///   - limits: how often one user may come; nil for no bound.
     ///   - now: the machine's clock.
     public init(tokens: UserTokens, keys: APIKeys, limits: RateLimits?, now: @escaping @Sendable () -> Date) {
         self.tokens = tokens
@@ -73,14 +73,14 @@ public struct Authentication: Sendable {
         limits.giveBack(.user(remembered.user))
     }
 
-    /// The backend whose API key the request carries.
-    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 403 `forbidden` when the key lacks the scope, or 429.
+    /// The backend whose API key the request carries. It was counted when the request came in
+    /// (``RateLimitMiddleware``).
+    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, or 403 `forbidden` when the key lacks the scope.
     public func key(of request: Request, scope: APIScope) async throws -> APIKey {
         let now = now()
         guard let text = request.bearerToken, APIKeys.isKey(text), let key = try await keys.key(text, at: now) else {
             throw Self.notSignedIn("Send an API key that is good as Authorization: Bearer.")
         }
-        try limits?.take(.key(key.name), at: now)
         guard key.scopes.contains(scope) else {
             throw HTTPProblem(
                 .forbidden, code: MerchantErrorCode.forbidden.rawValue,

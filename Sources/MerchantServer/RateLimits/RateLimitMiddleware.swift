@@ -1,14 +1,16 @@
 import Foundation
 import HTTPSupport
-import HTTPTypes
 import Hummingbird
-import NIOCore
 
-/// Holds back addresses that come too often, before anything else is done for them: also those that guess keys.
+/// Holds back addresses and API keys that come too often, before anything else is done for them.
+///
+/// A request with a good API key counts for its key alone; every other one counts for its address, also one that
+/// guesses keys.
 struct RateLimitMiddleware: RouterMiddleware {
     typealias Context = MerchantRequestContext
 
     let limits: RateLimits
+    let keys: APIKeys
     /// Whether a proxy stands before this server that adds the client's address to `X-Forwarded-For`. Without one, the header is the client's invention.
     let isBehindProxy: Bool
     let now: @Sendable () -> Date
@@ -16,21 +18,23 @@ struct RateLimitMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        let forwardedFor = HTTPField.Name("X-Forwarded-For").flatMap { request.headers[values: $0].last }
-        let address = Self.address(
-            forwardedFor: forwardedFor, context.channel.remoteAddress, isBehindProxy: isBehindProxy)
-        try limits.take(.address(address), at: now())
+        let address = NetworkAddress(
+            of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
+        let now = now()
+        if let text = request.bearerToken, APIKeys.isKey(text) {
+            try await take(key: text, from: address, at: now)
+        } else {
+            try limits.take(.address(address), at: now)
+        }
         return try await next(request, context)
     }
 
-    /// Whose request it is: the connection's address, or the one that the proxy added last.
-    /// - Parameter forwardedFor: the last `X-Forwarded-For` field's value.
-    static func address(
-        forwardedFor: String?, _ connection: SocketAddress?, isBehindProxy: Bool
-    ) -> NetworkAddress {
-        guard isBehindProxy, let last = forwardedFor?.split(separator: ",").last,
-            let address = NetworkAddress(last.trimmingCharacters(in: .whitespaces))
-        else { return NetworkAddress(connection) }
-        return address
+    private func take(key text: Substring, from address: NetworkAddress, at now: Date) async throws {
+        if let name = keys.knownName(of: text) { return try limits.take(.key(name), at: now) }
+        // A key that was never seen costs a look-up in the database, and is the address' guess until it is found good.
+        try limits.take(.address(address), at: now)
+        guard let key = try await keys.key(text, at: now) else { return }
+        limits.giveBack(.address(address))
+        try limits.take(.key(key.name), at: now)
     }
 }

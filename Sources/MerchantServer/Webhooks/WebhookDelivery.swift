@@ -5,11 +5,13 @@ import Merchant
 import Metrics
 import ServiceLifecycle
 
-/// Delivers the outbox's events to the merchant's backend: at least once, in no order that is promised, with pauses that grow, until each is delivered or
-/// dead. Several processes may do it over one database; the outbox leases an event to one of them at a time.
+/// Delivers the outbox's events to the merchant's backend: at least once, in no order that is promised, with pauses
+/// that grow, until each is delivered or dead. Several processes may do it over one database; the outbox leases an
+/// event to one of them at a time.
 ///
-/// Events are sent side by side, and each that ends makes place for another: one on which the receiver hangs holds its own place and no other. Events that
-/// were tried before have places of their own, so that those that fail again and again do not keep new ones waiting.
+/// Events are sent side by side, and each that ends makes place for another: one on which the receiver hangs holds its
+/// own place and no other. Events that were tried before have places of their own, so that those that fail again and
+/// again do not keep new ones waiting.
 public actor WebhookDelivery: Service {
     /// Events that are sent side by side for the first time.
     static let places = 24

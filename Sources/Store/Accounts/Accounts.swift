@@ -21,8 +21,8 @@ public struct Accounts: Sendable {
     }
 
     /// Makes an account.
-    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront cannot be, or the address is taken; `unavailable` when too many
-    ///   passwords wait to be hashed.
+    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront cannot be, or the address is
+    ///   taken; `unavailable` when too many passwords wait to be hashed.
     public func create(_ new: NewAccount, at milliseconds: Int64) async throws -> Account {
         let email = try Self.normalized(new.email)
         guard (1...1024).contains(new.password.utf8.count) else {
@@ -60,8 +60,9 @@ public struct Accounts: Sendable {
     ///
     /// A known and an unknown address take the same path and the same time until the password is found right.
     /// - Parameter source: the client, who waits in turn with the others.
-    /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address), `account_locked` for the right password of a locked account, or `unavailable`
-    ///   when too many wait; `CancellationError` when the task is cancelled while it waits.
+    /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address), `account_locked` for the right password
+    ///   of a locked account, or `unavailable` when too many wait; `CancellationError` when the task is cancelled while
+    ///   it waits.
     public func signIn(
         _ request: SignInRequest, from source: PasswordSource = .client(""), at milliseconds: Int64
     ) async throws -> (token: String, account: Account) {
@@ -212,8 +213,8 @@ public struct Accounts: Sendable {
     }
 
     /// Counts a wrong password, and locks the account at the last one that is let pass.
-    /// - Parameter account: nil for an unknown address, for which as much is written, to no effect: an answer that comes earlier would tell that there is
-    ///   no account.
+    /// - Parameter account: nil for an unknown address, for which as much is written, to no effect: an answer that
+    ///   comes earlier would tell that there is no account.
     private func countWrongPassword(of account: Account?) async throws {
         let wrongPasswords = try await database.write { connection -> Int64 in
             guard let account else {
@@ -231,7 +232,8 @@ public struct Accounts: Sendable {
                 """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
             return try row?.int64(0) ?? 0
         }
-        // Only a lock changes what was remembered: wrong passwords alone must not make the store look every device up again.
+        // Only a lock changes what was remembered: wrong passwords alone must not make the store look every device up
+        // again.
         if wrongPasswords == Self.wrongPasswordsUntilLocked { signedIn.removeAll() }
     }
 

@@ -1,7 +1,8 @@
 /// A bounded waiting line that no single source can fill for the others.
 ///
-/// Sources take turns; of one source's own the newest goes first, and when the line is full the oldest of the source with the most waiting is let go. So a
-/// flood of one source delays the others by one turn each, and what comes after a flood of the same source does not wait for all of it.
+/// Sources take turns; of one source's own the newest goes first, and when the line is full the oldest of the source
+/// with the most waiting is let go. So a flood of one source delays the others by one turn each, and what comes after a
+/// flood of the same source does not wait for all of it.
 struct FairLine<Source: Hashable, Ticket: Hashable> {
     private let capacity: Int
     /// The tickets of each source, oldest first.

@@ -13,7 +13,8 @@ public enum PasswordSource: Hashable, Sendable {
 
 /// The work on passwords of the whole process, away from the threads that serve requests.
 ///
-/// A hash takes a core for some 50 ms, and 16 MiB. So only half as many are made at once as there are cores, and a bounded number wait (``FairLine``).
+/// A hash takes a core for some 50 ms, and 16 MiB. So only half as many are made at once as there are cores, and a
+/// bounded number wait (``FairLine``).
 final class PasswordWork: Sendable {
     /// The process's own.
     static let shared = PasswordWork(
@@ -52,7 +53,8 @@ final class PasswordWork: Sendable {
     var begun: Int { state.withLock { $0.begun } }
 
     /// Does a job in its turn.
-    /// - Throws: ``StoreError`` `unavailable` when too many wait, `CancellationError` when the task is cancelled before the job begins, or the job's error.
+    /// - Throws: ``StoreError`` `unavailable` when too many wait, `CancellationError` when the task is cancelled before
+    ///   the job begins, or the job's error.
     func run<Value: Sendable>(
         for source: PasswordSource, _ job: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

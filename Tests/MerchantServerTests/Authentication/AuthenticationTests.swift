@@ -32,7 +32,8 @@ struct AuthenticationTests {
         if let limits {
             router.add(
                 middleware: RateLimitMiddleware(
-                    limits: limits, isBehindProxy: isBehindProxy, now: { [clock] in clock.now }))
+                    limits: limits, keys: authentication.keys, isBehindProxy: isBehindProxy,
+                    now: { [clock] in clock.now }))
         }
         router.get("/me/{name}") { request, _ in try authentication.user(of: request).rawValue }
         router.get("/backend") { request, _ in try await authentication.key(of: request, scope: .ledger).name }
@@ -188,6 +189,56 @@ struct AuthenticationTests {
             for _ in 0..<7 { #expect(try await ask("/me/d", "Bearer x", from: "203.0.113.9, 192.0.2.5").0 == 401) }
             #expect(try await ask("/me/d", "Bearer x", from: "203.0.113.10, 192.0.2.5").0 == 429)
             #expect(try await ask("/me/d", "Bearer x", from: "2001:db8::1").0 == 401)
+        }
+    }
+
+    /// A backend speaks from one address for all users: its key's rate is the one that it was promised.
+    @Test func aGoodKeyCountsForTheKeyAndABadOneForTheAddress() async throws {
+        let limits = RateLimits(
+            .init(
+                address: .init(burst: 2, perSecond: 0.001), user: .init(burst: 1, perSecond: 1),
+                key: .init(burst: 9, perSecond: 0.001)))
+        let authentication = try await authentication(limits: limits)
+        let made = try await authentication.keys.make(name: "shop", scopes: [.ledger], at: clock.now).text
+        try await application(authentication, limits: limits).test(.router) { client async throws in
+            @Sendable func ask(_ key: String) async throws -> Int {
+                try await client.execute(uri: "/backend", method: .get, headers: [.authorization: "Bearer \(key)"]) {
+                    $0.status.code
+                }
+            }
+            for _ in 0..<6 { #expect(try await ask(made) == 200) }
+            // Guesses are the address', whatever they look like.
+            #expect(try await ask(String(made.dropLast(2)) + "AA") == 401)
+            #expect(try await ask("guess") == 401)
+            #expect(try await ask(String(made.dropLast(2)) + "AA") == 429)
+            // The key is not held back by them, also when it has to be looked up anew.
+            clock.advance(by: APIKeys.rememberedFor + 1)
+            for _ in 0..<3 { #expect(try await ask(made) == 200) }
+            #expect(try await ask(made) == 429)
+        }
+    }
+
+    @Test func aKeyThatWasRevokedElsewhereIsTheAddressGuess() async throws {
+        let limits = RateLimits(
+            .init(
+                address: .init(burst: 2, perSecond: 0.001), user: .init(burst: 1, perSecond: 1),
+                key: .init(burst: 9, perSecond: 0.001)))
+        let storage = KeysInMemory()
+        let authentication = Authentication(
+            tokens: try await TokenSamples.tokens(), keys: APIKeys(storage), limits: limits,
+            now: { [clock] in clock.now })
+        let made = try await authentication.keys.make(name: "shop", scopes: [.ledger], at: clock.now).text
+        try await application(authentication, limits: limits).test(.router) { client async throws in
+            @Sendable func ask() async throws -> Int {
+                try await client.execute(uri: "/backend", method: .get, headers: [.authorization: "Bearer \(made)"]) {
+                    $0.status.code
+                }
+            }
+            #expect(try await ask() == 200)
+            #expect(try await APIKeys(storage).revoke(name: "shop", at: clock.now))
+            clock.advance(by: APIKeys.rememberedFor + 1)
+            for _ in 0..<3 { #expect(try await ask() == 401) }
+            #expect(try await ask() == 429)
         }
     }
 

@@ -113,7 +113,9 @@ struct DatabaseOutboxTests {
             let now = Int64(clock.now.timeIntervalSince1970 * 1_000)
             let lease = Int64(WebhookDelivery.lease / .milliseconds(1))
             // Taken, and nothing came of it.
-            #expect(try await merchant.outbox.takeDueEvents(limit: 16, retries: 16, now: now, leaseEnd: now + lease).count == 1)
+            #expect(
+                try await merchant.outbox.takeDueEvents(limit: 16, retries: 16, now: now, leaseEnd: now + lease).count
+                    == 1)
             let other = try await again()
             let delivery = try delivery(url, other)
             #expect(try await delivery.deliverDue() == 0)
