@@ -95,7 +95,7 @@ public final class Merchant: Sendable {
         let now = self.now()
         return try await database.read { connection in
             let balances = try Ledger.balances(of: user, at: now, connection).balances.map { balance in
-                let ended = try Lots.ended(user, balance.account, at: now, connection)
+                let ended = try Lots.ended(user, balance.account, at: now, connection).reduce(0) { $0 + $1.remaining }
                 return Balance(
                     currency: balance.currency, amount: balance.amount - ended, environment: balance.environment)
             }.inOrder

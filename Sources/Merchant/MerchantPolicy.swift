@@ -20,10 +20,27 @@ public enum RefundPolicy: String, Sendable, CaseIterable {
     case flag
 }
 
+/// What to do about the credits of a subscription's period when the customer changes to another plan before the
+/// period is over. The store gives back the price of the time that was left.
+public enum SupersededPolicy: String, Sendable, CaseIterable {
+    /// Takes back all that the period gave, as for a refund (``MerchantPolicy/refund``).
+    case takeBack
+    /// Takes back the share of the time that was left, rounded up to a whole credit.
+    case prorate
+    /// Takes nothing. Somebody who changes plans again and again collects the credits of each.
+    case keep
+}
+
 /// The merchant's choices.
 public struct MerchantPolicy: Sendable, Equatable {
     public var conflict: ConflictPolicy
     public var refund: RefundPolicy
+    public var superseded: SupersededPolicy
+    /// Whether a free trial gives credits. It gives rights in any case.
+    public var givesCreditsForTrials: Bool
+    /// Whether a copy that a family member or an organization shares gives credits. Each member has a transaction of
+    /// its own, so one purchase would give its credits several times. It gives rights in any case.
+    public var givesCreditsForSharedCopies: Bool
     /// Whose purchases are taken; a production merchant takes none of the sandbox unless told to.
     public var environments: Set<StoreEnvironment>
     /// Whether credits that were bought in the sandbox go into one balance with those of production, which costs real
@@ -46,15 +63,19 @@ public struct MerchantPolicy: Sendable, Equatable {
     ///   that alone are taken.
     public init(
         conflict: ConflictPolicy = .refuse, refund: RefundPolicy = .toZero,
-        environments: Set<StoreEnvironment> = [.production], sendsWebhooks: Bool = false,
-        downloadsBeforeRedemption: Int = usualDownloadsBeforeRedemption, joinsEnvironments: Bool = false,
-        usualEnvironment: StoreEnvironment? = nil
+        superseded: SupersededPolicy = .takeBack, givesCreditsForTrials: Bool = false,
+        givesCreditsForSharedCopies: Bool = false, environments: Set<StoreEnvironment> = [.production],
+        sendsWebhooks: Bool = false, downloadsBeforeRedemption: Int = usualDownloadsBeforeRedemption,
+        joinsEnvironments: Bool = false, usualEnvironment: StoreEnvironment? = nil
     ) {
         self.joinsEnvironments = joinsEnvironments
         self.usualEnvironment = usualEnvironment ?? (environments == [.sandbox] ? .sandbox : .production)
         self.downloadsBeforeRedemption = downloadsBeforeRedemption
         self.conflict = conflict
         self.refund = refund
+        self.superseded = superseded
+        self.givesCreditsForTrials = givesCreditsForTrials
+        self.givesCreditsForSharedCopies = givesCreditsForSharedCopies
         self.environments = environments
         self.sendsWebhooks = sendsWebhooks
     }

@@ -31,7 +31,7 @@ public struct BalanceList: Codable, Sendable, Equatable {
 /// Takes credits from a user.
 public struct SpendRequest: Codable, Sendable, Equatable {
     /// Made by the caller and sent again with every attempt, so that what was spent once is not spent twice. It is the user's
-    /// own: another user may use the same.
+    /// own: another user may use the same. The user's app and the merchant's backend have keys of their own, too.
     public var key: String
     public var currency: CurrencyID
     /// At least 1.
@@ -79,7 +79,8 @@ public struct SpendAnswer: Codable, Sendable, Equatable {
 
 /// Gives credits to a user, or takes them, for a reason of the merchant's own.
 public struct AdjustmentRequest: Codable, Sendable, Equatable {
-    /// As in ``SpendRequest``; the keys of both are of one kind.
+    /// As in ``SpendRequest``. The backend's adjustments and spends share one set of keys, apart from those of the
+    /// user's app.
     public var key: String
     public var currency: CurrencyID
     /// Above zero gives, below zero takes, and takes no more than there is.

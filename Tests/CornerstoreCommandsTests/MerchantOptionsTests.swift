@@ -54,13 +54,14 @@ import Testing
             case .schema: "another"
             case .blobs: "s3://content?region=eu-west-3"
             case .storeData: "/nonexistent/store"
-            case .allowSandbox, .remote, .behindProxy, .noRateLimits: "true"
+            case .allowSandbox, .remote, .behindProxy, .noRateLimits, .trialCredits, .sharedCredits: "true"
             case .sandboxStore: "http://127.0.0.1:7"
             case .conflict: "transfer"
             case .refunds: "flag"
             case .evidenceDownloads: "3"
             case .joinEnvironments: "true"
             case .defaultEnvironment: "sandbox"
+            case .superseded: "keep"
             case .tokenKeys: "/etc/keys.yaml"
             case .webhook: "https://backend.example.com/hook"
             case .host: "127.0.0.2"
@@ -137,6 +138,7 @@ import Testing
     @Test(arguments: [
         ("port", "many"), ("port", "65536"), ("allow-sandbox", "yes"), ("conflict", "never"), ("refunds", "never"),
         ("evidence-downloads", "-1"), ("default-environment", "mars"),
+        ("superseded", "never"), ("trial-credits", "yes"),
         ("database", "mysql://ann:hush@host/x"), ("schema", "A-B"), ("log-level", "loud"), ("blobs", "/var/content"),
         ("store", "Apples"), ("store", "ftp://store.example.com"),
     ])

@@ -77,4 +77,76 @@ import Testing
             #expect(try await shop.findings() == [])
         }
     }
+
+    /// Everyone brings some of the same purchases in an order of its own, of which several name one of four users,
+    /// while the store gives news of them: nobody is turned away, and each is granted once.
+    @Test(.timeLimit(.minutes(1)), arguments: Backend.available)
+    func receiptsInAnotherOrderAreAllAnswered(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend, connections: 8) { shop async throws in
+            let users: [UserID] = ["ann", "bob", "cid", "dan"]
+            var tokens: [String] = []
+            for user in users { tokens.append(try await shop.merchant.describe(user).accountToken) }
+            let coins = (0..<48).map { shop.purchase("coins", 100 + $0, token: $0 % 2 == 0 ? tokens[$0 / 2 % 4] : nil) }
+            let months = (0..<8).map { shop.purchase("monthly", 200 + $0, expiresIn: 600_000) }
+            let pros = (0..<8).map { shop.purchase("pro", 300 + $0) }
+            let all = coins + months + pros
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in 0..<64 {
+                    group.addTask {
+                        var chance = SeededGenerator(seed: UInt64(client + 1))
+                        let some = Array(all.shuffled(using: &chance).prefix(40))
+                        let refusal = try await shop.code {
+                            _ = try await shop.merchant.redeem(
+                                VerifiedEvidence(
+                                    environment: .production, bundleID: TestMerchant.bundleID, purchases: some),
+                                for: UserID("user-\(client)"))
+                        }
+                        #expect(refusal == nil || refusal == .alreadyRedeemed)
+                    }
+                }
+                for (number, purchase) in (coins.prefix(8) + months).enumerated() {
+                    group.addTask {
+                        try await shop.notify(number < 8 ? "ONE_TIME_CHARGE" : "DID_RENEW", purchase)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let report = try await shop.merchant.checkBooks()
+            #expect(report.findings == [])
+            #expect(report.outstanding == [Balance(currency: "gems", amount: 48 * 100 + 8 * 10)])
+        }
+    }
+
+    /// Refunds of purchases whose users have several accounts, in every order at once.
+    @Test(.timeLimit(.minutes(1)), arguments: Backend.available)
+    func refundsAndRedemptionsMeet(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend, connections: 8) { shop async throws in
+            let coins = (0..<32).map { shop.purchase("coins", 100 + $0) }
+            for (number, purchase) in coins.prefix(16).enumerated() {
+                _ = try await shop.redeem(purchase, for: UserID("user-\(number % 4)"))
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in 0..<32 {
+                    group.addTask {
+                        var chance = SeededGenerator(seed: UInt64(client + 1))
+                        // The first sixteen come refunded, as a receipt of later says.
+                        let some = coins.enumerated().map { number, purchase in
+                            number < 16
+                                ? shop.purchase("coins", 100 + number, revoked: true, share: 100_000) : purchase
+                        }.shuffled(using: &chance)
+                        _ = try await shop.code {
+                            _ = try await shop.merchant.redeem(
+                                VerifiedEvidence(
+                                    environment: .production, bundleID: TestMerchant.bundleID, purchases: some),
+                                for: UserID("user-\(client % 4)"))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let report = try await shop.merchant.checkBooks()
+            #expect(report.findings == [])
+            #expect(report.outstanding == [Balance(currency: "gems", amount: 16 * 100)])
+        }
+    }
 }

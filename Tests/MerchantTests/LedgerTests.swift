@@ -51,7 +51,6 @@ import Testing
             for reused in [
                 SpendRequest(key: "k", currency: "gems", amount: 31),
                 SpendRequest(key: "k", currency: "pearls", amount: 1),
-                SpendRequest(key: "gift", currency: "gems", amount: 7),
                 SpendRequest(key: "k", currency: "gems", amount: 30, note: "other"),
             ] {
                 #expect(try await shop.code { _ = try await shop.merchant.spend(reused, by: "ann") } == .keyReused)
@@ -205,6 +204,36 @@ import Testing
             ["bob/gems: 1 grants or refunds have no redeemed purchase behind them"]
         ),
         (
+            // Given to herself.
+            booked("ann", "gems", 2, "adjustment", 500, balance: 600, reference: "'gift'", against: "merchant"),
+            "DELETE FROM ledger_entries WHERE reference = 'gift'",
+            ["ann/gems: 1 adjustments or spends were not ordered by the backend"]
+        ),
+        (
+            // With the key and the number of another user's.
+            booked("ann", "gems", 2, "adjustment", 500, balance: 600, reference: "'sorry'", against: "merchant"),
+            "DELETE FROM ledger_entries WHERE user_id = 'ann' AND reference = 'sorry'",
+            ["ann/gems: 1 adjustments or spends were not ordered by the backend"]
+        ),
+        (
+            "UPDATE ledger_entries SET amount = 70, counter_amount = -70, balance = 70 WHERE user_id = 'dan'",
+            "UPDATE ledger_entries SET amount = 7, counter_amount = -7, balance = 7 WHERE user_id = 'dan'",
+            [
+                "dan/gems: 1 adjustments or spends were not ordered by the backend",
+                "dan/gems: 1 orders of the backend are not in the books",
+            ]
+        ),
+        (
+            booked("ann", "gems", 2, "spend", 500, balance: 600, reference: "'free'", against: "shop"),
+            "DELETE FROM ledger_entries WHERE reference = 'free'",
+            ["ann/gems: 1 entries give where they should take, or take where they should give"]
+        ),
+        (
+            "INSERT INTO backend_postings (user_id, posting_key, currency, entry, amount) VALUES ('eve', 'k', 'gems', 1, 5)",
+            "DELETE FROM backend_postings WHERE user_id = 'eve'",
+            ["eve/gems: the backend ordered entries, and there are none"]
+        ),
+        (
             "INSERT INTO credit_lots (user_id, currency, expires_at, reference, remaining) "
                 + "VALUES ('ann', 'gems', 1, 'x', 101)", "DELETE FROM credit_lots",
             ["ann/gems: 101 credits are to end, and the balance is 100"]
@@ -219,12 +248,13 @@ import Testing
     /// SQL that puts an entry into the books, as if for ann's purchase.
     private static func booked(
         _ user: String, _ currency: String, _ entry: Int, _ kind: String, _ amount: Int, balance: Int? = nil,
-        reference: String = "(SELECT redemption_key FROM redemptions WHERE user_id = 'ann')"
+        reference: String = "(SELECT redemption_key FROM redemptions WHERE user_id = 'ann')",
+        against account: String = "store"
     ) -> String {
         """
         INSERT INTO ledger_entries (user_id, currency, entry, kind, amount, counter_account, counter_amount, balance,
             reference, created_at)
-        VALUES ('\(user)', '\(currency)', \(entry), '\(kind)', \(amount), 'store', \(-amount), \(balance ?? amount),
+        VALUES ('\(user)', '\(currency)', \(entry), '\(kind)', \(amount), '\(account)', \(-amount), \(balance ?? amount),
             \(reference), 1)
         """
     }
@@ -233,9 +263,11 @@ import Testing
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
             _ = try await shop.redeem(shop.purchase("coins", 2), for: "bob")
+            _ = try await shop.merchant.adjust(
+                AdjustmentRequest(key: "sorry", currency: "gems", amount: 7), of: "dan")
             let report = try await shop.merchant.checkBooks()
-            #expect(report.balances && report.accounts == 2 && report.entries == 2)
-            #expect(report.outstanding == [Balance(currency: "gems", amount: 200)])
+            #expect(report.balances && report.accounts == 3 && report.entries == 3)
+            #expect(report.outstanding == [Balance(currency: "gems", amount: 207)])
             try await shop.notify("REFUND", shop.purchase("coins", 3))
             _ = try await shop.redeem(shop.purchase("coins", 4), for: "cid")
             try await shop.notify("REFUND", shop.purchase("coins", 4))

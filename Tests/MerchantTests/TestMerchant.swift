@@ -85,8 +85,9 @@ struct TestMerchant {
     /// A transaction as the store would prove it, without its signature.
     func purchase(
         _ product: ProductID, _ id: Int, original: Int? = nil, quantity: Int64 = 1, expiresIn: Int64? = nil,
-        purchasedAt: Int64? = nil, period: Int? = nil, revoked: Bool = false, upgraded: Bool? = false,
-        renewal: Bool? = nil, token: String? = nil, signedAt: Int64? = nil,
+        purchasedAt: Int64? = nil, period: Int? = nil, revoked: Bool = false, share: Int64? = nil,
+        upgraded: Bool? = false,
+        renewal: Bool? = nil, trial: Bool? = nil, shared: Bool? = nil, token: String? = nil, signedAt: Int64? = nil,
         environment: StoreEnvironment = .production, stated: ProductKind? = nil
     ) -> VerifiedPurchase {
         let now = clock.milliseconds
@@ -95,8 +96,8 @@ struct TestMerchant {
             transactionID: String(id), originalTransactionID: String(original ?? id), quantity: quantity,
             purchasedAt: purchasedAt ?? now, expiresAt: expiresIn.map { (purchasedAt ?? now) + $0 },
             webOrderLineItemID: (period ?? (expiresIn == nil ? nil : id)).map { String($0) },
-            revokedAt: revoked ? now : nil, revokedShare: nil, isUpgraded: upgraded, isRenewal: renewal,
-            accountToken: token, signedAt: signedAt ?? now)
+            revokedAt: revoked ? now : nil, revokedShare: share, isUpgraded: upgraded, isRenewal: renewal,
+            isTrial: trial, isShared: shared, accountToken: token, signedAt: signedAt ?? now)
     }
 
     func redeem(_ purchases: VerifiedPurchase..., for user: UserID) async throws -> RedemptionAnswer {

@@ -1,6 +1,7 @@
 import Database
 import MerchantWire
 import StoreWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -152,6 +153,85 @@ import Testing
             #expect(try await ends(shop, "ann") == [100, 200])
             #expect(try await ends(shop, "bob") == [nil])
         }
+    }
+
+    /// Purchases of several products at random moments, some of them refunded, of one user.
+    private func purchases(_ shop: TestMerchant, firstID: Int, count: Int, seed: UInt64) -> [VerifiedPurchase] {
+        var chance = SeededGenerator(seed: seed)
+        let products: [ProductID] = ["summer", "year", "day"]
+        return (0..<count).map { number in
+            let product = products[Int.random(in: 0..<products.count, using: &chance)]
+            let second = Int64.random(in: 0..<1_000, using: &chance)
+            return shop.purchase(
+                product, firstID + number, quantity: Int64.random(in: 1...3, using: &chance),
+                purchasedAt: TestClock.start + second * Self.second,
+                revoked: Int.random(in: 0..<8, using: &chance) == 0)
+        }
+    }
+
+    @Test(arguments: Backend.available, [UInt64(1), 2])
+    func aReceiptGivesWhatItsPurchasesGiveOneByOne(_ backend: Backend, _ seed: UInt64) async throws {
+        try await withShop(backend) { shop async throws in
+            shop.clock.milliseconds += 500 * Self.second
+            // More than one transaction of the database takes.
+            let count = Merchant.largestTransaction * 5 / 2
+            let anns = purchases(shop, firstID: 1_000, count: count, seed: seed)
+            let bobs = purchases(shop, firstID: 5_000, count: count, seed: seed)
+            let answer = try await shop.merchant.redeem(
+                VerifiedEvidence(environment: .production, bundleID: TestMerchant.bundleID, purchases: anns), for: "ann"
+            )
+            #expect(answer.redeemed.count + answer.refused.count == count)
+            let dates = Dictionary(anns.map { ($0.transactionID, $0.purchasedAt) }, uniquingKeysWith: { $1 })
+            let order = answer.redeemed.compactMap { dates[$0.transactionID] }
+            #expect(order == order.sorted())
+            var chance = SeededGenerator(seed: seed + 100)
+            for purchase in bobs.shuffled(using: &chance) { _ = try? await shop.redeem(purchase, for: "bob") }
+            for name in ["club", "boost"] as [EntitlementID] {
+                let ends = try await ends(shop, "ann", name)
+                #expect(try await self.ends(shop, "bob", name) == ends)
+                #expect(ends.count > 20)
+            }
+            #expect(try await shop.gems("ann") == shop.gems("bob"))
+            // The same once more changes nothing.
+            _ = try await shop.merchant.redeem(
+                VerifiedEvidence(environment: .production, bundleID: TestMerchant.bundleID, purchases: anns), for: "ann"
+            )
+            #expect(try await ends(shop, "ann") == ends(shop, "bob"))
+        }
+    }
+
+    /// A receipt of as many purchases as there may be keeps nobody waiting: others are served between its transactions.
+    @Test(.timeLimit(.minutes(1)), arguments: Backend.available)
+    func aLongReceiptLetsOthersGoBetween(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 9_999), for: "bob")
+            let count = MerchantLimits.transactions
+            // The newest first in the order of their ids, so that each would move all that were redeemed before.
+            let purchases = (0..<count).map { number in
+                shop.purchase("summer", 10_000 + number, purchasedAt: TestClock.start - Int64(number) * Self.second)
+            }
+            let isDone = Mutex(false)
+            async let others = spendsBetween(shop, until: { isDone.withLock { $0 } })
+            let answer = try await shop.merchant.redeem(
+                VerifiedEvidence(environment: .production, bundleID: TestMerchant.bundleID, purchases: purchases),
+                for: "ann")
+            isDone.withLock { $0 = true }
+            #expect(answer.redeemed.count == count)
+            #expect(try await others > 1)
+            let last = try await ends(shop, "ann").last ?? nil
+            // The first begins at the oldest purchase, and all follow upon it.
+            #expect(last == Int64(count) * 100 - Int64(count - 1))
+        }
+    }
+
+    /// Spends a credit of bob's again and again; gives how often.
+    private func spendsBetween(_ shop: TestMerchant, until isDone: @Sendable () -> Bool) async throws -> Int {
+        var count = 0
+        while !isDone(), count < 100 {
+            count += 1
+            _ = try await shop.merchant.spend(SpendRequest(key: "\(count)", currency: "gems", amount: 1), by: "bob")
+        }
+        return count
     }
 
     @Test func nothingEndsAfterTheLastMoment() {

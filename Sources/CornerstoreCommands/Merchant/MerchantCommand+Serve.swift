@@ -93,6 +93,14 @@ extension MerchantCommand {
                 valueName: "count"))
         var evidenceDownloads: Int?
         @Option(
+            help: "Credits of a period that a change of plans cuts short: take-back (as is usual), prorate or keep.",
+            completion: .list(MerchantOptions.Superseded.allCases.map(\.rawValue)))
+        var superseded: String?
+        @Flag(inversion: .prefixedNo, help: "Whether a free trial gives credits (it gives rights only).")
+        var trialCredits: Bool?
+        @Flag(inversion: .prefixedNo, help: "Whether a shared copy of a purchase gives credits (it gives rights only).")
+        var sharedCredits: Bool?
+        @Option(
             help: ArgumentHelp("The keys of users' tokens, YAML or JSON; else one is made.", valueName: "file"),
             completion: .file())
         var tokenKeys: String?
@@ -131,8 +139,9 @@ extension MerchantCommand {
                 [
                     .storeData: storeData, .allowSandbox: allowSandbox.map(String.init),
                     .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
-                    .refunds: refunds, .joinEnvironments: joinEnvironments.map(String.init),
-                    .defaultEnvironment: defaultEnvironment,
+                    .joinEnvironments: joinEnvironments.map(String.init), .defaultEnvironment: defaultEnvironment,
+                    .refunds: refunds, .superseded: superseded, .trialCredits: trialCredits.map(String.init),
+                    .sharedCredits: sharedCredits.map(String.init),
                     .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys,
                     .webhook: webhook, .host: host,
                     .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),

@@ -22,6 +22,12 @@ extension MerchantOptions {
         case flag
     }
 
+    enum Superseded: String, CaseIterable {
+        case takeBack = "take-back"
+        case prorate
+        case keep
+    }
+
     /// - Throws: ``CommandError`` that names the option.
     func configuration() throws -> MerchantServerConfiguration {
         let webhook = layers.text(.webhook)
@@ -67,8 +73,16 @@ extension MerchantOptions {
             case .belowZero: .belowZero
             case .flag: .flag
             }
+        let superseded: SupersededPolicy =
+            switch try layers.choice(.superseded, otherwise: Superseded.takeBack) {
+            case .takeBack: .takeBack
+            case .prorate: .prorate
+            case .keep: .keep
+            }
         return MerchantPolicy(
-            conflict: conflict, refund: refunds,
+            conflict: conflict, refund: refunds, superseded: superseded,
+            givesCreditsForTrials: try layers.isSet(.trialCredits),
+            givesCreditsForSharedCopies: try layers.isSet(.sharedCredits),
             environments: try layers.isSet(.allowSandbox) ? [.production, .sandbox] : [.production],
             sendsWebhooks: sendsWebhooks,
             downloadsBeforeRedemption: try layers.number(

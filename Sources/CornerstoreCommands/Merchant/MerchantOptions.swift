@@ -31,6 +31,9 @@ enum MerchantOption: String, SettingName {
     case joinEnvironments = "join-environments"
     case defaultEnvironment = "default-environment"
     case evidenceDownloads = "evidence-downloads"
+    case superseded
+    case trialCredits = "trial-credits"
+    case sharedCredits = "shared-credits"
     case tokenKeys = "token-keys"
     case webhook
     case host

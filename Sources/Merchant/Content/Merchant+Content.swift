@@ -85,7 +85,8 @@ extension Merchant {
         let obstacle = try await database.write { connection -> MerchantErrorCode? in
             let downloads = EvidenceDownloads(policy: policy, now: now, connection: connection)
             var obstacle: MerchantErrorCode?
-            for plan in plans {
+            for var plan in plans {
+                try plan.recall(connection)
                 obstacle = try Self.obstacle(plan, user, policy, at: now, connection)
                 if obstacle == nil, version != nil { obstacle = try downloads.count(plan, user) }
                 if obstacle == nil { break }

@@ -36,17 +36,21 @@ enum Rights {
     /// - Parameters:
     ///   - expiresAt: until when it lasts; nil for good.
     ///   - lifetime: how long it lasts instead, in milliseconds.
+    ///   - redemption: the key of the redemption that gives it.
+    ///   - settlement: settles when rights with a lifetime end.
     static func give(
         _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, expiresAt: Int64?,
-        lifetime: Int64?, _ connection: Connection
+        lifetime: Int64?, grantedBy redemption: String, _ settlement: Settlement, _ connection: Connection
     ) throws {
         try connection.execute(
             """
-            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, lifetime)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, lifetime, granted_by)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             ON CONFLICT (user_id, kind, name, source) DO UPDATE SET
                 product_id = CASE WHEN excluded.starts_at >= entitlements.starts_at
                     THEN excluded.product_id ELSE entitlements.product_id END,
+                granted_by = CASE WHEN excluded.starts_at >= entitlements.starts_at
+                    THEN excluded.granted_by ELSE entitlements.granted_by END,
                 starts_at = CASE WHEN excluded.starts_at >= entitlements.starts_at
                     THEN excluded.starts_at ELSE entitlements.starts_at END,
                 expires_at = CASE WHEN excluded.expires_at > entitlements.expires_at
@@ -60,9 +64,12 @@ enum Rights {
             """,
             [
                 user.rawValue, right.kind, right.name, source, purchase.productID.rawValue, purchase.purchasedAt,
-                lifetime.map { TimedRight.end(purchase.purchasedAt, $0) } ?? expiresAt, lifetime,
+                lifetime.map { TimedRight.end(purchase.purchasedAt, $0) } ?? expiresAt, lifetime, redemption,
             ])
-        if lifetime != nil { try TimedRight.settle(of: user, from: source, connection) }
+        guard lifetime != nil else { return }
+        settlement.settle(
+            TimedRight.Chain(user: user, kind: right.kind, name: right.name),
+            from: TimedRight.Position(boughtAt: purchase.purchasedAt, source: source))
     }
 
     /// Takes a source's rights from a user; says whether there were any.
@@ -70,18 +77,31 @@ enum Rights {
     ///   Nil takes all.
     @discardableResult
     static func revoke(
-        of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ connection: Connection
+        of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ settlement: Settlement,
+        _ connection: Connection
     ) throws -> Bool {
-        let count = try connection.execute(
+        let changed = try connection.query(
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
                 AND (CAST($4 AS BIGINT) IS NULL OR starts_at / 1000 <= CAST($4 AS BIGINT)
                     AND coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT))
+            RETURNING kind, name, starts_at, lifetime
             """,
             [user.rawValue, source, now, moment.map { $0 / 1_000 }, Int64.max])
-        try TimedRight.settle(of: user, from: source, connection)
-        return count > 0
+        try settle(changed, of: user, from: source, settlement)
+        return !changed.isEmpty
+    }
+
+    /// Settles the rights with a lifetime among those that were changed.
+    private static func settle(
+        _ changed: [Row], of user: UserID, from source: String, _ settlement: Settlement
+    ) throws {
+        for row in changed where try row.optionalInt64(3) != nil {
+            settlement.settle(
+                TimedRight.Chain(user: user, kind: try row.string(0), name: try row.string(1)),
+                from: TimedRight.Position(boughtAt: try row.int64(2), source: source))
+        }
     }
 
     /// Gives back what was revoked; says whether there was any such right.
@@ -89,36 +109,41 @@ enum Rights {
     ///   Nil gives all.
     @discardableResult
     static func reinstate(
-        of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ connection: Connection
+        of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ settlement: Settlement,
+        _ connection: Connection
     ) throws -> Bool {
-        let count = try connection.execute(
+        let changed = try connection.query(
             """
             UPDATE entitlements SET revoked_at = NULL
             WHERE user_id = $1 AND source = $2
                 AND (CAST($3 AS BIGINT) IS NULL OR starts_at / 1000 = CAST($3 AS BIGINT))
+            RETURNING kind, name, starts_at, lifetime
             """, [user.rawValue, source, moment.map { $0 / 1_000 }])
-        try TimedRight.settle(of: user, from: source, connection)
-        return count > 0
+        try settle(changed, of: user, from: source, settlement)
+        return !changed.isEmpty
     }
 
     // MARK: A subscription's, whoever has them
 
     /// Lets another user have the rights as they stand, and revokes them.
     static func transfer(
-        _ source: String, from user: UserID, to other: UserID, at now: Int64, _ connection: Connection
+        _ source: String, from user: UserID, to other: UserID, at now: Int64, _ settlement: Settlement,
+        _ connection: Connection
     ) throws {
+        try connection.execute(
+            "INSERT INTO transferred_rights (source, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            [source, other.rawValue])
         try connection.execute(
             """
             INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, grace_until,
-                revoked_at, lifetime)
-            SELECT CAST($2 AS TEXT), kind, name, source, product_id, starts_at, expires_at, grace_until, revoked_at, lifetime
-                FROM entitlements WHERE user_id = $1 AND source = $3
+                revoked_at, lifetime, granted_by)
+            SELECT CAST($2 AS TEXT), kind, name, source, product_id, starts_at, expires_at, grace_until, revoked_at, lifetime,
+                granted_by FROM entitlements WHERE user_id = $1 AND source = $3
             ON CONFLICT (user_id, kind, name, source) DO UPDATE SET product_id = excluded.product_id,
                 starts_at = excluded.starts_at, expires_at = excluded.expires_at, grace_until = excluded.grace_until,
-                revoked_at = excluded.revoked_at, lifetime = excluded.lifetime
+                revoked_at = excluded.revoked_at, lifetime = excluded.lifetime, granted_by = excluded.granted_by
             """, [user.rawValue, other.rawValue, source])
-        try TimedRight.settle(of: other, from: source, connection)
-        try revoke(of: user, from: source, at: now, connection)
+        try revoke(of: user, from: source, at: now, settlement, connection)
     }
 
     /// Ends what a plan gave that another took the place of.

@@ -1,4 +1,5 @@
 import Database
+import Foundation
 import MerchantWire
 import StoreWire
 
@@ -29,10 +30,11 @@ enum Ledger {
     @discardableResult
     static func credit(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, reference: String,
-        note: String? = nil, expiresAt: Int64? = nil, at now: Int64, _ connection: Connection
+        caller: LedgerCaller? = nil, note: String? = nil, expiresAt: Int64? = nil, at now: Int64,
+        _ connection: Connection
     ) throws -> Posting {
         let posting = try (standing(of: user, currency, connection)?.posting ?? .none).adding(amount)
-        try write(user, currency, amount, kind, posting, reference, note, now, connection)
+        try write(user, currency, amount, kind, posting, reference, caller, note, now, connection)
         if let expiresAt, amount > 0 {
             try Lots.add(
                 user, currency, amount, expiresAt: expiresAt, reference: reference, balance: posting.balance,
@@ -51,25 +53,29 @@ enum Ledger {
     }
 
     /// Takes credits if there are enough and the key is new.
-    /// - Parameter onExpiry: called when credits were taken out whose time is over, whatever comes of it then.
+    /// - Parameters:
+    ///   - caller: whose key it is.
+    ///   - onExpiry: called when credits were taken out whose time is over, whatever comes of it then.
     static func debit(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, key: String,
-        note: String?, at now: Int64, _ connection: Connection, onExpiry: () throws -> Void
+        of caller: LedgerCaller, note: String?, at now: Int64, _ connection: Connection, onExpiry: () throws -> Void
     ) throws -> Debit {
         guard let standing = try standing(of: user, currency, connection), standing.posting.balance >= amount,
             !standing.isDue(at: now)
         else {
-            if let (currency, entry) = try entry(ofKey: key, user, connection) { return .repeated(currency, entry) }
+            if let (currency, entry) = try entry(ofKey: key, caller, user, connection) {
+                return .repeated(currency, entry)
+            }
             // What has come to its end is taken out first, and then it is looked at again.
             guard try expire(user, currency, at: now, connection) else { return .insufficient }
             try onExpiry()
             return try debit(
-                user, currency, amount, kind, key: key, note: note, at: now, connection, onExpiry: onExpiry)
+                user, currency, amount, kind, key: key, of: caller, note: note, at: now, connection, onExpiry: onExpiry)
         }
         let posting = try standing.posting.adding(-amount)
         // A key is nearly always new: that it is not is found by writing it, which has to look anyway.
-        guard try writeUnlessRepeated(user, currency, -amount, kind, posting, key, note, now, connection) else {
-            guard let (currency, entry) = try entry(ofKey: key, user, connection) else {
+        guard try writeUnlessRepeated(user, currency, -amount, kind, posting, key, caller, note, now, connection) else {
+            guard let (currency, entry) = try entry(ofKey: key, caller, user, connection) else {
                 throw MerchantError(.internalError, "The entry was not written.")
             }
             return .repeated(currency, entry)
@@ -81,7 +87,7 @@ enum Ledger {
     /// What came of taking a refunded purchase's credits back.
     struct Refund {
         var taken: Int64 = 0
-        /// What was to be taken.
+        /// What was to be taken, beside what was due before.
         var due: Int64
         /// What of it was to end.
         var lots: [Lots.Lot] = []
@@ -90,17 +96,23 @@ enum Ledger {
     }
 
     /// Takes back what a refunded purchase gave, but for what of it has come to its end.
+    /// - Parameters:
+    ///   - amount: what was refunded in all.
+    ///   - earlier: what was due of it before.
+    ///   - ends: whether what the purchase gave has a lifetime.
     static func takeBack(
-        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ policy: RefundPolicy, reference: String,
-        at now: Int64, _ connection: Connection
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, beside earlier: Int64, ends: Bool,
+        _ policy: RefundPolicy, reference: String, at now: Int64, _ connection: Connection
     ) throws -> Refund {
         let hasExpired = try expire(user, currency, at: now, connection)
-        let expired = try connection.queryOne(
-            """
-            SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM ledger_entries
-            WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
-            """, [user.rawValue, currency.rawValue, reference])
-        var refund = Refund(due: max(amount - (try expired?.int64(0) ?? 0), 0), hasExpired: hasExpired)
+        let expired =
+            ends
+            ? try connection.queryOne(
+                """
+                SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM ledger_entries
+                WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
+                """, [user.rawValue, currency.rawValue, reference])?.int64(0) ?? 0 : 0
+        var refund = Refund(due: max(amount - expired - earlier, 0), hasExpired: hasExpired)
         guard let standing = try standing(of: user, currency, connection) else { return refund }
         refund.taken =
             switch policy {
@@ -110,7 +122,7 @@ enum Ledger {
             }
         guard refund.taken > 0 else { return refund }
         let posting = try standing.posting.adding(-refund.taken)
-        try write(user, currency, -refund.taken, .refund, posting, reference, nil, now, connection)
+        try write(user, currency, -refund.taken, .refund, posting, reference, nil, nil, now, connection)
         if standing.nextExpiry != nil {
             refund.lots =
                 try Lots.takeBack(user, currency, refund.taken, reference: reference, connection)
@@ -145,14 +157,20 @@ enum Ledger {
     static func expire(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
     ) throws -> Bool {
-        let ended = try Lots.takeEnded(user, currency, at: now, connection)
-        guard !ended.isEmpty, var posting = try standing(of: user, currency, connection)?.posting else { return false }
+        let ended = try Lots.ended(user, currency, at: now, connection)
+        guard !ended.isEmpty else { return false }
+        guard var posting = try standing(of: user, currency, connection)?.posting else {
+            try Lots.removeEnded(user, currency, at: now, connection)
+            return false
+        }
         for lot in ended {
             let amount = min(lot.remaining, posting.balance)
             guard amount > 0 else { continue }
             posting = try posting.adding(-amount)
-            try write(user, currency, -amount, .expiry, posting, lot.reference, nil, now, connection)
+            try write(user, currency, -amount, .expiry, posting, lot.reference, nil, nil, now, connection)
         }
+        // The account first, as in a spend: who waits for the account must hold none of its lots.
+        try Lots.removeEnded(user, currency, at: now, connection)
         return true
     }
 
@@ -232,19 +250,37 @@ enum Ledger {
         return isApart == nil ? CreditAccount(currency, in: .production) : account
     }
 
-    /// What was spent, or changed by hand, under a key; nil for a new key.
-    static func entry(ofKey key: String, _ user: UserID, _ connection: Connection) throws
+    /// What was spent, or changed by hand, under a caller's key; nil for a new key.
+    static func entry(ofKey key: String, _ caller: LedgerCaller, _ user: UserID, _ connection: Connection) throws
         -> (currency: CurrencyID, entry: LedgerEntry)?
     {
-        try connection.queryOne(keyText, [user.rawValue, key]).map {
-            (CurrencyID(try $0.string(7)), try LedgerEntry($0))
-        }
+        let row =
+            switch caller {
+            case .app: try connection.queryOne(appKeyText, [user.rawValue, key])
+            case .backend:
+                try connection.queryOne(backendKeyText, [user.rawValue, key])
+                    ?? connection.queryOne(formerKeyText, [user.rawValue, key])
+            }
+        return try row.map { (CurrencyID(try $0.string(7)), try LedgerEntry($0)) }
     }
 
     private static let columns = "entry, kind, amount, balance, created_at, reference, note"
-    private static let keyText = """
+    private static let appKeyText = """
         SELECT \(columns), currency FROM ledger_entries
-        WHERE user_id = $1 AND reference = $2 AND kind IN ('spend', 'adjustment')
+        WHERE user_id = $1 AND reference = $2 AND kind = 'spend' AND (caller IS NULL OR caller = 'app')
+        """
+    private static let backendKeyText = """
+        SELECT ledger_entries.entry, kind, ledger_entries.amount, balance, created_at, reference, note,
+            ledger_entries.currency
+        FROM backend_postings JOIN ledger_entries ON ledger_entries.user_id = backend_postings.user_id
+            AND ledger_entries.currency = backend_postings.currency AND ledger_entries.entry = backend_postings.entry
+        WHERE backend_postings.user_id = $1 AND posting_key = $2
+        """
+    /// A spend of an earlier program's, which did not keep who asked for it.
+    private static let formerKeyText = """
+        SELECT \(columns), currency FROM ledger_entries
+        WHERE user_id = $1 AND reference = $2 AND kind = 'spend' AND (caller IS NULL OR caller = 'app')
+            AND caller IS NULL
         """
     private static let historyText = """
         SELECT \(columns) FROM ledger_entries
@@ -260,9 +296,12 @@ enum Ledger {
 
     private static func write(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
-        _ reference: String, _ note: String?, _ now: Int64, _ connection: Connection
+        _ reference: String, _ caller: LedgerCaller?, _ note: String?, _ now: Int64, _ connection: Connection
     ) throws {
-        guard try writeUnlessRepeated(user, currency, amount, kind, posting, reference, note, now, connection) else {
+        guard
+            try writeUnlessRepeated(
+                user, currency, amount, kind, posting, reference, caller, note, now, connection)
+        else {
             throw MerchantError(.internalError, "The entry was not written.")
         }
     }
@@ -271,20 +310,42 @@ enum Ledger {
     /// conflict of transactions, of which the database begins one anew.
     private static func writeUnlessRepeated(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
-        _ reference: String, _ note: String?, _ now: Int64, _ connection: Connection
+        _ reference: String, _ caller: LedgerCaller?, _ note: String?, _ now: Int64, _ connection: Connection
     ) throws -> Bool {
-        try connection.execute(
+        if caller == .backend, try !record(user, currency, amount, posting, reference, connection) { return false }
+        return try connection.execute(
             """
             INSERT INTO ledger_entries (user_id, currency, entry, kind, amount, counter_account, counter_amount,
-                balance, reference, note, created_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                balance, reference, note, created_at, caller)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             ON CONFLICT DO NOTHING
             """,
             [
                 user.rawValue, currency.rawValue, posting.entry, kind.rawValue, amount, kind.counterAccount, -amount,
-                posting.balance, reference, note, now,
+                posting.balance, reference, note, now, caller?.rawValue,
             ]) == 1
     }
+
+    /// Records that the backend ordered an entry; false when it has used the key before.
+    private static func record(
+        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ posting: Posting, _ key: String,
+        _ connection: Connection
+    ) throws -> Bool {
+        guard try connection.queryOne(formerKeyText, [user.rawValue, key]) == nil else { return false }
+        return try connection.execute(
+            """
+            INSERT INTO backend_postings (user_id, posting_key, currency, entry, amount) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT DO NOTHING
+            """, [user.rawValue, key, currency.rawValue, posting.entry, amount]) == 1
+    }
+}
+
+/// Who asks for a spend or an adjustment. Each has keys of its own.
+public enum LedgerCaller: String, Sendable {
+    /// The user's app.
+    case app
+    /// The merchant's backend, or its operator.
+    case backend
 }
 
 /// What a refund took of a user's credits in one currency, kept with the redemption.
@@ -293,6 +354,12 @@ struct TakenCredits: Codable, Sendable, Equatable {
     var amount: Int64
     /// What of it was to end, and when; nil when an earlier program took it, which did not keep that.
     var lots: [Lots.Lot]?
+    /// What was to be taken; more than ``amount`` when the user had spent it. Nil when an earlier program took it.
+    var due: Int64?
+
+    static func json(_ credits: [TakenCredits]) throws -> String {
+        String(decoding: try JSONEncoder().encode(credits), as: UTF8.self)
+    }
 
     /// The same of an account of the books.
     func taken(from account: CreditAccount) -> TakenCredits {

@@ -52,24 +52,26 @@ enum Lots {
         return excess > 0 ? try take(excess, of: lots.reversed(), user, currency, connection) : []
     }
 
-    /// Removes those that have come to their end, and gives what was left of each.
-    static func takeEnded(
+    /// Those that have come to their end and were not removed yet, the soonest first.
+    static func ended(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
     ) throws -> [Lot] {
         try connection.query(
             """
-            DELETE FROM credit_lots WHERE user_id = $1 AND currency = $2 AND expires_at <= $3
-            RETURNING expires_at, reference, remaining
+            SELECT expires_at, reference, remaining FROM credit_lots
+            WHERE user_id = $1 AND currency = $2 AND expires_at <= $3
             """, [user.rawValue, currency.rawValue, now]
         ).map { Lot(expiresAt: try $0.int64(0), reference: try $0.string(1), remaining: try $0.int64(2)) }
             .sorted { ($0.expiresAt, $0.reference) < ($1.expiresAt, $1.reference) }
     }
 
-    /// How much of them has come to its end and was not removed yet.
-    static func ended(
+    /// Removes those that have come to their end.
+    static func removeEnded(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
-    ) throws -> Int64 {
-        try all(user, currency, connection).reduce(0) { $0 + ($1.expiresAt <= now ? $1.remaining : 0) }
+    ) throws {
+        try connection.execute(
+            "DELETE FROM credit_lots WHERE user_id = $1 AND currency = $2 AND expires_at <= $3",
+            [user.rawValue, currency.rawValue, now])
     }
 
     private static func all(

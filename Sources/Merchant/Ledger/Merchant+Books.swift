@@ -3,10 +3,11 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// Proves the books, account by account, each environment's for itself: the entries are numbered without a gap,
-    /// each balance is the one before it plus the entry's amount, the credits that end are no more than the last, what
-    /// was redeemed was granted and nothing else, and what refunds took was taken. Each page of accounts is proved as
-    /// it stood at one moment, so that it can be done while the merchant works.
+    /// Proves the books, account by account, each environment's for itself: the entries are numbered without a gap, each balance is the one before
+    /// it plus the entry's amount, the credits that end are no more than the last, what was redeemed was granted and
+    /// nothing else, what refunds took was taken, and what the backend ordered was done and nothing else. So are
+    /// users' rights. Each page of accounts is proved as it stood at one moment, so that it can be done while the
+    /// merchant works.
     ///
     /// - Parameter pageSize: accounts proved at once.
     public func checkBooks(pageSize: Int = 500) async throws -> BooksReport {
@@ -30,6 +31,7 @@ extension Merchant {
         } while last != nil && report.findings.count < 100
         report.findings += try await database.read { try BooksPage.strays($0) }
         report.findings += try await proveRedemptions(pageSize)
+        report.findings += try await proveRights(pageSize)
         report.findings = Array(report.findings.prefix(100))
         report.outstanding =
             totals.sorted { $0.key < $1.key }.map { CreditAccount(named: $0.key).balance(of: $0.value) }
@@ -51,6 +53,22 @@ extension Merchant {
             }
             findings += page.findings
             last = page.count == pageSize ? page.last : nil
+        }
+        return findings
+    }
+}
+
+extension Merchant {
+    /// What users may use was given by what they redeemed.
+    private func proveRights(_ pageSize: Int) async throws -> [String] {
+        var findings: [String] = []
+        var last: BooksPage.RightKey? = .first
+        while let after = last, findings.count < 100 {
+            let page = try await database.read { connection in
+                try BooksPage.proveRights(after: after, limit: pageSize, connection)
+            }
+            findings += page.findings
+            last = page.last
         }
         return findings
     }
@@ -123,6 +141,45 @@ struct BooksPage: Sendable {
             findings.append("\(name): \(remaining) credits are to end, and the balance is \(account.balance)")
         }
         try proveGrants(account, name, connection)
+        try proveOrders(account, name, connection)
+    }
+
+    /// Each adjustment, and each spend of the backend's, was recorded when it was ordered, and each order is in the
+    /// books.
+    private mutating func proveOrders(_ account: Account, _ name: String, _ connection: Connection) throws {
+        let key = [account.user.rawValue, account.currency.rawValue]
+        let unordered = try connection.queryOne(
+            """
+            SELECT count(*) FROM ledger_entries WHERE user_id = $1 AND currency = $2
+                AND (kind = 'adjustment' OR caller = 'backend')
+                AND NOT EXISTS (SELECT 1 FROM backend_postings WHERE backend_postings.user_id = $1
+                    AND posting_key = ledger_entries.reference AND backend_postings.currency = $2
+                    AND backend_postings.entry = ledger_entries.entry
+                    AND backend_postings.amount = ledger_entries.amount)
+            """, key)
+        if let count = try unordered?.int64(0), count > 0 {
+            findings.append("\(name): \(count) adjustments or spends were not ordered by the backend")
+        }
+        let undone = try connection.queryOne(
+            """
+            SELECT count(*) FROM backend_postings WHERE user_id = $1 AND currency = $2
+                AND NOT EXISTS (SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = $1
+                    AND ledger_entries.currency = $2 AND ledger_entries.entry = backend_postings.entry
+                    AND reference = posting_key AND ledger_entries.amount = backend_postings.amount
+                    AND kind IN ('spend', 'adjustment'))
+            """, key)
+        if let count = try undone?.int64(0), count > 0 {
+            findings.append("\(name): \(count) orders of the backend are not in the books")
+        }
+        let reversed = try connection.queryOne(
+            """
+            SELECT count(*) FROM ledger_entries WHERE user_id = $1 AND currency = $2
+                AND (kind IN ('spend', 'refund', 'expiry') AND amount > 0
+                    OR kind IN ('grant', 'refundReversal') AND amount < 0)
+            """, key)
+        if let count = try reversed?.int64(0), count > 0 {
+            findings.append("\(name): \(count) entries give where they should take, or take where they should give")
+        }
     }
 
     /// Each grant, and what refunds took and gave back, has a redemption behind it whose credits are this user's.
@@ -142,7 +199,7 @@ struct BooksPage: Sendable {
     /// What is wrong about a redemption's credits; nil when they were all granted, and what a refund took is all in the books.
     static func prove(_ redemption: RedemptionRow, _ connection: Connection) throws -> String? {
         guard !redemption.creditedUser.rawValue.isEmpty else { return nil }
-        if redemption.state == .granted, !redemption.takenBack.isEmpty {
+        if redemption.state == .granted, redemption.supersededAt == nil, !redemption.takenBack.isEmpty {
             return "\(redemption.key): stands as granted, and a refund took something back"
         }
         var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
@@ -187,5 +244,12 @@ struct BooksPage: Sendable {
                     AND ledger_entries.currency = credit_lots.currency) LIMIT 100
             """
         ).map { "\(try $0.string(0))/\(try $0.string(1)): credits are to end, and there are no entries" }
+            + connection.query(
+                """
+                SELECT DISTINCT user_id, currency FROM backend_postings WHERE NOT EXISTS (
+                    SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = backend_postings.user_id
+                        AND ledger_entries.currency = backend_postings.currency) LIMIT 100
+                """
+            ).map { "\(try $0.string(0))/\(try $0.string(1)): the backend ordered entries, and there are none" }
     }
 }

@@ -25,12 +25,16 @@ extension Merchant {
     }
 
     /// Spends. The key's first answer stands: a request repeated after a lost answer gets it again, and spends nothing twice.
-    /// - Throws: ``MerchantError`` `insufficient_balance`, `key_reused` when the key was used for something else, `invalid_request`.
-    public func spend(_ request: SpendRequest, by user: UserID) async throws -> SpendAnswer {
+    /// - Parameter caller: who asks; the app's keys and the backend's are independent.
+    /// - Throws: ``MerchantError`` `insufficient_balance`, `key_reused` when the caller used the key for something
+    ///   else, `invalid_request`.
+    public func spend(
+        _ request: SpendRequest, by user: UserID, for caller: LedgerCaller = .app
+    ) async throws -> SpendAnswer {
         try Self.checkSpend(request, by: user)
         let entry = try await post(
-            user, key: request.key, policy.account(request.currency, in: request.environment), -request.amount, .spend,
-            note: request.note)
+            user, key: request.key, of: caller, policy.account(request.currency, in: request.environment),
+            -request.amount, .spend, note: request.note)
         return SpendAnswer(request, entry)
     }
 
@@ -40,7 +44,7 @@ extension Merchant {
         try check(key: request.key, request.currency, request.amount, note: request.note)
     }
 
-    /// As ``spend(_:by:)``, for callers that have no task to suspend.
+    /// As ``spend(_:by:for:)`` of the app, for callers that have no task to suspend.
     /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
     /// - Throws: ``MerchantError`` `invalid_request`, and nothing is called then.
     public func spend(
@@ -49,20 +53,20 @@ extension Merchant {
     ) throws {
         try Self.checkSpend(request, by: user)
         let posting = posting(
-            user, key: request.key, policy.account(request.currency, in: request.environment), -request.amount, .spend,
-            note: request.note, at: now())
+            user, key: request.key, of: .app, policy.account(request.currency, in: request.environment),
+            -request.amount, .spend, note: request.note, at: now())
         commit(.posting, posting) { result in
             completion(result.flatMap { outcome in Result { SpendAnswer(request, try outcome.entry) } })
         }
     }
 
-    /// Gives or takes credits for a reason of the merchant's own, once under each key.
-    /// - Throws: as ``spend(_:by:)``.
+    /// Gives or takes credits for a reason of the merchant's own, once under each of the backend's keys.
+    /// - Throws: as ``spend(_:by:for:)``.
     public func adjust(_ request: AdjustmentRequest, of user: UserID) async throws -> LedgerEntry {
         try Self.check(key: request.key, request.currency, request.amount, note: request.note)
         return try await post(
-            user, key: request.key, policy.account(request.currency, in: request.environment), request.amount,
-            .adjustment, note: request.note)
+            user, key: request.key, of: .backend, policy.account(request.currency, in: request.environment),
+            request.amount, .adjustment, note: request.note)
     }
 
     /// A page of a user's history, newest first.
@@ -108,9 +112,11 @@ extension Merchant {
             let due = try connection.query(
                 """
                 SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
-                """, [now, limit])
-            for row in due {
-                let (user, currency) = (UserID(try row.string(0)), CurrencyID(try row.string(1)))
+                """, [now, limit]
+            ).map { [try $0.string(0), try $0.string(1)] }
+            // Each account once, in the order in which every transaction takes accounts.
+            for account in Set(due).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+                let (user, currency) = (UserID(account[0]), CurrencyID(account[1]))
                 if try Ledger.expire(user, currency, at: now, connection) {
                     try writer.write(.balanceChanged(user, currency, "expiry"), connection)
                 }
@@ -146,16 +152,19 @@ extension Merchant {
     }
 
     private func post(
-        _ user: UserID, key: String, _ account: CreditAccount, _ amount: Int64, _ kind: LedgerEntry.Kind, note: String?
+        _ user: UserID, key: String, of caller: LedgerCaller, _ account: CreditAccount, _ amount: Int64,
+        _ kind: LedgerEntry.Kind, note: String?
     ) async throws -> LedgerEntry {
         try Self.checkName(user.rawValue)
-        return try await commit(.posting, posting(user, key: key, account, amount, kind, note: note, at: now())).entry
+        return try await commit(
+            .posting, posting(user, key: key, of: caller, account, amount, kind, note: note, at: now())
+        ).entry
     }
 
     /// The database transaction that posts, once under its key.
     private func posting(
-        _ user: UserID, key callersKey: String, _ account: CreditAccount, _ amount: Int64, _ kind: LedgerEntry.Kind,
-        note: String?, at now: Int64
+        _ user: UserID, key callersKey: String, of caller: LedgerCaller, _ account: CreditAccount, _ amount: Int64,
+        _ kind: LedgerEntry.Kind, note: String?, at now: Int64
     ) -> @Sendable (Connection) throws -> Outcome {
         let writer = EventWriter(policy, id: makeID(), now: now)
         let (currency, key) = (account.name, account.reference(ofKey: callersKey))
@@ -167,12 +176,14 @@ extension Merchant {
             }
             let posting: Ledger.Posting
             if amount > 0 {
-                if let (known, entry) = try Ledger.entry(ofKey: key, user, connection) { return again(known, entry) }
+                if let (known, entry) = try Ledger.entry(ofKey: key, caller, user, connection) {
+                    return again(known, entry)
+                }
                 posting = try Ledger.credit(
-                    user, currency, amount, kind, reference: key, note: note, at: now, connection)
+                    user, currency, amount, kind, reference: key, caller: caller, note: note, at: now, connection)
             } else {
                 let debit = try Ledger.debit(
-                    user, currency, -amount, kind, key: key, note: note, at: now, connection
+                    user, currency, -amount, kind, key: key, of: caller, note: note, at: now, connection
                 ) {
                     try writer.write(.balanceChanged(user, currency, "expiry"), connection)
                 }

@@ -11,6 +11,7 @@ struct StoreNews {
     let policy: MerchantPolicy
     let now: Int64
     let events: EventWriter
+    let settlement = Settlement()
     let connection: Connection
 
     private var subscriptionKey: String { RedemptionKey.subscription(purchase) }
@@ -23,6 +24,13 @@ struct StoreNews {
 
     /// False for what changes nothing here.
     func apply() throws -> Bool {
+        if kind == .autoRenewableSubscription { try SubscriptionRow.lock(subscriptionKey, connection) }
+        let isKnown = try perform()
+        try settlement.finish(connection)
+        return isKnown
+    }
+
+    private func perform() throws -> Bool {
         switch notification.type {
         case "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE":
             try redeemForOwner()
@@ -40,8 +48,8 @@ struct StoreNews {
             let grace = notification.subtype == "GRACE_PERIOD" ? notification.renewal?.graceUntil : nil
             try setStatus(grace: .some(grace))
         case "GRACE_PERIOD_EXPIRED", "EXPIRED": try setStatus(grace: .some(nil))
-        case "REFUND", "REVOKE": try revocation.revoke()
-        case "REFUND_REVERSED": try revocation.reinstate()
+        case "REFUND", "REVOKE": try revocation().revoke()
+        case "REFUND_REVERSED": try revocation().reinstate()
         default: return false
         }
         return true
@@ -51,7 +59,8 @@ struct StoreNews {
 
     /// Redeems for whom the subscription belongs to, or whom the purchase names where that is not settled. Without either it waits for the app.
     private func redeemForOwner() throws {
-        guard case .plan(let plan) = item else { return }
+        guard case .plan(var plan) = item else { return }
+        try plan.recall(connection)
         let row = try SubscriptionRow.find(subscriptionKey, connection)
         var owner = row?.userID ?? ""
         if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
@@ -68,7 +77,7 @@ struct StoreNews {
     }
 
     private var redeemer: Redeemer {
-        Redeemer(policy: policy, now: now, events: events, connection: connection)
+        Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
     }
 
     private func extend() throws {
@@ -76,7 +85,8 @@ struct StoreNews {
         guard let row = try SubscriptionRow.find(subscriptionKey, connection) else {
             // The app may bring a receipt of before.
             return try SubscriptionRow.insert(
-                subscriptionKey, purchase, expiresAt: expiresAt, for: UserID(""), connection)
+                subscriptionKey, purchase, period: RedemptionKey(purchase, .period), expiresAt: expiresAt,
+                for: UserID(""), connection)
         }
         // Another plan may have taken the place of the one that is made longer.
         if purchase.purchasedAt >= row.purchasedAt {
@@ -120,9 +130,25 @@ struct StoreNews {
     }
 
     /// What takes purchases back, and gives them back.
-    private var revocation: Revocation {
+    private func revocation() throws -> Revocation {
         Revocation(
-            purchase: purchase, kind: kind, signedAt: notification.signedAt, policy: policy, now: now, events: events,
-            connection: connection)
+            purchase: purchase, kind: kind, key: try knownKey(), signedAt: notification.signedAt, policy: policy,
+            now: now, events: events, settlement: settlement, connection: connection)
+    }
+
+    /// What the purchase is known by. A product that is not on the list may have been there before, as of any kind.
+    private func knownKey() throws -> RedemptionKey {
+        if case .plan(var plan) = item {
+            try plan.recall(connection)
+            return plan.key
+        }
+        let key = RedemptionKey(purchase, kind: kind)
+        let others = Set(RedemptionKey.Identity.allCases).subtracting([RedemptionKey.Identity(kind)])
+        let known = try ([key] + RedemptionKey.former(purchase, others)).first {
+            try RedemptionRow.find($0.text, connection) != nil
+        }
+        // Listed later as of another kind, it must be found under this one.
+        if known == nil { try ProductKinds.add(kind, of: purchase.productID, connection) }
+        return known ?? key
     }
 }

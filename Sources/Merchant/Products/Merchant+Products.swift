@@ -53,9 +53,7 @@ extension Merchant {
             var product = try make(old?.product)
             (product.bundleID, product.productID) = (bundleID, productID)
             try product.check()
-            if let old {
-                try Self.checkKind(product, old.product)
-            }
+            try Self.checkKind(product, old?.product)
             let isChanged = old.map { $0.product != product || $0.isFromFile } ?? true
             if isChanged {
                 try Self.write(product, isFromFile: false, connection)
@@ -119,15 +117,15 @@ extension Merchant {
         }
     }
 
-    /// A purchase is known by its product's kind, too: under another kind, what was redeemed could be redeemed again.
-    /// - Parameter known: the product as it is on the list.
+    /// Purchases are known by the ids that their product's kind has: a kind is changed deliberately, by deleting the
+    /// product first.
     private static func checkKind(_ product: MerchantProduct, _ known: MerchantProduct?) throws {
         guard let known, known.kind != product.kind else { return }
         throw MerchantError(
             .invalidRequest,
-            "Product \(product.productID.rawValue) is of kind \(known.kind.rawValue), and what was bought of it would be granted again as "
-                + "\(product.kind.rawValue). Sell that under another identifier; or delete the product first, if nobody has bought it."
-        )
+            "Product \(product.productID.rawValue) is of kind \(known.kind.rawValue), and cannot become "
+                + "\(product.kind.rawValue). If the list was wrong, delete the product and add it again. Purchases that were redeemed "
+                + "before are not granted again.")
     }
 
     // MARK: Memory
@@ -153,7 +151,8 @@ extension Merchant {
         let loaded = try await database.read { connection -> ProductCatalog in
             let revision = try connection.queryOne("SELECT revision FROM product_revision WHERE id = 1")?.int64(0) ?? 0
             if let known, known.revision == revision { return known }
-            return try ProductCatalog(revision: revision, try Self.read(connection))
+            return try ProductCatalog(
+                revision: revision, try Self.read(connection), kinds: try ProductKinds.read(connection))
         }
         catalog.withLock { kept in
             // Another may have loaded a newer one meanwhile.
@@ -207,6 +206,7 @@ extension Merchant {
                 product.bundleID.rawValue, product.productID.rawValue, product.kind.rawValue,
                 try ProductCatalog.json(product.grants), product.isOnSale, product.shelf, isFromFile,
             ])
+        try ProductKinds.add(product.kind, of: product.productID, connection)
     }
 }
 
@@ -227,4 +227,22 @@ extension MerchantProduct {
 struct LoadedCatalog: Sendable {
     var catalog: ProductCatalog
     var loadedAt: Int64
+}
+
+/// The kinds that products ever had on the list, or were redeemed under.
+enum ProductKinds {
+    static func add(_ kind: ProductKind, of productID: ProductID, _ connection: Connection) throws {
+        try connection.execute(
+            "INSERT INTO product_kinds (product_id, kind) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            [productID.rawValue, kind.rawValue])
+    }
+
+    fileprivate static func read(_ connection: Connection) throws -> [ProductID: Set<ProductKind>] {
+        var kinds: [ProductID: Set<ProductKind>] = [:]
+        for row in try connection.query("SELECT product_id, kind FROM product_kinds") {
+            guard let kind = ProductKind(rawValue: try row.string(1)) else { continue }
+            kinds[ProductID(try row.string(0)), default: []].insert(kind)
+        }
+        return kinds
+    }
 }

@@ -8,6 +8,8 @@ struct ProductCatalog: Sendable {
         var product: MerchantProduct
         /// The grants as they are kept, made once and not for every purchase.
         var grantsJSON: String
+        /// How purchases of it are known that were redeemed when it was of another kind.
+        var formerIdentities: Set<RedemptionKey.Identity>
     }
 
     private struct Key: Hashable {
@@ -18,13 +20,17 @@ struct ProductCatalog: Sendable {
     let revision: Int64
     private let entries: [Key: Entry]
 
-    init(revision: Int64, _ products: [MerchantProduct]) throws {
+    /// - Parameter kinds: all kinds that each product ever had.
+    init(revision: Int64, _ products: [MerchantProduct], kinds: [ProductID: Set<ProductKind>]) throws {
         self.revision = revision
         entries = try Dictionary(
-            products.map {
-                (
-                    Key(bundleID: $0.bundleID, productID: $0.productID),
-                    Entry(product: $0, grantsJSON: try Self.json($0.grants))
+            products.map { product in
+                let identities = Set(kinds[product.productID, default: []].map { RedemptionKey.Identity($0) })
+                return (
+                    Key(bundleID: product.bundleID, productID: product.productID),
+                    Entry(
+                        product: product, grantsJSON: try Self.json(product.grants),
+                        formerIdentities: identities.subtracting([RedemptionKey.Identity(product.kind)]))
                 )
             }, uniquingKeysWith: { $1 })
     }

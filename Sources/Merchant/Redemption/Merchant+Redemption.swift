@@ -3,9 +3,15 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
+    /// The most purchases that one database transaction redeems. A transaction keeps all other writers of SQLite
+    /// waiting, so a longer receipt is redeemed in several, oldest purchases first. Each is a few statements for each
+    /// purchase, and each can be repeated.
+    static let largestTransaction = 100
+
     /// Proves evidence and redeems all that it holds, for the user at the counter or whom a purchase names as its owner.
     ///
-    /// Everything is one database transaction. Asked again, it answers the same.
+    /// Each purchase and what it grants are one database transaction, which up to ``largestTransaction`` purchases
+    /// share. Asked again, it answers the same.
     /// - Throws: ``MerchantError`` when the evidence is refused as a whole, or when none of its transactions could be redeemed: then
     ///   with the first one's reason.
     public func redeem(_ evidence: Evidence, for user: UserID) async throws -> RedemptionAnswer {
@@ -30,7 +36,7 @@ extension Merchant {
         guard (try? Self.checkName(user.rawValue)) != nil, let catalog = productsInMemory(at: now),
             let evidence = try? verifier.verifyAtOnce(evidence), !evidence.purchases.isEmpty,
             evidence.purchases.allSatisfy({ catalog.entry($0.bundleID, $0.productID) != nil }),
-            let items = try? plans(evidence.purchases, catalog, at: now)
+            let items = try? plans(evidence.purchases, catalog, at: now), items.count <= Self.largestTransaction
         else { return false }
         commit(.redemption, redemption(of: items, for: user, at: now)) { result in
             completion(result.flatMap { answer in Result { try Self.unlessRefused(answer) } })
@@ -45,7 +51,14 @@ extension Merchant {
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let now = self.now()
         let items = try await plans(evidence.purchases, at: now)
-        return try Self.unlessRefused(try await commit(.redemption, redemption(of: items, for: user, at: now)))
+        var answer = RedemptionAnswer(redeemed: [], refused: [])
+        for start in stride(from: 0, to: items.count, by: Self.largestTransaction) {
+            let part = Array(items[start..<min(start + Self.largestTransaction, items.count)])
+            let partAnswer = try await commit(.redemption, redemption(of: part, for: user, at: now))
+            answer.redeemed += partAnswer.redeemed
+            answer.refused += partAnswer.refused
+        }
+        return try Self.unlessRefused(answer)
     }
 
     /// The database transaction that redeems.
@@ -55,7 +68,9 @@ extension Merchant {
         let writer = EventWriter(policy, id: makeID(), now: now)
         let policy = self.policy
         return { connection in
-            try Redeemer(policy: policy, now: now, events: writer, connection: connection).redeem(items, at: user)
+            try Redeemer(
+                policy: policy, now: now, events: writer, settlement: Settlement(), connection: connection
+            ).redeem(items, at: user)
         }
     }
 
@@ -84,7 +99,7 @@ extension Merchant {
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }
-            let plan = try RedemptionPlan(purchase, entry, at: now)
+            let plan = try RedemptionPlan(purchase, entry, policy, at: now)
             if plan.obstacle == .wrongKind { wrongKinds.tell(of: purchase, listed: plan.product.kind, at: now) }
             return .plan(plan)
         }
@@ -96,4 +111,11 @@ enum RedemptionItem: Sendable {
     case plan(RedemptionPlan)
     /// The merchant does not sell the product.
     case unknown(VerifiedPurchase)
+
+    var purchase: VerifiedPurchase {
+        switch self {
+        case .plan(let plan): plan.purchase
+        case .unknown(let purchase): purchase
+        }
+    }
 }

@@ -7,6 +7,8 @@ struct Redeemer {
     let policy: MerchantPolicy
     let now: Int64
     let events: EventWriter
+    /// Has to be finished when everything is redeemed.
+    let settlement: Settlement
     let connection: Connection
 
     /// What came of one purchase.
@@ -15,16 +17,35 @@ struct Redeemer {
         case refused(MerchantErrorCode)
     }
 
+    /// Redeems purchases, and answers in their order.
+    ///
+    /// Subscriptions and other purchases are taken in the order of their keys, and accounts after that in the order
+    /// of their users: two receipts that hold the same purchases in another order wait for each other, and never both
+    /// at once. Periods of one subscription are redeemed in the order given.
+    /// - Parameter items: oldest first.
     func redeem(_ items: [RedemptionItem], at user: UserID) throws -> RedemptionAnswer {
+        var plans: [(index: Int, plan: RedemptionPlan)] = []
+        for case (let index, .plan(var plan)) in items.enumerated() {
+            try plan.recall(connection)
+            plans.append((index, plan))
+        }
+        var outcomes: [Int: Outcome] = [:]
+        let groups = Dictionary(grouping: plans) { $0.plan.lockName }
+        for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
+            if group[0].plan.product.kind == .autoRenewableSubscription { try SubscriptionRow.lock(name, connection) }
+            for (index, plan) in group { outcomes[index] = try redeem(plan, at: user) }
+        }
+        try settlement.finish(connection)
+        return answer(items, outcomes)
+    }
+
+    private func answer(_ items: [RedemptionItem], _ outcomes: [Int: Outcome]) -> RedemptionAnswer {
         var answer = RedemptionAnswer(redeemed: [], refused: [])
-        for item in items {
-            switch item {
-            case .unknown(let purchase): answer.refuse(purchase, .unknownProduct)
-            case .plan(let plan):
-                switch try redeem(plan, at: user) {
-                case .redeemed(let transaction): answer.redeemed.append(transaction)
-                case .refused(let code): answer.refuse(plan.purchase, code)
-                }
+        for (index, item) in items.enumerated() {
+            switch outcomes[index] {
+            case .redeemed(let transaction): answer.redeemed.append(transaction)
+            case .refused(let code): answer.refuse(item.purchase, code)
+            case nil: answer.refuse(item.purchase, .unknownProduct)
             }
         }
         return answer
@@ -56,15 +77,8 @@ struct Redeemer {
         var plan = plan
         if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
-            if plan.isRefund { try takeBack(plan) }
-            // Who bought it anew has what comes after, too.
-            if obstacle == .expired, let known, let expiresAt = plan.expiresAt,
-                try RedemptionRow.find(plan.key.text, connection)?.state != .revoked,
-                try handOver(plan.purchase, known, to: owner)
-            {
-                let key = RedemptionKey.subscription(plan.purchase)
-                try SubscriptionRow.advance(key, known, plan.purchase, expiresAt: expiresAt, connection)
-            }
+            if plan.isRefund { try revocation(plan.purchase, plan.key, plan.product.kind).revoke() }
+            if plan.product.kind == .autoRenewableSubscription { try hear(plan, known, owner, obstacle) }
             return try answerAgain(plan, owner, user, obstacle)
         }
         if plan.product.kind == .autoRenewableSubscription {
@@ -107,13 +121,64 @@ struct Redeemer {
                 wentToNamedOwner: row.userID != user))
     }
 
-    /// Evidence may be the first to tell of a refund: a notification can be late, and an iOS 6 app's merchant gets none.
-    private func takeBack(_ plan: RedemptionPlan) throws {
-        try Revocation(
-            purchase: plan.purchase, kind: plan.product.kind, signedAt: plan.purchase.signedAt, policy: policy,
-            now: now,
-            events: events, connection: connection
-        ).revoke()
+    /// What takes a purchase's grants back. Evidence may be the first to tell of a refund: a notification can be
+    /// late, and an iOS 6 app's merchant gets none.
+    private func revocation(
+        _ purchase: VerifiedPurchase, _ key: RedemptionKey, _ kind: ProductKind
+    ) -> Revocation {
+        Revocation(
+            purchase: purchase, kind: kind, key: key, signedAt: purchase.signedAt, policy: policy, now: now,
+            events: events, settlement: settlement, connection: connection)
+    }
+
+    /// Takes in what a period that gives nothing any longer tells of its subscription.
+    private func hear(
+        _ plan: RedemptionPlan, _ known: SubscriptionRow?, _ owner: UserID, _ obstacle: MerchantErrorCode
+    ) throws {
+        guard let expiresAt = plan.expiresAt else { return }
+        let purchase = plan.purchase
+        if obstacle == .expired, let known,
+            try RedemptionRow.find(plan.key.text, connection)?.state != .revoked,
+            // Who bought it anew has what comes after, too. A plan that took the place of another did so even if it
+            // is over itself.
+            try handOver(purchase, known, to: owner) || known.isReplaced(by: purchase)
+        {
+            try advance(plan, known, expiresAt)
+        }
+        if purchase.isUpgraded == true {
+            try supersede(
+                plan.key, purchase, from: purchase.purchasedAt, to: expiresAt,
+                at: purchase.revokedAt ?? purchase.signedAt)
+        }
+    }
+
+    /// Takes a newer period in, and takes back the credits of one whose place it takes before that is over.
+    private func advance(_ plan: RedemptionPlan, _ row: SubscriptionRow, _ expiresAt: Int64) throws {
+        let purchase = plan.purchase
+        try SubscriptionRow.advance(
+            RedemptionKey.subscription(purchase), row, purchase, period: plan.key, expiresAt: expiresAt, connection)
+        if row.isReplaced(by: purchase), let period = row.periodKey {
+            try supersede(
+                RedemptionKey(text: period), purchase, from: row.purchasedAt, to: row.expiresAt,
+                at: purchase.purchasedAt)
+        }
+    }
+
+    /// Takes back the credits that a period gave whose place another plan has taken.
+    /// - Parameters:
+    ///   - period: what it is known by.
+    ///   - purchase: any of its subscription.
+    ///   - moment: when the other plan began, or a later moment.
+    private func supersede(
+        _ period: RedemptionKey, _ purchase: VerifiedPurchase, from start: Int64, to end: Int64, at moment: Int64
+    ) throws {
+        let share: Share
+        switch policy.superseded {
+        case .keep: return
+        case .takeBack: share = .all
+        case .prorate: share = Share(part: end - moment, whole: end - start)
+        }
+        try revocation(purchase, period, .autoRenewableSubscription).supersede(share, at: moment)
     }
 
     /// What gives nothing any longer is only answered to who redeemed it in time.
@@ -134,10 +199,12 @@ struct Redeemer {
         for grant in plan.grants {
             switch grant {
             case .credits(let currency, let amount, let lifetime):
-                try Ledger.credit(
-                    owner, policy.account(currency, boughtIn: plan.purchase.environment).name, amount, .grant,
-                    reference: plan.key.text,
-                    expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
+                let account = policy.account(currency, boughtIn: plan.purchase.environment)
+                settlement.grant(plan.key.text, to: owner, account) { [now, connection] in
+                    try Ledger.credit(
+                        owner, account.name, amount, .grant, reference: plan.key.text,
+                        expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
+                }
             case .entitlement, .content: try giveRight(grant, plan, to: owner)
             }
         }
@@ -156,7 +223,7 @@ struct Redeemer {
         try Rights.give(
             right, to: owner,
             from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase,
-            expiresAt: plan.expiresAt, lifetime: lifetime, connection)
+            expiresAt: plan.expiresAt, lifetime: lifetime, grantedBy: plan.key.text, settlement, connection)
     }
 
     // MARK: Subscriptions
@@ -177,7 +244,8 @@ struct Redeemer {
         let key = RedemptionKey.subscription(plan.purchase)
         guard let expiresAt = plan.expiresAt else { return .refused(.malformedReceipt) }
         guard let row else {
-            try SubscriptionRow.insert(key, plan.purchase, expiresAt: expiresAt, for: owner, connection)
+            try SubscriptionRow.insert(
+                key, plan.purchase, period: plan.key, expiresAt: expiresAt, for: owner, connection)
             return .own
         }
         var subscriber = Subscriber.own
@@ -195,11 +263,11 @@ struct Redeemer {
             case .refuse: return .refused(.alreadyRedeemed)
             case .family: subscriber = .guest(members: policy.members)
             case .transfer:
-                try Rights.transfer(key, from: row.userID, to: owner, at: now, connection)
+                try Rights.transfer(key, from: row.userID, to: owner, at: now, settlement, connection)
                 try setUser(key, from: row.userID, to: owner)
             }
         }
-        try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, connection)
+        try advance(plan, row, expiresAt)
         // A period that is known may have been made longer since.
         if row.isPeriod(of: plan.purchase), expiresAt > row.expiresAt {
             try Rights.extend(plan.purchase, from: key, to: expiresAt, connection)
@@ -216,7 +284,7 @@ struct Redeemer {
         let key = RedemptionKey.subscription(plan.purchase)
         try Rights.setGrace(row, from: key, until: nil, connection)
         try SubscriptionRow.transfer(key, to: "", connection)
-        try SubscriptionRow.advance(key, row, plan.purchase, expiresAt: expiresAt, connection)
+        try advance(plan, row, expiresAt)
     }
 
     /// Gives a subscription that was bought anew to whom that purchase names, else who brings it first; false when it is not so. The rights of before end
@@ -260,9 +328,9 @@ struct Redeemer {
             else { return .refused(.unavailable) }
             // A subscription's went over with it.
             if plan.product.kind != .autoRenewableSubscription {
-                try Rights.revoke(of: row.userID, from: row.key, at: now, connection)
+                try Rights.revoke(of: row.userID, from: row.key, at: now, settlement, connection)
                 // Who had it before may have it again.
-                try Rights.reinstate(of: owner, from: row.key, connection)
+                try Rights.reinstate(of: owner, from: row.key, settlement, connection)
             }
             for grant in rights { try giveRight(grant, plan, to: owner) }
             try events.write(.transferred(row.key, from: row.userID, to: owner), connection)

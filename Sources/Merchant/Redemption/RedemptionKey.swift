@@ -8,14 +8,47 @@ import StoreWire
 struct RedemptionKey: Hashable, Sendable {
     let text: String
 
+    /// Which of a purchase's ids it is known by.
+    enum Identity: Hashable, Sendable, CaseIterable {
+        case transaction
+        case original
+        case period
+
+        init(_ kind: ProductKind) {
+            switch kind {
+            case .consumable: self = .transaction
+            case .nonConsumable, .nonRenewingSubscription, .freeSubscription: self = .original
+            case .autoRenewableSubscription: self = .period
+            }
+        }
+    }
+
     init(_ purchase: VerifiedPurchase, kind: ProductKind) {
+        self.init(purchase, Identity(kind))
+    }
+
+    init(_ purchase: VerifiedPurchase, _ identity: Identity) {
         let scope = Self.scope(purchase)
-        switch kind {
-        case .consumable: text = scope + "t/" + purchase.transactionID
-        case .nonConsumable, .nonRenewingSubscription, .freeSubscription:
-            text = scope + "o/" + purchase.originalTransactionID
-        case .autoRenewableSubscription:
-            text = scope + "p/" + purchase.originalTransactionID + "/" + Self.period(purchase)
+        switch identity {
+        case .transaction: text = scope + "t/" + purchase.transactionID
+        case .original: text = scope + "o/" + purchase.originalTransactionID
+        case .period: text = scope + "p/" + purchase.originalTransactionID + "/" + Self.period(purchase)
+        }
+    }
+
+    /// A key that was kept.
+    init(text: String) { self.text = text }
+
+    /// The keys that a purchase may be known by when its product was of another kind before.
+    /// - Parameter identities: those of the other kinds.
+    static func former(_ purchase: VerifiedPurchase, _ identities: Set<Identity>) -> [RedemptionKey] {
+        Identity.allCases.filter { identities.contains($0) }.flatMap { identity in
+            let key = RedemptionKey(purchase, identity)
+            guard identity == .transaction, purchase.originalTransactionID != purchase.transactionID else {
+                return [key]
+            }
+            // A restored purchase was redeemed under the id that it had first.
+            return [key, RedemptionKey(text: scope(purchase) + "t/" + purchase.originalTransactionID)]
         }
     }
 

@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import MerchantWire
 import StoreWire
@@ -7,6 +8,8 @@ struct RedemptionPlan: Sendable {
     var purchase: VerifiedPurchase
     var product: MerchantProduct
     var key: RedemptionKey
+    /// Keys that it may be known by instead, because the product was of another kind before.
+    var formerKeys: [RedemptionKey]
     /// What the purchase gives, for all of its quantity.
     var grants: [ProductGrant]
     /// ``grants`` as they are kept.
@@ -17,16 +20,21 @@ struct RedemptionPlan: Sendable {
     var obstacle: MerchantErrorCode?
 
     /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity is beyond all bounds.
-    init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, at now: Int64) throws {
+    init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, _ policy: MerchantPolicy, at now: Int64) throws {
         self.purchase = purchase
         product = entry.product
         key = RedemptionKey(purchase, kind: entry.product.kind)
+        formerKeys = RedemptionKey.former(purchase, entry.formerIdentities)
         expiresAt = purchase.expiresAt
         if purchase.quantity == 1 {
             grants = entry.product.grants
             grantsJSON = entry.grantsJSON
         } else {
             grants = try entry.product.grants.map { try $0.times(purchase.quantity) }
+            grantsJSON = try ProductCatalog.json(grants)
+        }
+        if !policy.givesCredits(for: purchase), grants.contains(where: \.isCredits) {
+            grants.removeAll(where: \.isCredits)
             grantsJSON = try ProductCatalog.json(grants)
         }
         if purchase.revokedAt != nil {
@@ -40,6 +48,26 @@ struct RedemptionPlan: Sendable {
             // Of a period in which another plan took over, the money was given back.
             obstacle = .expired
         }
+    }
+
+    /// Finds a purchase that was redeemed, or spoken of by the store, when its product was of another kind.
+    mutating func recall(_ connection: Connection) throws {
+        guard !formerKeys.isEmpty else { return }
+        if let row = try RedemptionRow.find(key.text, connection), row.state != .open { return }
+        for former in formerKeys {
+            guard let row = try RedemptionRow.find(former.text, connection) else { continue }
+            // What was once owned for good and renews now: each later period is a purchase of its own.
+            guard product.kind != .autoRenewableSubscription || row.transactionID == purchase.transactionID else {
+                continue
+            }
+            key = former
+            return
+        }
+    }
+
+    /// What every change of it begins with on every way: rows are locked in the order of these names.
+    var lockName: String {
+        product.kind == .autoRenewableSubscription ? RedemptionKey.subscription(purchase) : key.text
     }
 
     /// Takes in what is known of its subscription: that the period was made longer since, or that another plan took its place.
@@ -63,6 +91,14 @@ struct RedemptionPlan: Sendable {
             transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
             productID: purchase.productID, quantity: purchase.quantity, environment: purchase.environment,
             grants: grants, redeemedAt: redeemedAt, expiresAt: expiresAt, wentToNamedOwner: wentToNamedOwner)
+    }
+}
+
+extension MerchantPolicy {
+    /// Whether a purchase gives its product's credits, beside its rights.
+    func givesCredits(for purchase: VerifiedPurchase) -> Bool {
+        (purchase.isTrial != true || givesCreditsForTrials)
+            && (purchase.isShared != true || givesCreditsForSharedCopies)
     }
 }
 

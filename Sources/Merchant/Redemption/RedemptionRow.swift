@@ -26,9 +26,15 @@ struct RedemptionRow {
     var creditedUser: UserID
     /// The grants of credits.
     var credits: [ProductGrant]
+    /// The transaction that was redeemed first.
+    var transactionID: String
+    /// When another plan took the place of this period before it was over; in milliseconds since 1970.
+    var supersededAt: Int64?
 
-    private static let columns =
-        "redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back, credited_user, credits"
+    private static let columns = """
+        redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back, credited_user, credits,
+        transaction_id, superseded_at
+        """
     private static let findText = "SELECT \(columns) FROM redemptions WHERE redemption_key = $1"
     private static let pageText =
         "SELECT \(columns) FROM redemptions WHERE redemption_key > $1 ORDER BY redemption_key LIMIT $2"
@@ -55,6 +61,8 @@ struct RedemptionRow {
             try row.optionalString(7).map { try JSONDecoder().decode([TakenCredits].self, from: Data($0.utf8)) } ?? []
         creditedUser = UserID(try row.optionalString(8) ?? row.string(1))
         credits = try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits)
+        transactionID = try row.string(10)
+        supersededAt = try row.optionalInt64(11)
     }
 
     /// Writes a redemption down unless its key is taken; says whether it was written.
@@ -102,5 +110,18 @@ struct RedemptionRow {
             WHERE redemption_key = $1 AND user_id = '' AND state = 'open'
             """,
             [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity]) == 1
+    }
+
+    /// Notes that another plan took the place of the period.
+    static func supersede(_ key: String, at moment: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE redemptions SET superseded_at = $2 WHERE redemption_key = $1", [key, moment])
+    }
+
+    /// Keeps what was taken back of a redemption's credits.
+    static func setTakenBack(_ credits: [TakenCredits]?, of key: String, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE redemptions SET taken_back = $2 WHERE redemption_key = $1",
+            [key, try credits.map(TakenCredits.json)])
     }
 }

@@ -9,22 +9,50 @@ struct Revocation {
     let purchase: VerifiedPurchase
     /// What kind of product it is: as the merchant sells it, else as the store says.
     let kind: ProductKind
+    /// What the purchase is known by.
+    let key: RedemptionKey
     /// When what says so was signed, in milliseconds since 1970.
     let signedAt: Int64
     let policy: MerchantPolicy
     let now: Int64
     let events: EventWriter
+    let settlement: Settlement
     let connection: Connection
 
-    private var key: RedemptionKey { RedemptionKey(purchase, kind: kind) }
     private var subscriptionKey: String { RedemptionKey.subscription(purchase) }
 
-    /// Takes everything back from whoever redeemed it. A purchase that nobody has redeemed yet is remembered, and gives nothing any more.
+    /// Takes everything back from whoever redeemed it. A purchase that nobody has redeemed yet is remembered, and
+    /// gives nothing any more. When more of the price is refunded later, the difference is taken.
     func revoke() throws {
         try eachPlace(orRemember: .revoked) { row in
             guard signedAt >= row.stateSignedAt else { return }
-            guard row.state != .revoked else { return try sign(row) }
+            guard row.state != .revoked else {
+                try sign(row)
+                // Evidence without a share repeats a refund that is known.
+                if let share = purchase.revokedShare { _ = try takeCredits(row, .percentage(share), Self.keptCredits) }
+                return
+            }
             try revoke(row)
+        }
+    }
+
+    /// Takes back the credits of a subscription's period whose place another plan has taken. The rights end with the
+    /// plan.
+    /// - Parameters:
+    ///   - share: of the credits.
+    ///   - moment: when the other plan began, as far as it is known.
+    func supersede(_ share: Share, at moment: Int64) throws {
+        for place in key.places(RedemptionKey.mostPlaces) {
+            guard let row = try RedemptionRow.find(place, connection), row.state != .open,
+                row.supersededAt == nil || policy.superseded == .prorate
+            else { continue }
+            try RedemptionRow.supersede(row.key, at: min(row.supersededAt ?? moment, moment), connection)
+            let taken = try takeCredits(row, share, Self.keptSupersededCredits)
+            settlement.afterPostings {
+                for balance in taken.balances {
+                    try events.write(.balanceChanged(row.creditedUser, balance.account, "superseded"), connection)
+                }
+            }
         }
     }
 
@@ -56,36 +84,74 @@ struct Revocation {
     }
 
     private func revoke(_ row: RedemptionRow) throws {
-        var takenBack: [TakenCredits] = []
-        var balances: [Balance] = []
-        for case .credits(let currency, let amount, _) in row.credits where !row.creditedUser.rawValue.isEmpty {
-            let share = min(max(purchase.revokedShare ?? 100_000, 0), 100_000)
-            // Rounded up: a part of a credit is one.
-            let refunded = (amount * share + 99_999) / 100_000
-            let account = try Ledger.account(currency, grantedBy: row.key, to: row.creditedUser, connection)
-            let refund = try Ledger.takeBack(
-                row.creditedUser, account.name, refunded, policy.refund, reference: row.key, at: now, connection)
-            if refund.hasExpired {
-                try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
-            }
-            if refund.taken > 0 {
-                balances.append(account.balance(of: refund.taken))
-                takenBack.append(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots))
-            }
-            if refund.taken < refund.due { try flag(row, currency, due: refund.due, taken: refund.taken) }
-        }
-        try setState(row.key, .revoked, takenBack: takenBack)
+        try setState(row.key, .revoked, takenBack: row.takenBack.isEmpty ? nil : row.takenBack)
+        let taken = try takeCredits(
+            row, .percentage(purchase.revokedShare ?? VerifiedPurchase.wholeShare), Self.keptCredits)
         guard !row.userID.rawValue.isEmpty else { return }
         let moment = purchase.revokedAt ?? now
         let (source, period) = rights
         if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
-        try events.write(.revoked(row.key, row.userID, takenBack: balances), connection)
+        settlement.afterPostings {
+            try events.write(.revoked(row.key, row.userID, takenBack: taken.balances), connection)
+        }
         for holder in try holders(of: row) {
-            let hadRights = try Rights.revoke(of: holder, from: source, boughtBy: period, at: moment, connection)
+            let hadRights = try Rights.revoke(
+                of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
             if holder != row.userID, hadRights {
                 try events.write(.revoked(row.key, holder, takenBack: []), connection)
             }
         }
+    }
+
+    /// What was taken back, once accounts are settled.
+    private final class Taken {
+        var balances: [Balance] = []
+    }
+
+    /// Takes back a share of the credits that a redemption gave, beside what was due of them before.
+    /// - Parameter flagCode: the user's flag when they are not all there any more.
+    private func takeCredits(_ row: RedemptionRow, _ share: Share, _ flagCode: String) throws -> Taken {
+        let taken = Taken()
+        guard !row.creditedUser.rawValue.isEmpty else { return taken }
+        let isFirst = row.state != .revoked && row.supersededAt == nil
+        for case .credits(let currency, let amount, let lifetime) in row.credits {
+            let account = try account(currency, row)
+            settlement.post(row.creditedUser, account.name) {
+                if let balance = try take(
+                    share.of(amount), from: account, row.key, isFirst: isFirst, ends: lifetime != nil, flagCode)
+                {
+                    taken.balances.append(balance)
+                }
+            }
+        }
+        return taken
+    }
+
+    /// - Returns: what was taken now.
+    private func take(
+        _ target: Int64, from account: CreditAccount, _ key: String, isFirst: Bool, ends: Bool, _ flagCode: String
+    ) throws -> Balance? {
+        guard let row = try RedemptionRow.find(key, connection) else { return nil }
+        let currency = account.currency
+        var all = row.takenBack
+        let index = all.firstIndex { $0.currency == currency }
+        // An earlier program took what it did without keeping what was due.
+        guard let earlier = index.map({ all[$0].due }) ?? (isFirst ? 0 : nil) else { return nil }
+        let refund = try Ledger.takeBack(
+            row.creditedUser, account.name, target, beside: earlier, ends: ends, policy.refund, reference: key, at: now,
+            connection)
+        if refund.hasExpired {
+            try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
+        }
+        guard index == nil || refund.due > 0 else { return nil }
+        var credits = index.map { all[$0] } ?? TakenCredits(currency: currency, amount: 0, lots: [], due: 0)
+        credits.amount += refund.taken
+        credits.lots = (credits.lots ?? []) + refund.lots
+        credits.due = earlier + refund.due
+        if let index { all[index] = credits } else { all.append(credits) }
+        try RedemptionRow.setTakenBack(all, of: key, connection)
+        if refund.taken < refund.due { try flag(row, flagCode, credits, due: earlier + refund.due) }
+        return refund.taken > 0 ? account.balance(of: refund.taken) : nil
     }
 
     /// Gives back what was taken, when the store has reversed the refund.
@@ -94,29 +160,45 @@ struct Revocation {
             guard signedAt >= row.stateSignedAt else { return }
             // If not, the refund itself is still on its way, and older than this.
             guard row.state == .revoked else { return try sign(row) }
-            for credits in row.takenBack.map({ Self.withLots($0, row) }) {
-                let account = try Ledger.account(
-                    credits.currency, grantedBy: row.key, to: row.creditedUser, connection)
-                let taken = credits.taken(from: account)
-                if try Ledger.giveBack(row.creditedUser, taken, reference: row.key, at: now, connection) {
-                    try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
-                }
-            }
             try connection.execute(
                 "DELETE FROM user_flags WHERE user_id = $1 AND reference = $2 AND code = $3",
                 [row.creditedUser.rawValue, row.key, Self.keptCredits])
-            try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: nil)
+            // The credits of a period that was left for another plan stay taken.
+            let isSuperseded = row.supersededAt != nil
+            try setState(
+                row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: isSuperseded ? row.takenBack : nil)
+            if !isSuperseded { try giveBack(row) }
             guard !row.userID.rawValue.isEmpty else { return }
             let (source, period) = rights
             if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
             try events.write(.reinstated(row.key, row.userID), connection)
             // They are with one of them: what a transfer took from the other stays taken.
             for holder in try holders(of: row).reversed() {
-                guard try Rights.reinstate(of: holder, from: source, boughtAt: period, connection) else { continue }
+                guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection) else {
+                    continue
+                }
                 if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
                 break
             }
         }
+    }
+
+    private func giveBack(_ row: RedemptionRow) throws {
+        for credits in row.takenBack.map({ Self.withLots($0, row) }) where credits.amount > 0 {
+            let account = try account(credits.currency, row)
+            settlement.post(row.creditedUser, account.name) {
+                let taken = credits.taken(from: account)
+                if try Ledger.giveBack(row.creditedUser, taken, reference: row.key, at: now, connection) {
+                    try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
+                }
+            }
+        }
+    }
+
+    /// Where a redemption's credits are, or are about to be.
+    private func account(_ currency: CurrencyID, _ row: RedemptionRow) throws -> CreditAccount {
+        try settlement.account(currency, grantedBy: row.key)
+            ?? Ledger.account(currency, grantedBy: row.key, to: row.creditedUser, connection)
     }
 
     /// Of what an earlier program took back it was not kept what of it was to end: all of it, as far as the purchase says.
@@ -134,7 +216,6 @@ struct Revocation {
 
     /// Notes that the store has said again how it stands, so that nothing older counts.
     private func sign(_ row: RedemptionRow) throws {
-        guard signedAt > row.stateSignedAt else { return }
         try connection.execute(
             "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1", [row.key, signedAt])
     }
@@ -155,25 +236,53 @@ struct Revocation {
     }
 
     private func setState(_ key: String, _ state: RedemptionRow.State, takenBack: [TakenCredits]?) throws {
-        let text = try takenBack.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         try connection.execute(
             """
             UPDATE redemptions SET state = $2, state_signed_at = $3, taken_back = $4 WHERE redemption_key = $1
-            """, [key, state.rawValue, signedAt, text])
+            """, [key, state.rawValue, signedAt, try takenBack.map(TakenCredits.json)])
     }
 
     /// The flag of a user who spent what was refunded.
     private static let keptCredits = "refunded_credits_kept"
+    /// The flag of a user who spent what a period gave, and then changed to another plan.
+    private static let keptSupersededCredits = "superseded_credits_kept"
 
-    private func flag(_ row: RedemptionRow, _ currency: CurrencyID, due: Int64, taken: Int64) throws {
+    private func flag(_ row: RedemptionRow, _ code: String, _ credits: TakenCredits, due: Int64) throws {
         try connection.execute(
             """
             INSERT INTO user_flags (user_id, reference, code, detail, created_at) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (user_id, reference, code) DO UPDATE SET detail = excluded.detail, created_at = excluded.created_at
             """,
             [
-                row.creditedUser.rawValue, row.key, Self.keptCredits,
-                "\(due) \(currency.rawValue) were refunded, and \(taken) of them taken back.", now,
+                row.creditedUser.rawValue, row.key, code,
+                "\(due) \(credits.currency.rawValue) were refunded, and \(credits.amount) of them taken back.", now,
             ])
+    }
+}
+
+/// A part of what a purchase gave.
+struct Share: Sendable, Equatable {
+    static let all = Share(part: 1, whole: 1)
+
+    private let part: Int64
+    private let whole: Int64
+
+    /// - Parameters:
+    ///   - part: taken as 0 when it is less, and as all when it is more than the whole.
+    ///   - whole: at least 1.
+    init(part: Int64, whole: Int64) {
+        self.whole = max(whole, 1)
+        self.part = min(max(part, 0), self.whole)
+    }
+
+    /// - Parameter thousandths: of a percent.
+    static func percentage(_ thousandths: Int64) -> Share {
+        Share(part: thousandths, whole: VerifiedPurchase.wholeShare)
+    }
+
+    /// So much of an amount above zero, rounded up: a part of a credit is one.
+    func of(_ amount: Int64) -> Int64 {
+        let (quotient, remainder) = whole.dividingFullWidth(amount.multipliedFullWidth(by: part))
+        return remainder > 0 ? quotient + 1 : quotient
     }
 }

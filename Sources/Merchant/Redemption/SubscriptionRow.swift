@@ -15,13 +15,30 @@ struct SubscriptionRow {
     var statusSignedAt: Int64
     /// Whom the newest period names that names anybody; nil where none did.
     var accountToken: String?
+    /// The redemption key of the newest period; nil when an earlier program wrote the row.
+    var periodKey: String?
 
-    /// Whether another plan took the place of a purchase's before it was over: its money was given back. The store says so itself only in what it has
-    /// signed since. A plan that is chosen for the next period begins up to a day early, when it is paid.
+    /// Whether the newest period took the place of a purchase's before that was over. The store gave the price of the
+    /// rest back, and says so itself only in what it has signed since.
     func hasReplaced(_ purchase: VerifiedPurchase) -> Bool {
-        guard let expiresAt = purchase.expiresAt, productID != purchase.productID, purchasedAt > purchase.purchasedAt
+        guard let expiresAt = purchase.expiresAt,
+            productID == purchase.productID ? isAfter(purchase) : purchasedAt > purchase.purchasedAt
         else { return false }
-        return expiresAt - purchasedAt > min(86_400_000, (expiresAt - purchase.purchasedAt) / 8)
+        return Self.isEarly(purchasedAt, from: purchase.purchasedAt, to: expiresAt)
+    }
+
+    /// Whether a purchase takes the place of the newest period before that is over.
+    func isReplaced(by purchase: VerifiedPurchase) -> Bool {
+        guard productID == purchase.productID ? isBefore(purchase) : purchasedAt < purchase.purchasedAt else {
+            return false
+        }
+        return Self.isEarly(purchase.purchasedAt, from: purchasedAt, to: expiresAt)
+    }
+
+    /// Whether a moment is too early in a period for the next one, which begins up to a day before its time when it
+    /// is paid.
+    private static func isEarly(_ moment: Int64, from start: Int64, to end: Int64) -> Bool {
+        end - moment > min(86_400_000, (end - start) / 8)
     }
 
     /// Whether a later period was bought anew, or renews one that was: it is theirs whom it names. A renewal repeats the name of the purchase that it
@@ -43,6 +60,9 @@ struct SubscriptionRow {
     /// Whether a purchase's period is later than the present one.
     func isBefore(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 < purchase.purchasedAt / 1_000 }
 
+    /// Whether a purchase's period is earlier than the present one.
+    private func isAfter(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 > purchase.purchasedAt / 1_000 }
+
     /// Until when a period lasts, by what the purchase says and what is known of it.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
         isPeriod(of: purchase) && productID == purchase.productID
@@ -58,30 +78,40 @@ struct SubscriptionRow {
     static func find(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
         try connection.queryOne(
             """
-            SELECT user_id, product_id, purchased_at, expires_at, grace_until, status_signed_at, account_token
+            SELECT user_id, product_id, purchased_at, expires_at, grace_until, status_signed_at, account_token,
+                period_key
             FROM subscriptions WHERE subscription_key = $1
             """, [key]
         ).map { row in
             SubscriptionRow(
                 userID: UserID(try row.string(0)), productID: ProductID(try row.string(1)),
                 purchasedAt: try row.int64(2), expiresAt: try row.int64(3), graceUntil: try row.optionalInt64(4),
-                statusSignedAt: try row.int64(5), accountToken: try row.optionalString(6))
+                statusSignedAt: try row.int64(5), accountToken: try row.optionalString(6),
+                periodKey: try row.optionalString(7))
         }
     }
 
+    /// - Parameter period: the redemption key of the purchase's period.
     static func insert(
-        _ key: String, _ purchase: VerifiedPurchase, expiresAt: Int64, for owner: UserID, _ connection: Connection
+        _ key: String, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64, for owner: UserID,
+        _ connection: Connection
     ) throws {
         try connection.execute(
             """
             INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, status_signed_at,
-                account_token)
-            VALUES ($1, $2, $3, $4, $5, 0, $6)
+                account_token, period_key)
+            VALUES ($1, $2, $3, $4, $5, 0, $6, $7)
             """,
             [
                 key, owner.rawValue, purchase.productID.rawValue, purchase.purchasedAt, expiresAt,
-                purchase.accountToken,
+                purchase.accountToken, period.text,
             ])
+    }
+
+    /// Holds a subscription's row, if there is one, until the end of the transaction. Whoever changes a subscription
+    /// and its periods takes the subscription first.
+    static func lock(_ key: String, _ connection: Connection) throws {
+        try connection.execute("UPDATE subscriptions SET user_id = user_id WHERE subscription_key = $1", [key])
     }
 
     /// Gives a subscription that nobody has to its first user.
@@ -98,7 +128,7 @@ struct SubscriptionRow {
 
     /// Takes a newer period in. What another plan gave, to whoever has the subscription, ends when the new one begins.
     static func advance(
-        _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, expiresAt: Int64,
+        _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64,
         _ connection: Connection
     ) throws {
         guard purchase.purchasedAt >= row.purchasedAt else { return }
@@ -107,18 +137,18 @@ struct SubscriptionRow {
         }
         guard
             expiresAt != row.expiresAt || purchase.purchasedAt != row.purchasedAt || purchase.productID != row.productID
-                || purchase.accountToken != nil && purchase.accountToken != row.accountToken
+                || purchase.accountToken != nil && purchase.accountToken != row.accountToken || row.periodKey == nil
         else { return }
         try connection.execute(
             """
             UPDATE subscriptions SET product_id = $2, purchased_at = $3,
                 expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 THEN expires_at ELSE $4 END,
-                account_token = coalesce($6, account_token)
+                account_token = coalesce($6, account_token), period_key = $7
             WHERE subscription_key = $1
             """,
             [
                 key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt, purchase.purchasedAt / 1_000,
-                purchase.accountToken,
+                purchase.accountToken, period.text,
             ])
     }
 

@@ -13,6 +13,7 @@ public enum MerchantSchema {
         Migration(4, "downloads against evidence", EvidenceDownloadsSchema.statements),
         Migration(5, "sandbox accounts", CreditAccountsSchema.statements),
         Migration(6, "webhooks tried before", triedWebhooks),
+        Migration(7, "origins of entries, credits and rights", origins),
     ]
 
     private static let products = [

@@ -75,6 +75,7 @@ struct RemoteReceipt {
                 webOrderLineItemID: fields.webOrderLineItemID,
                 revokedAt: fields.cancellationDate.flatMap { Int64($0) }, revokedShare: nil,
                 isUpgraded: fields.isUpgraded == "true" ? true : known.tellsUpgrades ? false : nil,
+                isTrial: fields.isTrial.map { $0 == "true" }, isShared: fields.ownership.map { $0 != "PURCHASED" },
                 accountToken: fields.accountToken, signedAt: known.signedAt)
         }
     }
@@ -92,6 +93,8 @@ struct RemoteReceipt {
         var webOrderLineItemID: String?
         var cancellationDate: String?
         var isUpgraded: String?
+        var isTrial: String?
+        var ownership: String?
         var accountToken: String?
 
         enum CodingKeys: String, CodingKey {
@@ -105,6 +108,8 @@ struct RemoteReceipt {
             case webOrderLineItemID = "web_order_line_item_id"
             case cancellationDate = "cancellation_date_ms"
             case isUpgraded = "is_upgraded"
+            case isTrial = "is_trial_period"
+            case ownership = "in_app_ownership_type"
             case accountToken = "app_account_token"
         }
     }

@@ -21,6 +21,8 @@ struct SignedTransactionFields {
     var revocationPercentage: Int64?
     var isUpgraded: Bool?
     var transactionReason: String?
+    var offerDiscountType: String?
+    var inAppOwnershipType: String?
     var environment: String
 
     /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no transaction.
@@ -45,6 +47,8 @@ struct SignedTransactionFields {
             revocationPercentage = try fields.wholeNumber("revocationPercentage")
             isUpgraded = try fields.flag("isUpgraded")
             transactionReason = try fields.string("transactionReason")
+            offerDiscountType = try fields.string("offerDiscountType")
+            inAppOwnershipType = try fields.string("inAppOwnershipType")
         } catch is FlatJSONScanner.Failure {
             throw MerchantError(.malformedReceipt)
         }
@@ -57,9 +61,11 @@ struct SignedTransactionFields {
             originalTransactionID: originalTransactionId, quantity: quantity ?? 1,
             purchasedAt: Self.milliseconds(purchaseDate), expiresAt: expiresDate.map(Self.milliseconds),
             webOrderLineItemID: webOrderLineItemId, revokedAt: revocationDate.map(Self.milliseconds),
-            revokedShare: revocationPercentage, isUpgraded: isUpgraded ?? false,
-            isRenewal: transactionReason.flatMap { Self.reasons[$0] }, accountToken: appAccountToken,
-            signedAt: Self.milliseconds(signedDate))
+            // Apple writes the percentage since version 1.19 of the API; a refund without one is of everything.
+            revokedShare: revocationDate.map { _ in revocationPercentage ?? VerifiedPurchase.wholeShare },
+            isUpgraded: isUpgraded ?? false, isRenewal: transactionReason.flatMap { Self.reasons[$0] },
+            isTrial: offerDiscountType == "FREE_TRIAL", isShared: inAppOwnershipType.map { $0 != "PURCHASED" },
+            accountToken: appAccountToken, signedAt: Self.milliseconds(signedDate))
     }
 
     private static let kinds: [String: ProductKind] = [

@@ -17,12 +17,17 @@ public struct VerifiedPurchase: Sendable, Equatable {
     /// The subscription's period; nil or 0 for what has none.
     public let webOrderLineItemID: String?
     public let revokedAt: Int64?
-    /// How much of it was refunded, in thousandths of a percent; nil for all.
+    /// How much of it was refunded, in thousandths of a percent; nil where the evidence does not say, as app receipts.
     public let revokedShare: Int64?
     /// Whether another plan took its place in the middle of the period; nil where the evidence does not tell that from a refund.
     public let isUpgraded: Bool?
     /// Whether the store renewed it, and nobody bought it anew; nil where the evidence does not say.
     public let isRenewal: Bool?
+    /// Whether it is a free trial; nil where the evidence does not say.
+    public let isTrial: Bool?
+    /// Whether it is a copy of somebody else's purchase, such as a family member's; nil where the evidence does not
+    /// say.
+    public let isShared: Bool?
     /// The UUID in lower case with which the app named the owner.
     public let accountToken: String?
     /// When the store said all this.
@@ -32,7 +37,8 @@ public struct VerifiedPurchase: Sendable, Equatable {
         anchor: String, environment: StoreEnvironment, bundleID: BundleID, productID: ProductID,
         statedKind: ProductKind?, transactionID: String, originalTransactionID: String, quantity: Int64,
         purchasedAt: Int64, expiresAt: Int64?, webOrderLineItemID: String?, revokedAt: Int64?, revokedShare: Int64?,
-        isUpgraded: Bool?, isRenewal: Bool? = nil, accountToken: String?, signedAt: Int64
+        isUpgraded: Bool?, isRenewal: Bool? = nil, isTrial: Bool? = nil, isShared: Bool? = nil, accountToken: String?,
+        signedAt: Int64
     ) {
         self.anchor = anchor
         self.environment = environment
@@ -49,9 +55,16 @@ public struct VerifiedPurchase: Sendable, Equatable {
         self.revokedShare = revokedShare
         self.isUpgraded = isUpgraded
         self.isRenewal = isRenewal
+        self.isTrial = isTrial
+        self.isShared = isShared
         self.accountToken = accountToken?.lowercased()
         self.signedAt = signedAt
     }
+}
+
+extension VerifiedPurchase {
+    /// ``revokedShare`` of a refund of everything: 100 %.
+    static let wholeShare: Int64 = 100_000
 }
 
 /// The purchases of one piece of evidence, all of one store, environment and app. Only ``PurchaseVerifier`` makes one.

@@ -75,7 +75,8 @@ struct BackendController: Sendable {
 
     @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let spend = try await request.decodeJSON(SpendRequest.self, upTo: MerchantLimits.request)
-        return try await merchant.spend(spend, by: UserID(try context.parameter("user"))).response
+        let user = UserID(try context.parameter("user"))
+        return try await merchant.spend(spend, by: user, for: .backend).response
     }
 
     @Sendable private func adjust(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {

@@ -21,9 +21,9 @@ struct WebhookDocumentTests {
         let product = MerchantProduct(
             bundleID: "com.example.books", productID: "com.example.books.club", kind: .autoRenewableSubscription,
             grants: [.entitlement("club"), .credits("coins", amount: 20, lifetime: nil)])
-        let catalog = try ProductCatalog(revision: 1, [product])
+        let catalog = try ProductCatalog(revision: 1, [product], kinds: [:])
         let entry = try #require(catalog.entry(product.bundleID, product.productID))
-        let plan = try RedemptionPlan(renewal, entry, at: 1_770_091_506_000)
+        let plan = try RedemptionPlan(renewal, entry, MerchantPolicy(), at: 1_770_091_506_000)
         let scope = "apple/P/com.example.books/"
         return [
             .redeemed(plan, "ann"), .transferred(scope + "o/470000000000003", from: "ann", to: "bob"),

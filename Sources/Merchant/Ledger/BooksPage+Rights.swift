@@ -1,0 +1,105 @@
+import Database
+import MerchantWire
+import StoreWire
+
+extension BooksPage {
+    /// Where a page of rights ends.
+    struct RightKey: Sendable {
+        var user: String
+        var kind: String
+        var name: String
+        var source: String
+
+        static let first = RightKey(user: "", kind: "", name: "", source: "")
+
+        var chain: TimedRight.Chain { TimedRight.Chain(user: UserID(user), kind: kind, name: name) }
+    }
+
+    /// Proves a page of rights: each that stands was given by a redeemed purchase to the user who has it, and those
+    /// with a lifetime end when their purchases say.
+    /// - Returns: what is wrong, and where the next page begins; nil after the last.
+    static func proveRights(
+        after last: RightKey, limit: Int, _ connection: Connection
+    ) throws -> (findings: [String], last: RightKey?) {
+        let rows = try connection.query(
+            """
+            SELECT user_id, kind, name, source, expires_at, revoked_at, lifetime, granted_by FROM entitlements
+            WHERE (user_id, kind, name, source) > ($1, $2, $3, $4) ORDER BY user_id, kind, name, source LIMIT $5
+            """, [last.user, last.kind, last.name, last.source, limit]
+        ).map { try StandingRight($0) }
+        var findings: [String] = []
+        var chains: Set<TimedRight.Chain> = []
+        for right in rows {
+            if right.lifetime != nil { chains.insert(right.chain) }
+            if try !right.isGranted(connection) {
+                findings.append(
+                    "\(right.chain.user)/\(right.chain.name): no redeemed purchase gives it (\(right.source))")
+            }
+        }
+        // One that goes on from the page before was proved with that.
+        for chain in chains.subtracting([last.chain]).sorted() {
+            let rights = try TimedRight.all(of: chain, endingFrom: .min, connection)
+            guard let first = rights.first, TimedRight.chained(rights, from: first.position) != rights else { continue }
+            findings.append("\(chain.user)/\(chain.name): it does not end when the purchases that give it say")
+        }
+        let end = rows.last.map {
+            RightKey(user: $0.chain.user.rawValue, kind: $0.chain.kind, name: $0.chain.name, source: $0.source)
+        }
+        return (findings, rows.count == limit ? end : nil)
+    }
+}
+
+/// A right as its row has it.
+private struct StandingRight {
+    var chain: TimedRight.Chain
+    var source: String
+    var expiresAt: Int64?
+    var isRevoked: Bool
+    var lifetime: Int64?
+    var grantedBy: String?
+
+    init(_ row: Row) throws {
+        chain = TimedRight.Chain(
+            user: UserID(try row.string(0)), kind: try row.string(1), name: try row.string(2))
+        source = try row.string(3)
+        expiresAt = try row.optionalInt64(4)
+        isRevoked = try row.optionalInt64(5) != nil
+        lifetime = try row.optionalInt64(6)
+        grantedBy = try row.optionalString(7)
+    }
+
+    /// Whether a purchase gives it to the user. What was revoked gives nothing.
+    func isGranted(_ connection: Connection) throws -> Bool {
+        if isRevoked { return true }
+        if let subscription = try SubscriptionRow.find(source, connection) {
+            return try isGranted(by: subscription, connection)
+        }
+        return try RedemptionKey(text: source).places(RedemptionKey.mostPlaces).contains { place in
+            guard let row = try RedemptionRow.find(place, connection) else { return false }
+            return row.state == .granted && row.userID == chain.user && isAmong(row.grants)
+                && (row.expiresAt == nil || expiresAt != nil)
+        }
+    }
+
+    private func isGranted(by subscription: SubscriptionRow, _ connection: Connection) throws -> Bool {
+        guard expiresAt != nil, lifetime == nil, let grantedBy else { return false }
+        // Given by an earlier program, which did not keep by which period.
+        if grantedBy.isEmpty { return true }
+        // A guest may have redeemed the period before the subscription's user.
+        let redemptions = try RedemptionKey(text: grantedBy).places(RedemptionKey.mostPlaces).compactMap {
+            try RedemptionRow.find($0, connection)
+        }
+        guard redemptions.contains(where: { isAmong($0.grants) }) else { return false }
+        if subscription.userID == chain.user || redemptions.contains(where: { $0.userID == chain.user }) { return true }
+        return try connection.queryOne(
+            "SELECT 1 FROM transferred_rights WHERE source = $1 AND user_id = $2", [source, chain.user.rawValue]) != nil
+    }
+
+    private func isAmong(_ grants: [ProductGrant]) -> Bool {
+        grants.contains { grant in
+            guard let right = Right(grant), right.kind == chain.kind, right.name == chain.name else { return false }
+            if case .entitlement(_, let seconds?) = grant { return lifetime == seconds * 1_000 }
+            return lifetime == nil
+        }
+    }
+}

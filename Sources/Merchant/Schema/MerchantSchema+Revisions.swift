@@ -1,0 +1,86 @@
+/// Changes of the tables that released versions have.
+extension MerchantSchema {
+    /// Records where entries, credits and rights come from, so that each is done once and a row that was put in by
+    /// hand is found.
+    static let origins = ledgerCallers + productKinds + supersededPeriods + grantedRights
+
+    /// Apps and the backend choose their keys independently. `caller` is null for entries without a caller's key and
+    /// for those of earlier programs, whose spends keep their key from both.
+    private static let ledgerCallers = [
+        "ALTER TABLE ledger_entries ADD COLUMN caller TEXT CHECK (caller = 'app' OR caller = 'backend')",
+        "DROP INDEX ledger_keys",
+        """
+        CREATE UNIQUE INDEX ledger_keys ON ledger_entries (user_id, reference)
+        WHERE kind = 'spend' AND (caller IS NULL OR caller = 'app')
+        """,
+        // Each spend and adjustment that the backend ordered, under its key. Written with the entry.
+        """
+        CREATE TABLE backend_postings (
+            user_id TEXT NOT NULL,
+            posting_key TEXT NOT NULL,
+            currency TEXT NOT NULL,
+            entry BIGINT NOT NULL,
+            amount BIGINT NOT NULL,
+            PRIMARY KEY (user_id, posting_key)
+        ) WITHOUT ROWID
+        """,
+        """
+        INSERT INTO backend_postings (user_id, posting_key, currency, entry, amount)
+        SELECT user_id, reference, currency, entry, amount FROM ledger_entries WHERE kind = 'adjustment'
+        """,
+    ]
+
+    /// Each kind that a product was ever listed or redeemed under. Rows are never removed: a purchase is looked for
+    /// under all of them.
+    private static let productKinds = [
+        """
+        CREATE TABLE product_kinds (
+            product_id TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            PRIMARY KEY (product_id, kind)
+        ) WITHOUT ROWID
+        """,
+        """
+        INSERT INTO product_kinds (product_id, kind) SELECT DISTINCT product_id, kind FROM products WHERE true
+        ON CONFLICT DO NOTHING
+        """,
+        """
+        INSERT INTO product_kinds (product_id, kind)
+        SELECT DISTINCT product_id,
+            CASE WHEN redemption_key LIKE '%/t/' || transaction_id THEN 'consumable'
+                WHEN redemption_key LIKE '%/o/' || original_transaction_id || '%' THEN 'nonConsumable'
+                ELSE 'autoRenewableSubscription' END
+        FROM redemptions WHERE true
+        ON CONFLICT DO NOTHING
+        """,
+    ]
+
+    private static let supersededPeriods = [
+        // When another plan took the place of a period before it was over.
+        "ALTER TABLE redemptions ADD COLUMN superseded_at BIGINT",
+        // The redemption key of the newest period; null until the period is heard of again.
+        "ALTER TABLE subscriptions ADD COLUMN period_key TEXT",
+    ]
+
+    /// `granted_by` is the redemption that gave a subscription's right. It is empty for rights of earlier programs
+    /// whose redemption has gone over to another user since.
+    private static let grantedRights = [
+        "ALTER TABLE entitlements ADD COLUMN granted_by TEXT",
+        "CREATE INDEX redemptions_of_period ON redemptions (user_id, purchased_at)",
+        """
+        UPDATE entitlements SET granted_by = coalesce((SELECT min(redemption_key) FROM redemptions
+            WHERE redemptions.user_id = entitlements.user_id AND redemptions.purchased_at = entitlements.starts_at
+                AND redemptions.product_id = entitlements.product_id
+                AND entitlements.source LIKE '%/s/' || redemptions.original_transaction_id), '')
+        """,
+        "DROP INDEX redemptions_of_period",
+        // Users whom a subscription's rights went over to.
+        """
+        CREATE TABLE transferred_rights (
+            source TEXT NOT NULL,
+            user_id TEXT NOT NULL,
+            PRIMARY KEY (source, user_id)
+        ) WITHOUT ROWID
+        """,
+    ]
+}

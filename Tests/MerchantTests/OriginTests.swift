@@ -1,0 +1,289 @@
+import Database
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import Merchant
+
+/// Each spend, grant and refund happens once, and what nobody ordered or bought is found.
+@Suite struct OriginTests {
+    // MARK: Keys
+
+    @Test(arguments: Backend.available) func theAppsKeysAndTheBackendsAreApart(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            let merchant = shop.merchant
+            func spend(_ key: String, _ amount: Int64) -> SpendRequest {
+                SpendRequest(key: key, currency: "gems", amount: amount)
+            }
+            func gift(_ key: String, _ amount: Int64) -> AdjustmentRequest {
+                AdjustmentRequest(key: key, currency: "gems", amount: amount)
+            }
+            // The app takes the keys that the backend is going to use.
+            let apps = try await merchant.spend(spend("refund-1", 10), by: "ann")
+            _ = try await merchant.spend(spend("fee-1", 10), by: "ann")
+            let given = try await merchant.adjust(gift("refund-1", 5), of: "ann")
+            let backends = try await merchant.spend(spend("fee-1", 20), by: "ann", for: .backend)
+            #expect(try await shop.gems("ann") == 65)
+            for _ in 0..<2 {
+                #expect(try await merchant.spend(spend("refund-1", 10), by: "ann") == apps)
+                #expect(try await merchant.adjust(gift("refund-1", 5), of: "ann") == given)
+                #expect(try await merchant.spend(spend("fee-1", 20), by: "ann", for: .backend) == backends)
+            }
+            // The backend's spends and adjustments share their keys.
+            #expect(try await shop.code { _ = try await merchant.adjust(gift("fee-1", 20), of: "ann") } == .keyReused)
+            #expect(
+                try await shop.code { _ = try await merchant.spend(spend("refund-1", 5), by: "ann", for: .backend) }
+                    == .keyReused)
+            #expect(try await shop.code { _ = try await merchant.adjust(gift("fee-1", -20), of: "ann") } == .keyReused)
+            #expect(try await shop.gems("ann") == 65)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aSpendOfBeforeKeepsItsKeyFromBoth(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            let spend = SpendRequest(key: "old", currency: "gems", amount: 10)
+            let first = try await shop.merchant.spend(spend, by: "ann")
+            try await shop.database.write { _ = try $0.execute("UPDATE ledger_entries SET caller = NULL") }
+            #expect(try await shop.merchant.spend(spend, by: "ann") == first)
+            #expect(try await shop.merchant.spend(spend, by: "ann", for: .backend) == first)
+            let gift = AdjustmentRequest(key: "old", currency: "gems", amount: 10)
+            #expect(try await shop.code { _ = try await shop.merchant.adjust(gift, of: "ann") } == .keyReused)
+            #expect(try await shop.gems("ann") == 90)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func oneKeyOfTheBackendsAtOnceIsOneEntry(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend, connections: 8) { shop async throws in
+            let entries = try await withThrowingTaskGroup(of: LedgerEntry.self) { group in
+                for _ in 0..<16 {
+                    group.addTask {
+                        try await shop.merchant.adjust(
+                            AdjustmentRequest(key: "gift", currency: "gems", amount: 7), of: "ann")
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(entries.map(\.entry)) == [1])
+            #expect(try await shop.gems("ann") == 7)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    // MARK: Kinds
+
+    private func list(_ product: ProductID, as kind: ProductKind, _ shop: TestMerchant) async throws {
+        try? await shop.merchant.deleteProduct(TestMerchant.bundleID, product)
+        try await shop.merchant.put(
+            MerchantProduct(
+                bundleID: TestMerchant.bundleID, productID: product, kind: kind,
+                grants: [.credits("gems", amount: 100, lifetime: nil), .entitlement("extra")]))
+    }
+
+    static let kinds: [(ProductKind, ProductKind)] = [
+        (.consumable, .nonConsumable), (.nonConsumable, .consumable), (.consumable, .nonRenewingSubscription),
+    ]
+
+    @Test(arguments: Backend.available, kinds)
+    func aProductMadeAnewAsAnotherKindGrantsNothingTwice(
+        _ backend: Backend, _ kinds: (ProductKind, ProductKind)
+    ) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await list("pack", as: kinds.0, shop)
+            let first = shop.purchase("pack", 1)
+            let answer = try await shop.redeem(first, for: "ann")
+            try await list("pack", as: kinds.1, shop)
+            #expect(try await shop.redeem(first, for: "ann") == answer)
+            #expect(try await shop.code { _ = try await shop.redeem(first, for: "bob") } == .alreadyRedeemed)
+            #expect(try await shop.gems("ann") == 100)
+            let second = shop.purchase("pack", 2)
+            _ = try await shop.redeem(second, for: "ann")
+            // And back.
+            try await list("pack", as: kinds.0, shop)
+            for purchase in [first, second] { _ = try await shop.redeem(purchase, for: "ann") }
+            #expect(try await shop.gems("ann") == 200)
+            // Refunds find them, whether the product is there or not.
+            try await shop.notify("REFUND", second)
+            #expect(try await shop.gems("ann") == 100)
+            try await shop.merchant.deleteProduct(TestMerchant.bundleID, "pack")
+            try await shop.notify("REFUND", first)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.rights("ann") == ["extra": .revoked])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundOfAnUnknownProductCountsWhenItIsListed(_ backend: Backend)
+        async throws
+    {
+        try await TestMerchant.with(backend) { shop async throws in
+            let pack = shop.purchase("pack", 1)
+            try await shop.notify("REFUND", pack)
+            try await list("pack", as: .nonConsumable, shop)
+            #expect(try await shop.code { _ = try await shop.redeem(pack, for: "ann") } == .revoked)
+            #expect(try await shop.gems("ann") == 0)
+        }
+    }
+
+    /// A subscription that the list called something owned for good: the period that was redeemed is not granted
+    /// again, and the next is.
+    @Test(arguments: Backend.available) func aSubscriptionThatWasListedWronglyGoesOn(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await list("pass", as: .nonRenewingSubscription, shop)
+            let first = shop.purchase("pass", 1, expiresIn: 60_000)
+            _ = try await shop.redeem(first, for: "ann")
+            try await list("pass", as: .autoRenewableSubscription, shop)
+            _ = try await shop.redeem(first, for: "ann")
+            #expect(try await shop.gems("ann") == 100)
+            shop.clock.milliseconds += 60_000
+            let second = shop.purchase("pass", 2, original: 1, expiresIn: 60_000)
+            for _ in 0..<2 { _ = try await shop.redeem(second, for: "ann") }
+            #expect(try await shop.gems("ann") == 200)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    // MARK: Refunds
+
+    private func refund(_ shop: TestMerchant, _ id: Int, share: Int64?) async throws {
+        shop.clock.milliseconds += 1
+        try await shop.notify("REFUND", shop.purchase("coins", id, revoked: true, share: share))
+    }
+
+    @Test(arguments: Backend.available) func aLargerRefundTakesTheDifference(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            let coins = shop.purchase("coins", 1)
+            _ = try await shop.redeem(coins, for: "ann")
+            var left: [Int64] = []
+            for share in [25_000, 60_500, 60_500, 10_000, nil, 100_000, 100_000] as [Int64?] {
+                try await refund(shop, 1, share: share)
+                left.append(try await shop.gems("ann"))
+                #expect(try await shop.findings() == [])
+            }
+            // Evidence that does not say how much was refunded says nothing new.
+            #expect(left == [75, 39, 39, 39, 39, 0, 0])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", coins)
+            #expect(try await shop.gems("ann") == 100)
+            try await refund(shop, 1, share: 50_000)
+            #expect(try await shop.gems("ann") == 50)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, RefundPolicy.allCases)
+    func aLargerRefundOfSpentCreditsTakesWhatIsThere(_ backend: Backend, _ policy: RefundPolicy) async throws {
+        let policy = MerchantPolicy(refund: policy, environments: [.production])
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            let passing = shop.purchase("passing", 2)
+            _ = try await shop.redeem(shop.purchase("coins", 1), passing, for: "ann")
+            // Of the 50 that end, none are left, and 60 of the others.
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 90), by: "ann")
+            var left: [Int64] = []
+            for share in [50_000, 80_000, 100_000] as [Int64] {
+                try await refund(shop, 1, share: share)
+                left.append(try await shop.gems("ann"))
+            }
+            let flag = try await shop.merchant.report(of: "ann").flags.first?.detail
+            switch policy.refund {
+            case .toZero:
+                #expect(left == [10, 0, 0] && flag == "100 gems were refunded, and 60 of them taken back.")
+            case .belowZero: #expect(left == [10, -20, -40] && flag == nil)
+            case .flag: #expect(left == [60, 60, 60] && flag == "100 gems were refunded, and 0 of them taken back.")
+            }
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", shop.purchase("coins", 1))
+            #expect(try await shop.gems("ann") == 60)
+            #expect(try await shop.merchant.report(of: "ann").flags == [])
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    // MARK: Rights
+
+    /// What somebody does to users' rights behind the merchant's back, and how it is undone.
+    private static let changes: [(change: String, back: String)] = [
+        (right("eve", "pro", "made-up"), "DELETE FROM entitlements WHERE user_id = 'eve'"),
+        // With another user's purchase, and with another user's subscription.
+        (
+            right(
+                "eve", "pro", "' || redemption_key || '",
+                from: "redemptions WHERE user_id = 'ann' AND product_id = 'pro'"), gone
+        ),
+        (
+            right(
+                "eve", "club", "' || subscription_key || '", from: "subscriptions", expiresAt: "9999999999999",
+                grantedBy: "period_key"), gone
+        ),
+        (
+            // With a purchase of one's own, which gives something else.
+            right("ann", "pro", "' || redemption_key || '", from: "redemptions WHERE product_id = 'issue'"),
+            "DELETE FROM entitlements WHERE user_id = 'ann' AND product_id = 'forged'"
+        ),
+        (
+            right(
+                "ann", "gold", "' || subscription_key || '", from: "subscriptions", expiresAt: "9999999999999",
+                grantedBy: "period_key"),
+            "DELETE FROM entitlements WHERE user_id = 'ann' AND product_id = 'forged'"
+        ),
+        (
+            "UPDATE entitlements SET granted_by = NULL WHERE name = 'club'",
+            "UPDATE entitlements SET granted_by = (SELECT period_key FROM subscriptions) WHERE name = 'club'"
+        ),
+        (
+            "UPDATE entitlements SET revoked_at = NULL WHERE user_id = 'bob'",
+            "UPDATE entitlements SET revoked_at = 1 WHERE user_id = 'bob'"
+        ),
+        (
+            "UPDATE entitlements SET expires_at = expires_at + 1 WHERE name = 'boost' AND starts_at = 5",
+            "UPDATE entitlements SET expires_at = expires_at - 1 WHERE name = 'boost' AND starts_at = 5"
+        ),
+        (
+            "UPDATE entitlements SET lifetime = NULL, expires_at = NULL WHERE name = 'boost' AND starts_at = 5",
+            "UPDATE entitlements SET lifetime = 10000, expires_at = 10005 WHERE name = 'boost' AND starts_at = 5"
+        ),
+        (
+            "UPDATE entitlements SET expires_at = NULL WHERE name = 'club'",
+            "UPDATE entitlements SET expires_at = 1770091566000 WHERE name = 'club'"
+        ),
+    ]
+
+    private static let gone = "DELETE FROM entitlements WHERE user_id = 'eve'"
+
+    private static func right(
+        _ user: String, _ name: String, _ source: String, from table: String? = nil, expiresAt: String = "NULL",
+        grantedBy: String = "NULL"
+    ) -> String {
+        """
+        INSERT INTO entitlements (user_id, kind, name, source, product_id, starts_at, expires_at, granted_by)
+        SELECT '\(user)', 'entitlement', '\(name)', '\(source)', 'forged', 1, \(expiresAt), \(grantedBy)
+        \(table.map { "FROM \($0)" } ?? "")
+        """
+    }
+
+    @Test(arguments: Backend.available) func aRightThatNobodyBoughtIsFound(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await shop.merchant.put(
+                MerchantProduct(
+                    bundleID: TestMerchant.bundleID, productID: "day", kind: .consumable,
+                    grants: [.entitlement("boost", lifetime: 10)]))
+            _ = try await shop.redeem(
+                shop.purchase("pro", 1), shop.purchase("issue", 2), shop.purchase("monthly", 3, expiresIn: 60_000),
+                shop.purchase("day", 4, purchasedAt: 5), for: "ann")
+            _ = try await shop.redeem(shop.purchase("pro", 9), for: "bob")
+            try await shop.notify("REFUND", shop.purchase("pro", 9))
+            #expect(try await shop.findings() == [])
+            for (change, back) in Self.changes {
+                let count = try await shop.database.write { try $0.execute(change) }
+                #expect(count > 0, "\(change)")
+                #expect(try await shop.findings().count == 1, "\(change)")
+                try await shop.database.write { _ = try $0.execute(back) }
+                #expect(try await shop.findings() == [], "\(back)")
+            }
+        }
+    }
+}
