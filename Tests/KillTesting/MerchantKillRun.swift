@@ -12,18 +12,13 @@ import TestSupport
 package final class MerchantKillRun: Sendable {
     /// How much is killed.
     package struct Plan: Sendable {
-        /// The merchant is killed at each of these steps each of these times that it comes there; the first time is 1.
-        package var steps: [MerchantStep]
+        /// The merchant is killed at each step each of these times that it comes there; the first time is 1.
         package var times: ClosedRange<Int>
         package var random: Int
         package var clients: Int
         package var seed: UInt64
 
-        package init(
-            steps: [MerchantStep] = MerchantStep.allCases, times: ClosedRange<Int>, random: Int, clients: Int,
-            seed: UInt64
-        ) {
-            self.steps = steps
+        package init(times: ClosedRange<Int>, random: Int, clients: Int, seed: UInt64) {
             self.times = times
             self.random = random
             self.clients = clients
@@ -157,7 +152,9 @@ package final class MerchantKillRun: Sendable {
 
     private func killAtPoints(_ goesOn: @Sendable () -> Bool) async throws {
         _ = await merchant.kill()
-        var points = plan.steps.flatMap { step in plan.times.map { KillPoint(name: step.rawValue, count: $0) } }
+        var points = MerchantStep.allCases.flatMap { step in
+            plan.times.map { KillPoint(name: step.rawValue, count: $0) }
+        }
         state.withLock { points.shuffle(using: &$0.chance) }
         for point in points where goesOn() && !state.withLock({ $0.isOver }) {
             guard try await merchant.die(at: point, within: .seconds(60)) else {

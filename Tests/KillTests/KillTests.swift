@@ -26,7 +26,10 @@ struct KillTests {
         #expect(totals.wrong == [], "seed \(seed)")
         #expect(totals.kills >= Self.kills, "seed \(seed)")
         #expect(totals.random >= plan.random && totals.store >= plan.store, "seed \(seed)")
-        #expect(Set(KillPoint.allNames).subtracting(totals.points) == [], "seed \(seed): never killed there")
+        // Each launch comes to some of the points once only.
+        if time == 1 {
+            #expect(Set(KillPoint.allNames).subtracting(totals.points) == [], "seed \(seed): never killed there")
+        }
         #expect(totals.purchases > totals.kills && totals.restores >= plan.devices, "seed \(seed)")
     }
 
@@ -41,24 +44,23 @@ struct KillTests {
         #expect(result.verdict.purchases == result.added && result.added >= launches / 2)
     }
 
-    /// - Parameter half: which half of the steps.
-    @Test(arguments: Backend.available, 0...1)
+    @Test(arguments: Backend.available)
     func `merchants are killed at every step and at random, and everything is granted, spent and told once`(
-        _ backend: Backend, _ half: Int
+        _ backend: Backend
     ) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)
         let begin = ContinuousClock.now
-        let steps = MerchantStep.allCases.enumerated().filter { $0.offset % 2 == half }.map(\.element)
-        let plan = MerchantKillRun.Plan(steps: steps, times: 1...1, random: 3, clients: 4, seed: seed)
+        let plan = MerchantKillRun.Plan(times: 1...1, random: 6, clients: 4, seed: seed)
         let totals = try await MerchantKillRun.run(backend, Programs.built(), plan)
         let seconds = (ContinuousClock.now - begin).components.seconds
         print("Kill test of the merchant, \(backend), \(seconds) s: \(totals.merchantDetail), seed \(seed)")
         #expect(totals.lost == [], "seed \(seed)")
         #expect(totals.doubled == [], "seed \(seed)")
         #expect(totals.wrong == [], "seed \(seed)")
-        #expect(totals.merchant >= plan.random + steps.count, "seed \(seed)")
+        #expect(totals.merchant >= plan.random + MerchantStep.allCases.count, "seed \(seed)")
         #expect(
-            Set(steps.map(\.rawValue)).subtracting(totals.merchantPoints) == [], "seed \(seed): never killed there")
+            Set(MerchantStep.allCases.map(\.rawValue)).subtracting(totals.merchantPoints) == [],
+            "seed \(seed): never killed there")
         #expect(totals.redemptions > totals.merchant && totals.spends > 0, "seed \(seed)")
     }
 }
