@@ -1,4 +1,5 @@
 import Foundation
+import StoreWire
 import Synchronization
 import Testing
 
@@ -74,6 +75,54 @@ struct CallbackQueueTests {
         failing.delegate = app
         failing.start()
         #expect(await calls.next() == "failed")
+        withExtendedLifetime(app) {}
+        await engine.stop()
+    }
+
+    /// Tells when the store has answered for products, and the app has had the time to hear of it.
+    private struct WatchedStore: StoreTransport {
+        let store: FakeStore
+        let answered: DispatchSemaphore
+
+        func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse {
+            let answer = try await store.send(request)
+            if case .products = request.route {
+                Task {
+                    for _ in 0..<200 { await Task.yield() }
+                    answered.signal()
+                }
+            }
+            return answer
+        }
+    }
+
+    @Test func `an observer hears of unfinished transactions before a later request is answered`() async throws {
+        let device = try TestDevice()
+        let bought = device.launch()
+        let buyer = ObserverRecorder()
+        let first = SKPaymentQueue(engine: bought)
+        first.add(buyer)
+        first.add(payment())
+        await buyer.wait { $0.contains { $0.hasPrefix("updated purchased") } }
+        await bought.stop()
+
+        let store = WatchedStore(store: device.store, answered: DispatchSemaphore(value: 0))
+        // The queue is late: the store answers first.
+        let engine = device.launch(
+            transport: store,
+            mayPerform: { action in
+                if case .introduce = action { store.answered.wait() }
+                return true
+            })
+        let app = App()
+        var calls = app.calls.makeAsyncIterator()
+        let queue = SKPaymentQueue(engine: engine)
+        queue.add(app)
+        let prices = SKProductsRequest(productIdentifiers: ["credits5"], engine: engine)
+        prices.delegate = app
+        prices.start()
+        #expect(await calls.next() == "updated on another queue")
+        #expect(await calls.next() == "products on another queue")
         withExtendedLifetime(app) {}
         await engine.stop()
     }

@@ -144,6 +144,12 @@ final class PaymentQueueEngine: Sendable {
         }
     }
 
+    /// Returns once all calls to the app that earlier events lead to wait on the callback queue. Among them are those to an
+    /// observer that was added before, with the transactions of the journal.
+    func settled() async {
+        await withCheckedContinuation { continuation in work.async { continuation.resume() } }
+    }
+
     /// Returns once nothing is under way and all that came of it was told, or the engine has ended.
     func quiet() async {
         await withCheckedContinuation { continuation in

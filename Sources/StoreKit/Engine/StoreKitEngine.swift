@@ -187,8 +187,11 @@ final class StoreKitEngine: Sendable {
     var storefront: StorefrontDescription? { session?.storefront }
 
     /// Asks for products, in portions that the store takes. What the network said stands under the error.
+    ///
+    /// An observer that was added before is told of its unfinished transactions first, however fast the store answers.
     func products(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
         let (answer, cause) = await NetworkWitness.during { await self.productsInPortions(identifiers) }
+        await payments.settled()
         return answer.mapError { $0.because(cause) }
     }
 
