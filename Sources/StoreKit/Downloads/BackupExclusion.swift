@@ -39,8 +39,9 @@ public enum BackupExclusion {
     private static func tag(_ folder: URL) -> Bool {
         let name = "CACHEDIR.TAG"
         let file = folder.appendingPathComponent(name)
-        if let bytes = BoundedFile.read(file, limit: 1 << 16) { return bytes.starts(with: Data(signature.utf8)) }
+        // Also when the tag is there: of two that wrote it at once, one may have been killed.
         BoundedFile.removeLeftovers(in: folder, of: name)
+        if let bytes = BoundedFile.read(file, limit: 1 << 16) { return bytes.starts(with: Data(signature.utf8)) }
         let text = """
             \(signature)
             # What is in this folder can be downloaded again: backups may leave it out.
