@@ -299,7 +299,7 @@ import Testing
             try await take("SUBSCRIBED", anew, for: "bob")
             #expect(try await shop.rights("ann") == ["club": .expired])
             #expect(try await shop.rights("bob") == ["club": .active])
-            #expect(try await [shop.gems("ann"), shop.gems("bob")] == [10, 10])
+            #expect(try await [shop.gems("ann", in: .sandbox), shop.gems("bob", in: .sandbox)] == [10, 10])
 
             // What is said of it now is bob's alone.
             shop.clock.milliseconds += 1_000

@@ -137,7 +137,9 @@ struct TestMerchant {
         }
     }
 
-    func gems(_ user: UserID) async throws -> Int64 { try await merchant.balances(of: user).amount(of: "gems") }
+    func gems(_ user: UserID, in environment: StoreEnvironment? = nil) async throws -> Int64 {
+        try await merchant.balances(of: user, in: environment).amount(of: "gems")
+    }
 
     func rights(_ user: UserID) async throws -> [String: Entitlement.State] {
         let list = try await merchant.entitlements(of: user).entitlements

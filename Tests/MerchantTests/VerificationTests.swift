@@ -20,7 +20,7 @@ import Testing
             let signed = try shop.sign(shop.transaction("coins", "2000000000000001"))
             let again = try await shop.merchant.redeem(.signedTransaction(signed), for: "ann")
             #expect(again.redeemed.map(\.redeemedAt) == [TestClock.start])
-            #expect(try await shop.gems("ann") == 110)
+            #expect(try await shop.gems("ann", in: .sandbox) == 110)
             #expect(
                 try await shop.code { _ = try await shop.merchant.redeem(.receipt(receipt), for: "bob") }
                     == .alreadyRedeemed)
@@ -162,7 +162,7 @@ import Testing
             let signed = shop.transaction("coins", "2000000000000001", ["appAccountToken": token])
             let answer = try await shop.merchant.redeem(.signedTransaction(try shop.sign(signed)), for: "bob")
             #expect(answer.redeemed.map(\.wentToNamedOwner) == [true])
-            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.gems("ann", in: .sandbox) == 100)
             #expect(try await shop.gems("bob") == 0)
             // Apple's app receipts name nobody.
             let receipt = try shop.receipt([shop.inApp("coins", "2000000000000002")])
@@ -171,7 +171,7 @@ import Testing
                     false
                 ]
             )
-            #expect(try await shop.gems("bob") == 100)
+            #expect(try await shop.gems("bob", in: .sandbox) == 100)
         }
     }
 
@@ -238,11 +238,11 @@ import Testing
             shop async throws in
             let receipt = try shop.receipt([])
             _ = try await shop.merchant.redeem(.receipt(receipt), for: "ann")
-            #expect(try await shop.gems("ann") == 210)
+            #expect(try await shop.gems("ann", in: .sandbox) == 210)
             // Proved by its signature, it is the same purchase.
             let signed = try shop.sign(shop.transaction("coins", "2000000000000001", ["quantity": 2]))
             _ = try await shop.merchant.redeem(.signedTransaction(signed), for: "ann")
-            #expect(try await shop.gems("ann") == 210)
+            #expect(try await shop.gems("ann", in: .sandbox) == 210)
         }
         try await TestMerchant.with(.sqlite, way: .remote(Oracle(json: json), anchors: [:])) { shop async throws in
             #expect(
