@@ -71,7 +71,7 @@ import Testing
                 try await Program.run(["receipt", "verify", receipt, "--bundle-id", "com.example.app"] + options).status
                     == 0)
 
-            // The payment names whom the app says, as the document does.
+            // The payment names the user, as the documentation says.
             let named = try await Program.run(
                 ["buy", "com.example.app.coins", "--username", "6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11"] + options)
             #expect(

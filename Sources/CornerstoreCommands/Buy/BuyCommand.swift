@@ -31,7 +31,7 @@ struct BuyCommand: AsyncParsableCommand {
     var account: String?
     @Option(
         help: ArgumentHelp(
-            "Whom the payment names: applicationUsername, a UUID such as the merchant's accountToken.",
+            "The payment's applicationUsername, such as the merchant's accountToken for the user (a UUID).",
             valueName: "text"))
     var username: String?
     @Option(

@@ -5,7 +5,7 @@ struct BuyReport: Encodable, Sendable {
     var productId: String
     var quantity: Int
     var state: String
-    /// Whom the payment names; nil when it names nobody.
+    /// The payment's `applicationUsername`; nil when the payment has none.
     var applicationUsername: String?
     /// Where the app receipt lies, as it was before the transaction was finished if it was asked for.
     var receiptFile: String
