@@ -27,7 +27,10 @@ enum SourceTree {
     }
 
     /// The Swift files that are shipped or shown: everything but tests.
-    static func sources() throws -> [SwiftSource] {
+    static func sources() throws -> [SwiftSource] { try readSources.get() }
+
+    /// Read once: several tests look at all of them.
+    private static let readSources = Result {
         try ["Sources", "Examples", "Benchmarks"].flatMap { files(below: $0) }.filter { $0.hasSuffix(".swift") }
             .map { SwiftSource(path: $0, text: try text(of: $0)) }
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A Swift file cut into lines, once as it stands and once with comments and the text of string literals blanked out,
 /// so that a word in a sentence is not taken for code. Line numbers are the same in both.
-struct SwiftSource {
+struct SwiftSource: Sendable {
     let path: String
     let lines: [Substring]
     let code: [Substring]
@@ -18,7 +18,7 @@ struct SwiftSource {
     /// The modules that the file imports, with their line numbers (from 1).
     var imports: [(module: String, line: Int, attributes: String)] {
         code.enumerated().compactMap { index, line in
-            guard let match = line.wholeMatch(of: Self.importPattern) else { return nil }
+            guard line.contains("import "), let match = line.wholeMatch(of: Self.importPattern) else { return nil }
             return (String(match.2), index + 1, String(match.1))
         }
     }
@@ -55,6 +55,8 @@ private struct Blanker {
         return output
     }
 
+    private static let beginnings = Array("/#\"()".utf8)
+
     private func sees(_ word: String, at offset: Int = 0) -> Bool {
         let start = index + offset
         return start + word.utf8.count <= text.count && text[start...].starts(with: word.utf8)
@@ -71,6 +73,12 @@ private struct Blanker {
     private mutating func code(untilParenthesis: Bool) {
         var depth = 0
         while index < text.count {
+            // Most bytes begin nothing.
+            guard Self.beginnings.contains(text[index]) else {
+                take(keep: true)
+                if untilParenthesis, depth == 0 { return }
+                continue
+            }
             if sees("//") {
                 while index < text.count, text[index] != UInt8(ascii: "\n") { take(keep: false) }
             } else if sees("/*") {
