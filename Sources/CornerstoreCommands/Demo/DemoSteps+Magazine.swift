@@ -163,7 +163,8 @@ extension DemoSteps {
         teller.show(check.all)
         try teller.check(
             "the books balance, with the 7 bananas in them",
-            check.status == 0 && check.output == "1 account, 2 entries; users have 7 bananas (sandbox).\nThe books balance.\n",
+            check.status == 0
+                && check.output == "1 account, 2 entries; users have 7 bananas (sandbox).\nThe books balance.\n",
             check.all)
     }
 
