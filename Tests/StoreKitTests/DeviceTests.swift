@@ -67,10 +67,10 @@ struct DeviceTests {
     @Test func `the journal keeps entries in order, and lets one holder in`() throws {
         let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
         let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
-        try journal.save([entry(2), entry(1)])
+        try journal.save([entry(2), entry(1)], isGate: false)
         var changed = entry(2)
         changed.phase = .sending
-        try journal.save([changed, entry(3)])
+        try journal.save([changed, entry(3)], isGate: false)
         try journal.forget([entry(3).key])
         #expect(try journal.load() == [entry(1), changed])
         let error = #expect(throws: DeviceError.self) { try SQLitePaymentJournal(folder: folder, name: "j") { _ in } }

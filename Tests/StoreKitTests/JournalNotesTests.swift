@@ -126,12 +126,12 @@ struct JournalNotesTests {
     @Test func `notes are taken up at the next launch, and go with their entries`() throws {
         let journal = try SQLitePaymentJournal(folder: folder(), name: "j") { Issue.record("\($0)") }
         let saved: [PaymentQueueEntry.Phase] = [.purchased, .restored, .failed, .queued, .purchased]
-        try journal.save(saved.enumerated().map { entry($0.offset + 1, $0.element) })
+        try journal.save(saved.enumerated().map { entry($0.offset + 1, $0.element) }, isGate: true)
         for number in [1, 2, 3, 99] { try journal.note(finished: TestDevice.key(number)) }
         try journal.note(finished: TestDevice.key(1))
         try journal.note(added: entry(6, .queued))
         // A later save of the same entry, as for its content, does not undo the finish.
-        try journal.save([entry(1, .purchased)])
+        try journal.save([entry(1, .purchased)], isGate: false)
         func phases() throws -> [Int64: PaymentQueueEntry.Phase] {
             Dictionary(uniqueKeysWithValues: try journal.load().map { ($0.position, $0.phase) })
         }
@@ -140,12 +140,29 @@ struct JournalNotesTests {
         ]
         #expect(try phases() == expected)
         #expect(try phases() == expected)
-        try journal.save([entry(1, .finishing)])
+        try journal.save([entry(1, .finishing)], isGate: false)
         try journal.forget([TestDevice.key(2)])
         // Nothing is left of either: the same keys are new ones.
-        try journal.save([entry(1, .purchased), entry(2, .restored)])
+        try journal.save([entry(1, .purchased), entry(2, .restored)], isGate: false)
         let again = try phases()
         #expect(again[1] == .purchased && again[2] == .restored)
+        journal.close()
+    }
+
+    /// An interrupted purchase that was finished as failed and settled later comes again under its key.
+    @Test func `a note does not finish a later transaction of the same key`() throws {
+        let journal = try SQLitePaymentJournal(folder: folder(), name: "j") { Issue.record("\($0)") }
+        // Of two threads that finish one transaction, the second comes after its entry is gone.
+        try journal.save([entry(1, .failed)], isGate: true)
+        try journal.note(finished: TestDevice.key(1))
+        try journal.forget([TestDevice.key(1)])
+        try journal.note(finished: TestDevice.key(1))
+        // The entry of the second could not be removed.
+        try journal.save([entry(2, .failed)], isGate: true)
+        try journal.note(finished: TestDevice.key(2))
+        try journal.save([entry(1, .purchased)], isGate: false)
+        try journal.save([entry(2, .purchased)], isGate: true)
+        #expect(try journal.load().map(\.phase) == [.purchased, .purchased])
         journal.close()
     }
 
@@ -203,7 +220,7 @@ struct DamagedJournalTests {
                 key: TestDevice.key(1000 + number), position: Int64(number),
                 payment: PaymentValues(productIdentifier: "a.b.c"), phase: .purchased)
             entry.transactionReceipt = Data(repeating: 7, count: 3000)
-            try journal.save([entry])
+            try journal.save([entry], isGate: false)
         }
         if damage == .body {
             try await journal.database.write { try $0.execute(sql: "UPDATE entry SET body = x'7b' WHERE position = 7") }

@@ -68,7 +68,7 @@ struct JournalPropertyTests {
                 nextNumber += 1
                 entries.append(entry(nextNumber))
             }
-            try journal.save(entries)
+            try journal.save(entries, isGate: false)
             for entry in entries { model[entry.key] = entry }
         }
 

@@ -396,14 +396,14 @@ struct RestoreTests {
         var entry = PaymentQueueEntry(
             key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a.b.c"), phase: .queued)
         let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
-        try journal.save([entry])
+        try journal.save([entry], isGate: false)
         #expect(try journal.load() == [entry])
         // Nothing new stands in an entry that no restore brought.
         let text = String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
         #expect(!text.contains("isRestored"))
         entry.phase = .restored
         entry.isRestored = true
-        try journal.save([entry])
+        try journal.save([entry], isGate: false)
         #expect(try journal.load() == [entry])
     }
 }

@@ -7,10 +7,13 @@ protocol PaymentJournal: Sendable {
     /// Everything in it, in the queue's order.
     func load() throws -> [PaymentQueueEntry]
     /// Writes the entries, new or changed, all or none; on return they survive a loss of power.
-    func save(_ entries: [PaymentQueueEntry]) throws
+    ///
+    /// - Parameter isGate: The app is told of the entries after this. It cannot have finished them yet, so that notes of
+    ///   their keys are of an earlier transaction and go.
+    func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws
     /// Takes these out.
     func forget(_ keys: [UUID]) throws
-    /// Writes a payment that was just added. Unlike ``save(_:)`` it does not wait for the disk: on return the entry
+    /// Writes a payment that was just added. Unlike ``save(_:isGate:)`` it does not wait for the disk: on return the entry
     /// survives the end of the process, but not yet a loss of power.
     func note(added entry: PaymentQueueEntry) throws
     /// Writes that the app finished a transaction, as durably as ``note(added:)``. ``load()`` then gives the entry as
@@ -33,7 +36,7 @@ protocol DownloadJournal: Sendable {
 /// Keeps nothing: for a queue that refuses every payment anyway.
 struct NoJournal: PaymentJournal {
     func load() throws -> [PaymentQueueEntry] { [] }
-    func save(_ entries: [PaymentQueueEntry]) throws {}
+    func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws {}
     func forget(_ keys: [UUID]) throws {}
     func note(added entry: PaymentQueueEntry) throws {}
     func note(finished key: UUID) throws {}
@@ -170,12 +173,12 @@ final class SQLitePaymentJournal: PaymentJournal {
         }
     }
 
-    func save(_ entries: [PaymentQueueEntry]) throws {
+    func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws {
         let rows = try Self.rows(entries)
         try database.write { db in
             try Self.insert(rows, db)
             let statement = try db.cachedStatement(sql: "DELETE FROM finished WHERE key = ?")
-            for (entry, _) in rows where entry.phase == .finishing {
+            for (entry, _) in rows where isGate || entry.phase == .finishing {
                 try statement.execute(arguments: [entry.key.uuidString])
             }
         }
@@ -213,12 +216,14 @@ final class SQLitePaymentJournal: PaymentJournal {
 
     func note(finished key: UUID) throws {
         try note { db in
-            try db.cachedStatement(sql: "INSERT INTO finished (key) VALUES (?) ON CONFLICT (key) DO NOTHING")
-                .execute(arguments: [key.uuidString])
+            // Another thread may have finished it before: no note of it must outlive its entry.
+            let statement = try db.cachedStatement(
+                sql: "INSERT INTO finished (key) SELECT key FROM entry WHERE key = ? ON CONFLICT (key) DO NOTHING")
+            try statement.execute(arguments: [key.uuidString])
         }
     }
 
-    /// Runs one statement and gives what it wrote to the system, without waiting for the disk. The next ``save(_:)``
+    /// Runs one statement and gives what it wrote to the system, without waiting for the disk. The next ``save(_:isGate:)``
     /// waits for both.
     private func note(_ statement: (GRDB.Database) throws -> Void) throws {
         try database.writeWithoutTransaction { db in

@@ -269,7 +269,7 @@ final class PaymentQueueEngine: Sendable {
 
     private func save(_ entries: [PaymentQueueEntry], isGate: Bool) -> [UUID]? {
         do {
-            try parts.journal.save(entries)
+            try parts.journal.save(entries, isGate: isGate)
             return nil
         } catch {
             parts.diagnostics("the journal could not be written: \(error)")

@@ -79,7 +79,8 @@ open class SKPaymentQueue: NSObject, @unchecked Sendable {
         precondition(
             transaction.transactionState != .purchasing,
             "SKPaymentQueue.finishTransaction: cannot finish a transaction in the purchasing state")
-        guard let key = transaction.key else { return }
+        // The store may have sold it by now, of which the app has not heard.
+        guard let key = transaction.key, transaction.transactionState != .deferred else { return }
         engine.payments.finish(key)
     }
 
