@@ -39,11 +39,17 @@ struct DeviceController: Sendable {
             of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
         try signIns?.take(body.email, from: address, at: store.clock.realMilliseconds)
         // A password is expensive to try: it is not tried for a client that has left.
-        let (token, account) = try await context.whileClientStays { [store] in
-            try await store.accounts.signIn(body, from: .client(address.text), at: store.clock.milliseconds)
+        do {
+            let (token, account) = try await context.whileClientStays { [store] in
+                try await store.accounts.signIn(body, from: .client(address.text), at: store.clock.milliseconds)
+            }
+            signIns?.giveBack(body.email, from: address)
+            return try .json(SignInResponse(token: token, account: store.description(of: account)))
+        } catch let error as StoreError where error.code == .unavailable {
+            // No password was tried.
+            signIns?.giveBack(body.email, from: address)
+            throw error
         }
-        signIns?.giveBack(body.email, from: address)
-        return try .json(SignInResponse(token: token, account: store.description(of: account)))
     }
 
     @Sendable private func signOut(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
