@@ -117,6 +117,9 @@ import Testing
             // No currency is taken for an account of the sandbox.
             let gift = AdjustmentRequest(key: "g", currency: "sandbox/gems", amount: 1)
             #expect(try await shop.code { _ = try await shop.merchant.adjust(gift, of: "ann") } == .invalidRequest)
+            // Nor a key for one of the sandbox's.
+            let taken = AdjustmentRequest(key: "sandbox/k", currency: "gems", amount: 1)
+            #expect(try await shop.code { _ = try await shop.merchant.adjust(taken, of: "ann") } == .invalidRequest)
         }
     }
 

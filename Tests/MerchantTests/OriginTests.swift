@@ -175,6 +175,17 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available) func aLargerRefundIsTold(_ backend: Backend) async throws {
+        let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            for share in [30_000, 100_000, 100_000] as [Int64] { try await refund(shop, 1, share: share) }
+            let events = try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: .max, leaseEnd: .max)
+            #expect(events.count == 3)
+            #expect(events.count { String(decoding: $0.body, as: UTF8.self).contains("balance.changed") } == 1)
+        }
+    }
+
     @Test(arguments: Backend.available, RefundPolicy.allCases)
     func aLargerRefundOfSpentCreditsTakesWhatIsThere(_ backend: Backend, _ policy: RefundPolicy) async throws {
         let policy = MerchantPolicy(refund: policy, environments: [.production])

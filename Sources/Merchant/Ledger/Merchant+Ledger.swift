@@ -206,6 +206,11 @@ extension Merchant {
         guard (1...MerchantLimits.spendKey).contains(key.utf8.count), !key.utf8.contains(0) else {
             throw MerchantError(.invalidRequest, "The key has 1 to \(MerchantLimits.spendKey) bytes, and no NUL.")
         }
+        guard !key.utf8.starts(with: CreditAccount.sandboxPrefix.utf8) else {
+            throw MerchantError(
+                .invalidRequest,
+                "The key begins with “\(CreditAccount.sandboxPrefix)”, which the books use. Choose another key.")
+        }
         guard amount != 0, amount.magnitude <= MerchantLimits.amount.magnitude else {
             throw MerchantError(
                 .invalidRequest, "The amount must not be 0, and at most \(MerchantLimits.amount) either way.")

@@ -29,7 +29,9 @@ struct Revocation {
             guard row.state != .revoked else {
                 try sign(row)
                 // Evidence without a share repeats a refund that is known.
-                if let share = purchase.revokedShare { _ = try takeCredits(row, .percentage(share), Self.keptCredits) }
+                if let share = purchase.revokedShare {
+                    tell(of: try takeCredits(row, .percentage(share), Self.keptCredits), row, "refund")
+                }
                 return
             }
             try revoke(row)
@@ -47,12 +49,7 @@ struct Revocation {
                 row.supersededAt == nil || policy.superseded == .prorate
             else { continue }
             try RedemptionRow.supersede(row.key, at: min(row.supersededAt ?? moment, moment), connection)
-            let taken = try takeCredits(row, share, Self.keptSupersededCredits)
-            settlement.afterPostings {
-                for balance in taken.balances {
-                    try events.write(.balanceChanged(row.creditedUser, balance.account, "superseded"), connection)
-                }
-            }
+            tell(of: try takeCredits(row, share, Self.keptSupersededCredits), row, "superseded")
         }
     }
 
@@ -106,6 +103,15 @@ struct Revocation {
     /// What was taken back, once accounts are settled.
     private final class Taken {
         var balances: [Balance] = []
+    }
+
+    /// Tells the backend of each balance that was changed.
+    private func tell(of taken: Taken, _ row: RedemptionRow, _ reason: String) {
+        settlement.afterPostings {
+            for balance in taken.balances {
+                try events.write(.balanceChanged(row.creditedUser, balance.account, reason), connection)
+            }
+        }
     }
 
     /// Takes back a share of the credits that a redemption gave, beside what was due of them before.
