@@ -27,6 +27,10 @@ help: ## this list
 # what it speaks to is patient.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 
+# Suites that only compute. They keep Swift's threads, one for each core, and those that speak to a store would wait for them
+# at each step: so they run first, for themselves.
+COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
+
 # The tests stop no PostgreSQL in the middle of something, so it need not wait for the disk.
 test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off
 
@@ -40,7 +44,8 @@ build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
 test: packages-test lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
-	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --parallel --disable-xctest --skip KillTests
+	scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
+	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip KillTests --skip '$(COMPUTING)'
 	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself

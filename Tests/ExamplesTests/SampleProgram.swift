@@ -77,7 +77,7 @@ struct SampleProgram: Sendable {
     }
 }
 
-@Suite("The samples' commands", .timeLimit(.minutes(1)))
+@Suite("The samples' commands", .timeLimit(.minutes(4)))
 @MainActor
 struct SampleProgramTests {
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))
