@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// The rules for `Host` (RFC 9112, section 3.2), which say for whom a request is.
+/// The rules for the `Host` field of a request (RFC 9112, section 3.2).
 enum HostField {
     /// Whether the value can be one: a name or an address, and a port. Empty where the request's target has no host.
     static func isGood(_ value: some StringProtocol) -> Bool {

@@ -12,7 +12,7 @@ struct EvidenceDownloads {
     let now: Int64
     let connection: Connection
 
-    /// Counts a download, or says why there is none.
+    /// Counts a download, or gives the reason why it is refused.
     /// - Parameter plan: a purchase that gives the content and has no other obstacle.
     func count(_ plan: RedemptionPlan, _ user: UserID) throws -> MerchantErrorCode? {
         guard policy.downloadsBeforeRedemption > 0 else { return .downloadLimit }
