@@ -56,12 +56,14 @@ public final class Store: Sendable {
     ///   - verifier: knows the roots whose receipts `verifyReceipt` answers about.
     ///   - node: this process's number in transaction ids, 0 to 63.
     ///   - realTime: the machine's clock.
+    ///   - passwordCost: what hashing a new password costs.
     ///   - processor: nil for the sandbox's own, which approves or declines by rule.
     /// - Throws: ``DatabaseError``.
     public static func open(
         _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
         content: ContentLibrary?, signer: ReceiptSigner, verifier: ReceiptVerifier, node: Int,
-        realTime: @escaping @Sendable () -> Date, processor: (any PaymentProcessor)?
+        realTime: @escaping @Sendable () -> Date, passwordCost: PasswordCost = .standard,
+        processor: (any PaymentProcessor)?
     ) async throws -> Store {
         let database = environment == .sandbox ? databases.sandbox : databases.production
         let (setting, highest) = try await database.read { connection in
@@ -71,8 +73,8 @@ public final class Store: Sendable {
         let clock = StoreClock(setting, realTime: realTime)
         let payments = try await SandboxPaymentProcessor.open(database)
         return Store(
-            environment: environment, database: database, accounts: Accounts(database: database), clock: clock,
-            apps: apps,
+            environment: environment, database: database,
+            accounts: Accounts(database: database, cost: passwordCost), clock: clock, apps: apps,
             catalog: catalog, content: content, payments: payments, processor: processor ?? payments,
             ids: TransactionIDs(
                 environment, node: node, highest: highest, realMilliseconds: { clock.realMilliseconds }),

@@ -60,8 +60,10 @@ struct SampleStore: Sendable {
         let files = samples.map { path, bundleID in
             CatalogFile(path: examples.appendingPathComponent(path).path, bundleID: bundleID)
         }
-        let configuration = StoreServerConfiguration(
+        var configuration = StoreServerConfiguration(
             dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0)
+        // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
+        configuration.passwordCost = PasswordCost(rounds: 16)
         return try await StoreApplication.open(
             configuration, now: { Date() }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }

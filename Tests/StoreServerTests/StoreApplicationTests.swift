@@ -166,6 +166,30 @@ import UnixSignals
         }
     }
 
+    /// The ports are tried before they are served, and what connects in between must not be left without an answer.
+    @Test func aConnectionDuringTheStartIsAnsweredOrClosed() async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            let first = try await RunningServer.with(directory.url) { $0.port($0.addresses.sandbox) }
+            let hasEnded = Atomic(false)
+            async let silent = RawConnection.run {
+                var silent = 0
+                while !hasEnded.load(ordering: .relaxed) {
+                    guard let connection = try? RawConnection(port: first) else { continue }
+                    connection.write("GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    if !connection.isReadable(within: 10_000) { silent += 1 }
+                }
+                return silent
+            }
+            for _ in 1...5 {
+                try await RunningServer.with(directory.url, { $0.sandboxPort = Int(first) }) { server async throws in
+                    #expect(try await server.control("GET", "/health").status == 200)
+                }
+            }
+            hasEnded.store(true, ordering: .relaxed)
+            #expect(try await silent == 0)
+        }
+    }
+
     @Test func aChangedCatalogIsTakenInAndABadOneIsNot() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let file = directory.url.appendingPathComponent("catalog.yaml")

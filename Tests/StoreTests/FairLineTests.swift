@@ -11,13 +11,30 @@ import Testing
         return tickets
     }
 
-    @Test func sourcesTakeTurnsAndTheNewestOfEachGoesFirst() {
+    @Test func sourcesTakeTurnsAndTheOldestOfEachGoesFirst() {
         var line = FairLine<String, Int>(capacity: 10)
         for ticket in 1...4 { #expect(line.add(ticket, of: "a") == nil) }
         for ticket in 5...6 { #expect(line.add(ticket, of: "b") == nil) }
         #expect(line.add(7, of: "c") == nil)
-        #expect(rest(&line) == [4, 6, 7, 3, 5, 2, 1])
+        #expect(rest(&line) == [1, 5, 7, 2, 6, 3, 4])
         #expect(line.count == 0 && line.next() == nil)
+    }
+
+    @Test func ofAFloodTheNewestGoesFirst() {
+        var line = FairLine<String, Int>(capacity: 100)
+        let calm = FairLine<String, Int>.calm
+        for ticket in 1...calm + 2 { #expect(line.add(ticket, of: "flood") == nil) }
+        #expect(rest(&line) == [calm + 2, calm + 1] + Array(1...calm))
+    }
+
+    /// Where as many come as go, the one that came first is not overtaken for ever.
+    @Test func nobodyIsOvertakenForEver() {
+        var line = FairLine<String, Int>(capacity: 100)
+        for ticket in 0..<4 { _ = line.add(ticket, of: "a") }
+        for ticket in 4..<20 {
+            #expect(line.next() == ticket - 4)
+            _ = line.add(ticket, of: "a")
+        }
     }
 
     @Test func aFullLineLetsTheOldestOfTheLongestGo() {
@@ -28,7 +45,7 @@ import Testing
         #expect(line.add(6, of: "other") == 3)
         #expect(line.add(7, of: "flood") == 4)
         #expect(line.count == 4)
-        #expect(rest(&line) == [1, 7, 6, 5])
+        #expect(rest(&line) == [1, 5, 6, 7])
     }
 
     @Test func whatIsTakenOutIsNotCalled() {

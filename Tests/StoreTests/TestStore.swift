@@ -122,7 +122,7 @@ struct TestStore {
             environment, databases: databases, apps: registry, catalog: CurrentCatalog(catalog),
             content: content, signer: authority.receiptSigner(for: environment),
             verifier: try ReceiptVerifier(roots: [authority.receiptRoot], intermediates: intermediates), node: 5,
-            realTime: clock.now, processor: processor)
+            realTime: clock.now, passwordCost: PasswordCost(rounds: 16), processor: processor)
         return TestStore(store: store, clock: clock, database: database)
     }
 

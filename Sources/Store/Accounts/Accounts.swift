@@ -9,12 +9,16 @@ public struct Accounts: Sendable {
     public static let wrongPasswordsUntilLocked: Int64 = 10
 
     let database: Database
+    private let cost: PasswordCost
     private let work: PasswordWork
     private let signedIn: RecentValues<[UInt8], Account>
 
-    /// - Parameter work: where passwords are hashed.
-    init(database: Database, work: PasswordWork = .shared) {
+    /// - Parameters:
+    ///   - cost: what hashing a password costs. A password that is kept is checked at the cost that it was kept with.
+    ///   - work: where passwords are hashed.
+    init(database: Database, cost: PasswordCost = .standard, work: PasswordWork = .shared) {
         self.database = database
+        self.cost = cost
         self.work = work
         // Every request of a device begins with this look-up; 64 Ki entries take about 15 MiB when full.
         signedIn = RecentValues(capacity: 1 << 16)
@@ -33,7 +37,7 @@ public struct Accounts: Sendable {
                 .invalidRequest,
                 "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
         }
-        let hash = try await PasswordHash.make(new.password, by: work, for: .operation)
+        let hash = try await PasswordHash.make(new.password, cost: cost, by: work, for: .operation)
         let account = Account(
             accountID: AccountID(Self.newID()), email: email, storefront: new.storefront,
             paymentsAllowed: new.paymentsAllowed,
@@ -75,7 +79,7 @@ public struct Accounts: Sendable {
                 [email])
         }
         guard let row else {
-            _ = try await PasswordHash.make(request.password, by: work, for: source)
+            _ = try await PasswordHash.make(request.password, cost: cost, by: work, for: source)
             try await countWrongPassword(of: nil)
             throw Self.wrongPassword
         }

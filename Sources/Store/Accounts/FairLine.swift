@@ -1,9 +1,13 @@
 /// A bounded waiting line that no single source can fill for the others.
 ///
-/// Sources take turns; of one source's own the newest goes first, and when the line is full the oldest of the source
-/// with the most waiting is let go. So a flood of one source delays the others by one turn each, and what comes after a
-/// flood of the same source does not wait for all of it.
+/// Sources take turns. Of one source's own the oldest goes first while at most ``calm`` wait; when more wait, the newest
+/// goes first, and when the line is full the oldest of the source with the most waiting is dropped. So a flood of one
+/// source delays the others by one turn each, what comes after a flood of the same source does not wait for all of it,
+/// and without a flood nobody is overtaken.
 struct FairLine<Source: Hashable, Ticket: Hashable> {
+    /// The number of waiting tickets of one source up to which they go in the order in which they came.
+    static var calm: Int { 16 }
+
     private let capacity: Int
     /// The tickets of each source, oldest first.
     private var waiting: [Source: [Ticket]] = [:]
@@ -28,7 +32,8 @@ struct FairLine<Source: Hashable, Ticket: Hashable> {
     mutating func next() -> Ticket? {
         guard !turns.isEmpty else { return nil }
         let source = turns.removeFirst()
-        let ticket = waiting[source]?.popLast()
+        let isFlood = waiting[source, default: []].count > Self.calm
+        let ticket = isFlood ? waiting[source]?.popLast() : waiting[source]?.removeFirst()
         if waiting[source]?.isEmpty == false { turns.append(source) } else { waiting[source] = nil }
         count -= 1
         return ticket

@@ -2,22 +2,31 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// A password under scrypt (RFC 7914) with its own salt. N = 16384, r = 8, p = 1 takes about 50 ms and 16 MiB.
-struct PasswordHash: Sendable, Equatable {
-    static let rounds = 16_384
+/// How much work a new password's hash is: the cost parameter N of scrypt (RFC 7914), with r = 8 and p = 1.
+public struct PasswordCost: Sendable, Equatable {
+    /// N, a power of two above 1.
+    public var rounds: Int
 
+    /// N = 16384, which takes about 50 ms and 16 MiB.
+    public static let standard = PasswordCost(rounds: 16_384)
+
+    public init(rounds: Int) { self.rounds = rounds }
+}
+
+/// A password under scrypt (RFC 7914) with its own salt.
+struct PasswordHash: Sendable, Equatable {
     var salt: [UInt8]
     var hash: [UInt8]
     var rounds: Int
 
     /// Hashes a new password.
     /// - Throws: what ``PasswordWork/run(for:_:)`` throws.
-    static func make(_ password: String, by work: PasswordWork, for source: PasswordSource) async throws
-        -> PasswordHash
-    {
+    static func make(
+        _ password: String, cost: PasswordCost, by work: PasswordWork, for source: PasswordSource
+    ) async throws -> PasswordHash {
         let salt = RandomBytes.make(16)
-        return PasswordHash(
-            salt: salt, hash: try await derive(password, salt: salt, rounds: rounds, work, source), rounds: rounds)
+        let hash = try await derive(password, salt: salt, rounds: cost.rounds, work, source)
+        return PasswordHash(salt: salt, hash: hash, rounds: cost.rounds)
     }
 
     /// As it was kept.

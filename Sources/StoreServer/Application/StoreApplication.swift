@@ -67,7 +67,8 @@ public struct StoreApplication: Sendable {
             try await Store.open(
                 environment, databases: databases, apps: apps, catalog: current, content: content,
                 signer: signing.receiptSigner(for: environment),
-                verifier: verifier, node: configuration.node, realTime: now, processor: nil)
+                verifier: verifier, node: configuration.node, realTime: now,
+                passwordCost: configuration.passwordCost, processor: nil)
         }
         let production = try await store(.production)
         let application = StoreApplication(
@@ -188,12 +189,17 @@ public struct StoreApplication: Sendable {
             isBehindProxy: configuration.isBehindProxy)
     }
 
-    /// Opens and closes the ports that were named, so that one in use is said before anything runs and has to be stopped again.
+    /// Opens and closes the ports that were named, so that one in use is reported before anything runs and has to be
+    /// stopped again.
+    ///
+    /// The probe accepts no connection: one that it accepted would stay open after it, and nobody would serve it. The
+    /// kernel resets what connects meanwhile, and the client tries again.
     private func probePorts() async throws {
         for port in ReadyPorts.Port.allCases where port.number(configuration) != 0 {
             do {
                 let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                    .serverChannelOption(.autoRead, value: false)
                     .bind(host: configuration.host, port: port.number(configuration)).get()
                 try await channel.close()
             } catch let error as IOError {

@@ -26,6 +26,8 @@ public struct StoreServerConfiguration: Sendable {
     public var bucket: S3Location?
     /// How often clients may try to sign in; nil for no bound.
     public var signInRates: SignInLimits.Rates? = .standard
+    /// What hashing a new password costs. Tests that open many stores lower it.
+    public var passwordCost = PasswordCost.standard
     /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
     public var isBehindProxy = false
     /// The bounds on connections and bodies, which the servers of a process share.
