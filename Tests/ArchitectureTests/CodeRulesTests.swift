@@ -29,13 +29,11 @@ struct CodeRulesTests {
         }
     }
 
-    /// A test that needs longer is split, or does something that nobody meant. Journeys and samples wait for many others on
-    /// few cores, so that theirs is still four minutes.
+    /// A test that needs longer is split, or does something that nobody meant.
     @Test func noTestMayTakeMoreThanAMinute() throws {
         for path in SourceTree.files() where path.hasPrefix("Tests/") && path.hasSuffix(".swift") {
-            let isJourney = path.hasPrefix("Tests/JourneyTests/") || path.hasPrefix("Tests/ExamplesTests/")
             for match in try SourceTree.text(of: path).matches(of: /timeLimit\(\.minutes\((\d+)\)\)/)
-            where match.1 != "1" && !(isJourney && match.1 == "4") {
+            where match.1 != "1" {
                 Issue.record("\(path): a time limit of \(match.1) minutes")
             }
         }

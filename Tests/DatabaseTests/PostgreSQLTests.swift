@@ -206,6 +206,8 @@ private func value(_ connection: Connection) throws -> Int {
     @Test func aWrongPasswordIsNotRepeated() async throws {
         let address = try #require(Backend.address)
         var components = try #require(URLComponents(string: address))
+        // The only user that `scripts/with-postgresql` asks for a password.
+        components.user = "guarded"
         components.password = "hunter2"
         let wrong = try #require(components.string)
         let error = await expect(.unavailable) {

@@ -37,7 +37,7 @@ struct BookChaptersTests {
     }
 
     @Test(
-        .enabled(if: SampleProgram.isBuilt("book-chapters"), "book-chapters is not built"), .timeLimit(.minutes(4)))
+        .enabled(if: SampleProgram.isBuilt("book-chapters"), "book-chapters is not built"), .timeLimit(.minutes(1)))
     @MainActor
     func `a chapter is bought, killed, paused, resumed, read, and replaced by a newer one`() async throws {
         try await SampleStore.with { store in

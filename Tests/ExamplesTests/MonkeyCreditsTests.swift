@@ -5,7 +5,7 @@ import Testing
 @testable import MonkeyCredits
 @testable import StoreKit
 
-@Suite("Monkey Credits", .timeLimit(.minutes(4)))
+@Suite("Monkey Credits", .timeLimit(.minutes(1)))
 @MainActor
 struct MonkeyCreditsTests {
     private let player = Player(identifier: UUID())

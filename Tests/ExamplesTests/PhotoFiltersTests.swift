@@ -5,7 +5,7 @@ import Testing
 @testable import PhotoFilters
 @testable import StoreKit
 
-@Suite("Photo Filters", .timeLimit(.minutes(4)))
+@Suite("Photo Filters", .timeLimit(.minutes(1)))
 @MainActor
 struct PhotoFiltersTests {
     private func vault(_ configuration: StoreKitConfiguration) async throws -> PurchaseVault {

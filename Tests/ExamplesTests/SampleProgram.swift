@@ -77,7 +77,7 @@ struct SampleProgram: Sendable {
     }
 }
 
-@Suite("The samples' commands", .timeLimit(.minutes(4)))
+@Suite("The samples' commands", .timeLimit(.minutes(1)))
 @MainActor
 struct SampleProgramTests {
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))

@@ -5,7 +5,7 @@ import Testing
 
 /// The program `server-books` with the real store and the real merchant.
 @Suite(
-    "Server Books with its server", .timeLimit(.minutes(4)),
+    "Server Books with its server", .timeLimit(.minutes(1)),
     .enabled(if: SampleProgram.isBuilt("server-books"), "server-books is not built"))
 @MainActor
 struct ServerBooksJourneyTests {

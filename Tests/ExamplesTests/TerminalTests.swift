@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The sheet on a terminal, as somebody at the keyboard meets it.
-@Suite("At a terminal", .timeLimit(.minutes(4)))
+@Suite("At a terminal", .timeLimit(.minutes(1)))
 struct TerminalTests {
     @MainActor
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))

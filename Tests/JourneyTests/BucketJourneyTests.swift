@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Hosted content in a bucket, to the app's shelf", .serialized, .timeLimit(.minutes(4)))
+@Suite("Hosted content in a bucket, to the app's shelf", .serialized, .timeLimit(.minutes(1)))
 struct BucketJourneyTests {
     @Test(.enabled(if: S3Server.isTested), arguments: Backend.available)
     func `downloaded from the bucket itself, killed, with an expired address, and removed meanwhile`(

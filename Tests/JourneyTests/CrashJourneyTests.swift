@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Whatever ends in the middle", .timeLimit(.minutes(4)))
+@Suite("Whatever ends in the middle", .timeLimit(.minutes(1)))
 struct CrashJourneyTests {
     /// Every run has so many steps at least: the first observer's listing, then save, tell, ask, save, send, collect,
     /// save, tell, save, finish, forget, tell.

@@ -114,7 +114,7 @@ extension JourneyDevice {
     }
 }
 
-@Suite("The customer, an app and a store", .timeLimit(.minutes(4)))
+@Suite("The customer, an app and a store", .timeLimit(.minutes(1)))
 struct CustomerJourneyTests {
     @Test(arguments: Backend.available)
     func `every error that is ordered reaches the app, and costs nothing`(_ backend: Backend) async throws {

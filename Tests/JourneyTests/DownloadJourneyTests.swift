@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Hosted content, from the developer's folder to the app's shelf", .serialized, .timeLimit(.minutes(4)))
+@Suite("Hosted content, from the developer's folder to the app's shelf", .serialized, .timeLimit(.minutes(1)))
 struct DownloadJourneyTests {
     private static func order(_ fault: String, at store: JourneyStore) async throws {
         try #require(try await store.control("POST", "faults", fault).status / 100 == 2)

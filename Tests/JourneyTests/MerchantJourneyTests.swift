@@ -157,7 +157,7 @@ struct JourneyMerchant {
     }
 }
 
-@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(4)))
+@Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(1)))
 struct MerchantJourneyTests {
     @Test(arguments: Backend.available, [false, true])
     func `what is bought is redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {

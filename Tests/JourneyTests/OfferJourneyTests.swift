@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Offers and pages over a real store", .timeLimit(.minutes(4)))
+@Suite("Offers and pages over a real store", .timeLimit(.minutes(1)))
 struct OfferJourneyTests {
     /// What the app's own server does.
     private func discount(_ offerID: String, username: String, at date: Date = Date()) throws -> SKPaymentDiscount {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("An app, a store, sockets between them", .timeLimit(.minutes(4)))
+@Suite("An app, a store, sockets between them", .timeLimit(.minutes(1)))
 struct PurchaseJourneyTests {
     @Test(arguments: Backend.available)
     func `three packs of credits, from the price to the empty queue`(_ backend: Backend) async throws {

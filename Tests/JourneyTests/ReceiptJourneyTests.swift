@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The receipt of a purchase, seen from outside", .timeLimit(.minutes(4)))
+@Suite("The receipt of a purchase, seen from outside", .timeLimit(.minutes(1)))
 struct ReceiptJourneyTests {
     @Test(arguments: Backend.available)
     func `an app set up by its environment takes a receipt under the root it trusts`(_ backend: Backend) async throws {

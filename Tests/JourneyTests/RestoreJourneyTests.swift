@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Restoring on another device", .serialized, .timeLimit(.minutes(4)))
+@Suite("Restoring on another device", .serialized, .timeLimit(.minutes(1)))
 struct RestoreJourneyTests {
     /// Buys and finishes these, one after the other.
     private static func own(_ products: [String], on device: JourneyDevice) async throws {

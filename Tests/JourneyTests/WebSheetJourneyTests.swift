@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("A payment sheet on a web page", .timeLimit(.minutes(4)))
+@Suite("A payment sheet on a web page", .timeLimit(.minutes(1)))
 struct WebSheetJourneyTests {
     @Test(arguments: [true, false])
     func `a person signs in and buys, or cancels, on the page`(buys: Bool) async throws {

@@ -16,6 +16,9 @@ public final class Relay: @unchecked Sendable {
     private let sprung: AsyncStream<Void>
     private let tell: AsyncStream<Void>.Continuation
     private var pairs: [(Int32, Int32)] = []
+    /// The servers' ends of connections that were cut after a request: what comes is not passed on, even once the cable
+    /// is mended.
+    private var unheard: Set<Int32> = []
     /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
     private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
 
@@ -124,19 +127,18 @@ public final class Relay: @unchecked Sendable {
             let count = read(source, &buffer, buffer.count)
             guard count > 0 else { break }
             if isClient {
-                let isForwarded = springTrap(buffer[..<count], isClient: true)
+                let isForwarded = springTrap(buffer[..<count], isClient: true, server: destination)
                 if isForwarded == false { break }
-                // Cut by another connection.
-                if isForwarded == nil, lock.withLock({ isCut }) { break }
+                // Cut by another connection. One that is to be cut after its request goes on until the server has
+                // answered, since a request may come in several pieces.
+                if isForwarded == nil, lock.withLock({ isCut && !unheard.contains(destination) }) { break }
                 guard send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
-                // The other direction ends both once the server has answered, which the client does not hear.
-                if isForwarded == true { return }
             } else {
                 holdIfDue(count)
-                _ = springTrap(buffer[..<count], isClient: false)
-                guard !lock.withLock({ isCut }), send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count else {
-                    break
-                }
+                _ = springTrap(buffer[..<count], isClient: false, server: source)
+                guard !lock.withLock({ isCut || unheard.contains(source) }),
+                    send(destination, buffer, count, Int32(MSG_NOSIGNAL)) == count
+                else { break }
             }
         }
         shutdown(source, Int32(SHUT_RDWR))
@@ -155,7 +157,7 @@ public final class Relay: @unchecked Sendable {
     }
 
     /// Whether the bytes hold what the trap waits for: nil if not, else whether they are to be forwarded first.
-    private func springTrap(_ bytes: ArraySlice<UInt8>, isClient: Bool) -> Bool? {
+    private func springTrap(_ bytes: ArraySlice<UInt8>, isClient: Bool, server: Int32) -> Bool? {
         lock.withLock {
             guard let trap, trap.fromClient == isClient, bytes.count >= trap.bytes.count,
                 (bytes.startIndex...(bytes.endIndex - trap.bytes.count)).contains(where: {
@@ -164,6 +166,7 @@ public final class Relay: @unchecked Sendable {
             else { return nil }
             self.trap = nil
             isCut = true
+            if trap.afterForwarding { unheard.insert(server) }
             tell.yield()
             return trap.afterForwarding
         }
