@@ -12,7 +12,12 @@ final class AccountTokens: Sendable {
     private struct Contents: Codable {
         var current: AccountID?
         var accounts: [String: SignedIn] = [:]
+        /// The addresses of accounts whose tokens the store no longer took; nil in files of earlier versions.
+        var formerEmails: [String: String]?
     }
+
+    /// The largest number of former accounts whose addresses are kept.
+    private static let mostFormer = 64
 
     private let file: URL?
     private let contents: Mutex<Contents>
@@ -32,11 +37,19 @@ final class AccountTokens: Sendable {
 
     func signedIn(_ account: AccountID) -> SignedIn? { contents.withLock { $0.accounts[account.rawValue] } }
 
+    /// The address that the account last signed in with, also when its token is no longer good.
+    func email(of account: AccountID) -> String? {
+        contents.withLock {
+            $0.accounts[account.rawValue]?.account.email ?? $0.formerEmails?[account.rawValue]
+        }
+    }
+
     /// Remembers a token; it becomes the current account's unless another account was only asked to complete its own
     /// payment.
     func keep(_ signedIn: SignedIn, asCurrent: Bool) throws {
         try change { contents in
             contents.accounts[signedIn.account.accountID.rawValue] = signedIn
+            contents.formerEmails?[signedIn.account.accountID.rawValue] = nil
             if asCurrent || contents.current == nil { contents.current = signedIn.account.accountID }
         }
     }
@@ -44,7 +57,13 @@ final class AccountTokens: Sendable {
     /// Forgets a token that the store no longer takes.
     func drop(_ token: String) throws {
         try change { contents in
-            contents.accounts = contents.accounts.filter { $0.value.token != token }
+            for (key, signedIn) in contents.accounts where signedIn.token == token {
+                contents.accounts[key] = nil
+                var former = contents.formerEmails ?? [:]
+                if former.count >= Self.mostFormer, let some = former.keys.min() { former[some] = nil }
+                former[key] = signedIn.account.email
+                contents.formerEmails = former
+            }
             if let current = contents.current, contents.accounts[current.rawValue] == nil { contents.current = nil }
         }
     }

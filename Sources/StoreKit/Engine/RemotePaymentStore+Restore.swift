@@ -68,7 +68,6 @@ extension StoreSession {
         _ account: AccountID?, _ body: (String) async throws(StoreFailure) -> Value
     ) async throws(CustomerFailure) -> (Value, AccountID) {
         if let signedIn = account.map(tokens.signedIn) ?? tokens.current {
-            remember(signedIn.account)
             do throws(StoreFailure) {
                 return (try await body(signedIn.token), signedIn.account.accountID)
             } catch {
@@ -77,12 +76,7 @@ extension StoreSession {
                 return try await signedInAnew(account, signedIn.account.email, body)
             }
         }
-        let email = account.flatMap { account in customers.withLock { $0[account] } }
-        return try await signedInAnew(account, email, body)
-    }
-
-    private func remember(_ account: AccountDescription) {
-        customers.withLock { $0[account.accountID] = account.email }
+        return try await signedInAnew(account, account.flatMap(tokens.email), body)
     }
 
     private func signedInAnew<Value: Sendable>(
@@ -90,7 +84,6 @@ extension StoreSession {
     ) async throws(CustomerFailure) -> (Value, AccountID) {
         switch await signIn(as: account, email: email) {
         case .signedIn(let signedIn):
-            remember(signedIn.account)
             do throws(StoreFailure) {
                 return (try await body(signedIn.token), signedIn.account.accountID)
             } catch {

@@ -14,8 +14,6 @@ final class StoreSession: Sendable {
     private let callbackQueue: DispatchQueue
     private let sheetTurns = Turns()
     private let lastStorefront = Mutex<StorefrontDescription?>(nil)
-    /// The addresses of the accounts for which the customer asked something, to name one when it has to sign in again.
-    let customers = Mutex<[AccountID: String]>([:])
     /// The accounts whose sign-in was cancelled: they are not asked for again before the next launch.
     private let declined = Mutex<Set<AccountID>>([])
     private let whenStorefrontChanges = Mutex<@Sendable () -> Void>({})
@@ -211,13 +209,13 @@ final class StoreSession: Sendable {
     func asAccount<Value: Sendable>(
         _ account: AccountID, mayAsk: Bool, _ body: (String) async throws(StoreFailure) -> Value
     ) async throws(StoreFailure) -> Value {
-        var email: String?
+        // Another request may have found the token no longer good, and dropped it.
+        let email = tokens.email(of: account)
         if let signedIn = tokens.signedIn(account) {
             do {
                 return try await body(signedIn.token)
             } catch {
                 guard error == .notSignedIn else { throw error }
-                email = signedIn.account.email
                 try? tokens.drop(signedIn.token)
             }
         }
