@@ -32,7 +32,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
 
 # The tests stop no PostgreSQL in the middle of something, so it need not wait for the disk.
-test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off
+test: export CORNERSTORE_TEST_POSTGRESQL_OPTIONS ?= -c fsync=off -c full_page_writes=off
 
 packages:
 	@scripts/install-packages build
@@ -44,9 +44,9 @@ build: packages ## build everything, tests included
 	$(SWIFT) build --build-tests
 
 test: packages-test lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
-	scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
-	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip KillTests --skip '$(COMPUTING)'
-	scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
+	scripts/in-memory scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
+	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip KillTests --skip '$(COMPUTING)'
+	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits
