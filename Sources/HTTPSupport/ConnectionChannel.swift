@@ -37,6 +37,8 @@ struct ConnectionChannel: ServerChildChannel {
             try pipeline.addHandler(
                 RequestBoundsHandler(budget: limits.bodies, patience: TimeAmount(limits.values.bodyPatience)),
                 position: .before(codec))
+            try pipeline.addHandler(
+                UntakenAnswerHandler(StallWatch.Rule(window: limits.values.answerPatience)), position: .before(codec))
             if let answering {
                 try pipeline.addHandler(DirectRequestHandler(answering), position: .before(codec))
             }

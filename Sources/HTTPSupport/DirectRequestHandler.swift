@@ -148,10 +148,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         let events = keptEvents
         keptEvents = []
         for event in events { context.fireUserInboundEventTriggered(event) }
-        if keptRead {
-            keptRead = false
-            context.read()
-        }
+        readIfKept(context)
     }
 
     private func write(_ answer: DirectAnswer, to request: DirectRequest, _ context: ChannelHandlerContext) {
@@ -189,10 +186,29 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.write(data, promise: promise)
     }
 
-    /// While an answer is awaited, no more is read than what one read brings: so there is a bound to what is kept, and a client that waits for its
-    /// answers, as nearly all do, costs no change of what the selector looks for.
     func read(context: ChannelHandlerContext) {
-        if case .answering = state, !kept.isEmpty { keptRead = true } else { context.read() }
+        if mayRead(context) { context.read() } else { keptRead = true }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        readIfKept(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// While an answer is awaited, only one more read is made, which bounds what is kept. A client that waits for its
+    /// answers, as nearly all do, costs no change of what the selector looks for.
+    ///
+    /// While the client does not take the answers that were given here, nothing is read: they would fill the memory.
+    /// The router sees to that for its own answers, and may wait for the rest of a body.
+    private func mayRead(_ context: ChannelHandlerContext) -> Bool {
+        if case .answering = state, !kept.isEmpty { return false }
+        return passed > 0 || context.channel.isWritable
+    }
+
+    private func readIfKept(_ context: ChannelHandlerContext) {
+        guard keptRead, mayRead(context) else { return }
+        keptRead = false
+        context.read()
     }
 
     /// A request that is being answered here is answered before the connection closes.

@@ -9,8 +9,8 @@ enum BodyRefusal: Error, Equatable {
     case noRoom
 }
 
-/// Says that the body of the request that is being answered is taken piece by piece and not kept: it needs no room, and
-/// is watched by a ``StallWatch`` instead of a deadline.
+/// Says that the body of the request that is being answered is taken piece by piece and not kept. It needs no room, and
+/// a ``StallWatch`` stands in for the deadline.
 struct StreamedBody: Sendable {}
 
 /// Bounds how long a request's body may take to arrive and how much room the bodies of all connections take, and
@@ -31,6 +31,11 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
         var room = 0
         var isWhole = false
         var isStreamed = false
+        /// Whether the client waits for `100 Continue` before it sends the body.
+        var isAwaited = false
+
+        /// Whether the client has to send more of it within the time.
+        var isDue: Bool { !isWhole && !isStreamed && !isAwaited }
     }
 
     private let budget: BodyBudget
@@ -39,12 +44,14 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     /// The bodies of the requests that are not answered yet, oldest first. Only the last may be incomplete.
     private var bodies: [Body] = []
     private var deadline: Scheduled<Void>?
-    /// Whether more may come: the server does not read while it is busy with what it has, and that is not the client's
-    /// fault.
-    private var isReading = false
+    /// Since when the server has not read, being busy with what it has; nil while it reads. That time is not the
+    /// client's, and is known only while a body is due.
+    private var pause: NIODeadline?
+    /// How long such pauses have lasted since the deadline was set.
+    private var paused = TimeAmount.zero
     private var isRefused = false
 
-    /// - Parameter patience: how long a body may take.
+    /// - Parameter patience: how long a body may take, while the server reads.
     init(budget: BodyBudget, patience: TimeAmount, presence: ClientPresence = ClientPresence()) {
         self.budget = budget
         self.patience = patience
@@ -57,8 +64,10 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
         // The answer to what was refused is on its way, and the connection ends with it.
         guard !isRefused else { return }
         switch unwrapInboundIn(data) {
-        case .head: bodies.append(Body())
+        case .head(let head): bodies.append(Body(isAwaited: head.awaitsContinue))
         case .body(let bytes):
+            // A client need not wait to be told.
+            if let last = bodies.indices.last { bodies[last].isAwaited = false }
             guard count(bytes.readableBytes) else { return refuse(.noRoom, context) }
         case .end:
             cancelDeadline()
@@ -68,14 +77,21 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        isReading = false
         // Most bodies arrive together with their heads and need no timer.
-        if deadline == nil, !isRefused, let last = bodies.last, !last.isWhole, !last.isStreamed { setDeadline(context) }
+        if deadline == nil, pause == nil, !isRefused, bodies.last?.isDue == true { setDeadline(patience, context) }
+        if deadline != nil, pause == nil { pause = context.eventLoop.now }
         context.fireChannelReadComplete()
     }
 
     func read(context: ChannelHandlerContext) {
-        isReading = true
+        if let pause {
+            self.pause = nil
+            if deadline == nil {
+                setDeadline(paused, context)
+            } else {
+                paused = paused + (context.eventLoop.now - pause)
+            }
+        }
         context.read()
     }
 
@@ -99,28 +115,44 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     // MARK: The deadline
 
-    private func setDeadline(_ context: ChannelHandlerContext) {
+    private func setDeadline(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        paused = .zero
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        deadline = context.eventLoop.scheduleTask(in: patience) {
+        deadline = context.eventLoop.scheduleTask(in: time) {
             let (handler, context) = bound.value
-            handler.deadline = nil
-            if handler.isReading { handler.refuse(.late, context) } else { handler.setDeadline(context) }
+            handler.deadlineReached(context)
+        }
+    }
+
+    private func deadlineReached(_ context: ChannelHandlerContext) {
+        deadline = nil
+        if let pause {
+            // The client's time goes on when the server reads again.
+            paused = paused + (context.eventLoop.now - pause)
+        } else if paused > .zero {
+            setDeadline(paused, context)
+        } else {
+            refuse(.late, context)
         }
     }
 
     private func cancelDeadline() {
         deadline?.cancel()
         deadline = nil
+        pause = nil
     }
 
     // MARK: Answers
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let head) where head.status == .continue && deadline != nil:
+        case .head(let head) where head.status == .continue && !bodies.isEmpty:
             // Only now the client begins to send.
-            cancelDeadline()
-            setDeadline(context)
+            bodies[0].isAwaited = false
+            if bodies.count == 1, bodies[0].isDue {
+                cancelDeadline()
+                setDeadline(patience, context)
+            }
         case .end where !bodies.isEmpty:
             let body = bodies.removeFirst()
             budget.giveBack(body.room)
@@ -162,6 +194,13 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
         cancelDeadline()
         for body in bodies { budget.giveBack(body.room) }
         bodies = []
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether the client may wait for `100 Continue`, which HTTP/1.0 does not know (RFC 9110, section 10.1.1).
+    fileprivate var awaitsContinue: Bool {
+        version == .http1_1 && headers["Expect"].map { $0.lowercased() } == ["100-continue"]
     }
 }
 

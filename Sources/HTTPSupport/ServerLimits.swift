@@ -16,6 +16,9 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         public var bodyBytes: Int
         /// How long a body may take to arrive.
         public var bodyPatience: Duration
+        /// How long an answer may wait before it is watched, and the window in which a client has to take 1 KiB for
+        /// each second then.
+        public var answerPatience: Duration
 
         /// - Parameters:
         ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, as the store and its
@@ -23,14 +26,16 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         ///   - connectionsPerAddress: a whole office may stand behind one.
         ///   - bodyBytes: 256 MiB.
         ///   - bodyPatience: 30 seconds.
+        ///   - answerPatience: 60 seconds.
         public init(
             connections: Int? = nil, connectionsPerAddress: Int? = 256, bodyBytes: Int = 256 << 20,
-            bodyPatience: Duration = .seconds(30)
+            bodyPatience: Duration = .seconds(30), answerPatience: Duration = .seconds(60)
         ) {
             self.connections = connections ?? ServerLimits.mostConnections(sharedBy: 4)
             self.connectionsPerAddress = connectionsPerAddress
             self.bodyBytes = bodyBytes
             self.bodyPatience = bodyPatience
+            self.answerPatience = answerPatience
         }
     }
 

@@ -41,14 +41,20 @@ public final class StallWatch: Sendable {
     /// Says that so many bytes came, or were given to the connection.
     public func progress(_ count: Int) { bytes.withLock { $0 += count } }
 
-    /// Watches until the task is cancelled.
+    /// Watches until the task is cancelled, and closes the connection when it stalls.
     public func run(_ channel: any Channel, _ rule: Rule) async {
+        if await stalls(channel, rule) { channel.close(promise: nil) }
+    }
+
+    /// Waits until the connection moves less in a window than it has to. False when the task was cancelled before.
+    func stalls(_ channel: any Channel, _ rule: Rule) async -> Bool {
         var seen = await moved(channel)
         while (try? await rule.sleep(rule.window)) != nil {
             let now = await moved(channel)
-            guard now - seen >= rule.least else { return channel.close(promise: nil) }
+            guard now - seen >= rule.least else { return true }
             seen = now
         }
+        return false
     }
 
     /// How many bytes have passed. What was given to a connection may lie in the kernel, which takes in megabytes at once and then nothing for minutes:

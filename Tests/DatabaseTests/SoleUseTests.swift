@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -24,10 +25,40 @@ import Testing
         }
     }
 
-    private func until(_ condition: () -> Bool) async {
-        let end = ContinuousClock.now + .seconds(60)
-        while !condition(), ContinuousClock.now < end { await Task.yield() }
-        #expect(condition())
+    private func until(
+        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + .seconds(30)
+        while try await !condition() {
+            guard ContinuousClock.now < end else {
+                Issue.record("This did not come about within 30 seconds.", sourceLocation: sourceLocation)
+                return
+            }
+            await Task.yield()
+        }
+    }
+
+    /// Opens the database under a right, and closes both afterwards.
+    private func withDatabase(
+        _ location: DatabaseLocation, _ use: SoleUse, _ body: (Database) async throws -> Void
+    ) async throws {
+        let database = try await Database.open(location, migrations: [table], soleUse: use, logger: .silent)
+        try await body(database)
+        await database.close()
+        await use.giveUp()
+    }
+
+    /// The number of PostgreSQL's process that has the lock; nil when none has it.
+    private func process(with location: DatabaseLocation, in database: Database) async throws -> Int? {
+        guard case .postgresql(let url, let schema, _) = location else { return nil }
+        let key = try PostgreSQLAddress(url: url, schema: schema).soleUseKey
+        return try await database.read { connection in
+            try connection.queryOne(
+                """
+                SELECT pid FROM pg_catalog.pg_locks WHERE locktype = 'advisory'
+                    AND (CAST(classid AS BIGINT) << 32) + CAST(objid AS BIGINT) = CAST($1 AS BIGINT)
+                """, [key])?.int(0)
+        }
     }
 
     @Test func oneProcessHasTheSchemaAtATime() async throws {
@@ -73,19 +104,20 @@ import Testing
         try await withRelay { direct, relayed, relay async throws in
             let use = try await SoleUse(of: relayed, logger: .silent)
             // The databases' own connections stay whole: it is the lock that matters.
-            let database = try await Database.open(direct, migrations: [table], soleUse: use, logger: .silent)
-            try await database.write { try $0.execute("INSERT INTO t (id) VALUES (1)") }
-            relay.cut()
-            await until { !use.isHeld }
-            await expect(.unavailable) { try await database.check() }
-            await expect(.unavailable) { try await database.write { try $0.execute("INSERT INTO t (id) VALUES (2)") } }
-            relay.mend()
-            await until { use.isHeld }
-            try await database.write { try $0.execute("INSERT INTO t (id) VALUES (3)") }
-            let ids = try await database.read { try $0.query("SELECT id FROM t ORDER BY id").map { try $0.int(0) } }
-            #expect(ids == [1, 3])
-            await database.close()
-            await use.giveUp()
+            try await withDatabase(direct, use) { database async throws in
+                try await database.write { try $0.execute("INSERT INTO t (id) VALUES (1)") }
+                relay.cut()
+                try await until { !use.isHeld }
+                await expect(.unavailable) { try await database.check() }
+                await expect(.unavailable) {
+                    try await database.write { try $0.execute("INSERT INTO t (id) VALUES (2)") }
+                }
+                relay.mend()
+                try await until { use.isHeld }
+                try await database.write { try $0.execute("INSERT INTO t (id) VALUES (3)") }
+                let ids = try await database.read { try $0.query("SELECT id FROM t ORDER BY id").map { try $0.int(0) } }
+                #expect(ids == [1, 3])
+            }
         }
     }
 
@@ -93,19 +125,82 @@ import Testing
     @Test func whatIsUnderWayWhenTheLockBreaksIsNotCommitted() async throws {
         try await withRelay { direct, relayed, relay async throws in
             let use = try await SoleUse(of: relayed, logger: .silent)
-            let database = try await Database.open(direct, migrations: [table], soleUse: use, logger: .silent)
-            await expect(.unavailable) {
-                try await database.write { connection in
-                    try connection.execute("INSERT INTO t (id) VALUES (1)")
-                    relay.cut()
-                    let end = Date(timeIntervalSinceNow: 60)
-                    while use.isHeld, Date() < end { usleep(1_000) }
+            try await withDatabase(direct, use) { database async throws in
+                await expect(.unavailable) {
+                    try await database.write { connection in
+                        try connection.execute("INSERT INTO t (id) VALUES (1)")
+                        relay.cut()
+                        let end = Date(timeIntervalSinceNow: 60)
+                        while use.isHeld, Date() < end { usleep(1_000) }
+                    }
                 }
+                relay.mend()
+                try await until { use.isHeld }
+                #expect(try await database.read { try $0.query("SELECT id FROM t") }.isEmpty)
             }
-            relay.mend()
-            await until { use.isHeld }
-            #expect(try await database.read { try $0.query("SELECT id FROM t") }.isEmpty)
-            await database.close()
+        }
+    }
+
+    /// A clock that stands still until it is moved.
+    private final class Clock: Sendable {
+        private let time = Mutex(ContinuousClock.now)
+
+        func advance(by duration: Duration) { time.withLock { $0 += duration } }
+
+        /// - Parameter heartbeat: in milliseconds.
+        func timing(heartbeat: Int32) -> SoleUse.Timing {
+            SoleUse.Timing(heartbeat: heartbeat, patience: 1, now: { self.time.withLock { $0 } })
+        }
+    }
+
+    @Test func aProcessThatStoodStillDoesNothingBeforePostgreSQLConfirmsTheLock() async throws {
+        try await withRelay { location, _, _ async throws in
+            let clock = Clock()
+            // PostgreSQL is not asked in time.
+            let use = try await SoleUse(of: location, timing: clock.timing(heartbeat: 600_000), logger: .silent)
+            try await withDatabase(location, use) { database async throws in
+                clock.advance(by: .seconds(19))
+                try await database.check()
+                clock.advance(by: .seconds(1))
+                #expect(!use.isHeld)
+                await expect(.unavailable) { try await database.check() }
+            }
+        }
+    }
+
+    @Test func aProcessThatStoodStillWorksOnWhenPostgreSQLConfirmsTheLock() async throws {
+        try await withRelay { location, _, _ async throws in
+            let clock = Clock()
+            let use = try await SoleUse(of: location, timing: clock.timing(heartbeat: 20), logger: .silent)
+            try await withDatabase(location, use) { database async throws in
+                let before = try await process(with: location, in: database)
+                for _ in 0..<3 {
+                    clock.advance(by: .seconds(3600))
+                    try await until { use.isHeld }
+                }
+                // In the same session.
+                #expect(try await process(with: location, in: database) == before)
+            }
+        }
+    }
+
+    /// The connection goes silent, and PostgreSQL does not hear of its end: it would keep the lock for a session that
+    /// is of no use to anyone.
+    @Test func anUnansweredHeartbeatEndsTheRightAndThenTheOldSession() async throws {
+        try await withRelay { direct, relayed, relay async throws in
+            let use = try await SoleUse(of: relayed, timing: Clock().timing(heartbeat: 20), logger: .silent)
+            let watcher = try await Database.open(direct, migrations: [table], logger: .silent)
+            let old = try #require(try await process(with: direct, in: watcher))
+            relay.silence()
+            try await until { !use.isHeld }
+            try await until { use.isHeld }
+            let new = try #require(try await process(with: direct, in: watcher))
+            #expect(new != old)
+            let sessions = try await watcher.read {
+                try $0.query("SELECT pid FROM pg_catalog.pg_stat_activity WHERE pid = $1", [old]).count
+            }
+            #expect(sessions == 0)
+            await watcher.close()
             await use.giveUp()
         }
     }
@@ -113,46 +208,30 @@ import Testing
     @Test func aSessionThatAnAdministratorEndsIsReplaced() async throws {
         try await withRelay { location, _, _ async throws in
             let use = try await SoleUse(of: location, logger: .silent)
-            let database = try await Database.open(location, migrations: [table], soleUse: use, logger: .silent)
-            let address = try #require(try? Self.address(location))
-            let holder = """
-                SELECT pid FROM pg_catalog.pg_locks WHERE locktype = 'advisory'
-                    AND (CAST(classid AS BIGINT) << 32) + CAST(objid AS BIGINT) = CAST($1 AS BIGINT)
-                """
-            let old = try await database.read { try $0.queryOne(holder, [address.soleUseKey])?.int(0) ?? 0 }
-            #expect(old > 0)
-            _ = try await database.read { try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [old]) }
-            var new = old
-            let end = ContinuousClock.now + .seconds(60)
-            while new == old || new == 0, ContinuousClock.now < end {
-                new = (try? await database.read { try $0.queryOne(holder, [address.soleUseKey])?.int(0) ?? 0 }) ?? 0
-            }
-            #expect(new != old && new > 0 && use.isHeld)
-            await database.close()
+            let watcher = try await Database.open(location, migrations: [table], logger: .silent)
+            let old = try #require(try await process(with: location, in: watcher))
+            _ = try await watcher.read { try $0.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [old]) }
+            try await until { ![nil, old].contains(try await process(with: location, in: watcher)) }
+            try await until { use.isHeld }
+            await watcher.close()
             await use.giveUp()
         }
-    }
-
-    private static func address(_ location: DatabaseLocation) throws -> PostgreSQLAddress? {
-        guard case .postgresql(let url, let schema, _) = location else { return nil }
-        return try PostgreSQLAddress(url: url, schema: schema)
     }
 
     @Test func whatAnotherProcessHasTakenMeanwhileIsLost() async throws {
         try await withRelay { direct, relayed, relay async throws in
             let first = try await SoleUse(of: relayed, logger: .silent)
-            let database = try await Database.open(direct, migrations: [table], soleUse: first, logger: .silent)
-            relay.cut()
-            let second = try await SoleUse(of: direct, logger: .silent)
-            relay.mend()
-            let loss = await first.whenLost()
-            #expect(loss?.code == .inUse && !first.isHeld && second.isHeld)
-            await expect(.unavailable) { try await database.check() }
-            await database.close()
-            await second.giveUp()
-            // It is not taken back.
-            #expect(!first.isHeld)
-            await first.giveUp()
+            try await withDatabase(direct, first) { database async throws in
+                relay.cut()
+                let second = try await SoleUse(of: direct, logger: .silent)
+                relay.mend()
+                let loss = await first.whenLost()
+                #expect(loss?.code == .inUse && !first.isHeld && second.isHeld)
+                await expect(.unavailable) { try await database.check() }
+                await second.giveUp()
+                // It is not taken back.
+                #expect(!first.isHeld)
+            }
         }
     }
 }

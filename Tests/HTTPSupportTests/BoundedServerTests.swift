@@ -136,6 +136,28 @@ import Testing
         }
     }
 
+    /// The client stays and reads nothing of an answer that is larger than what the system holds for it.
+    @Test(.timeLimit(.minutes(1))) func aClientThatTakesNothingOfAnAnswerIsDropped() async throws {
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let router = router()
+        router.get("/large") { _, context in
+            context.channel.closeFuture.whenComplete { _ in end.yield() }
+            return ByteBuffer(repeating: 0x20, count: 64 << 20)
+        }
+        let limits = ServerLimits(.init(answerPatience: .milliseconds(100)))
+        try await LoopbackServer.with(router, limits: limits) { url in
+            let port = UInt16(url.port ?? 0)
+            let held = try await RawConnection.run {
+                let connection = try RawConnection(port: port, receiving: 64 << 10)
+                connection.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+                return Held(connection: connection)
+            }
+            var ends = ended.makeAsyncIterator()
+            #expect(await ends.next() != nil)
+            held.connection = nil
+        }
+    }
+
     /// A connection that is held open until it is let go of.
     private final class Held: @unchecked Sendable {
         var connection: RawConnection?

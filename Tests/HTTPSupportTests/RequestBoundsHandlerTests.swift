@@ -114,15 +114,83 @@ import Testing
         #expect(line.refusal == .late)
     }
 
+    /// The server reads for five seconds, then not until the time is nearly over, and then again.
+    @Test(arguments: [29, 31, 300]) func aPauseOfTheServerIsNotCounted(_ end: Int64) throws {
+        var line = try Line()
+        line.receive(Self.head, Self.body(5))
+        line.pass(.seconds(5))
+        line.isServerReading = false
+        line.receive(Self.body(5))
+        line.pass(.seconds(end - 5))
+        #expect(line.refusal == nil)
+        line.channel.pipeline.read()
+        line.pass(.seconds(24))
+        #expect(line.refusal == nil)
+        line.pass(.seconds(1))
+        #expect(line.refusal == .late)
+    }
+
+    @Test func severalPausesAreNotCounted() throws {
+        var line = try Line()
+        line.receive(Self.head)
+        for _ in 0..<29 {
+            line.isServerReading = false
+            line.pass(.seconds(1))
+            line.receive(Self.body(1))
+            line.pass(.seconds(3))
+            line.channel.pipeline.read()
+        }
+        #expect(line.refusal == nil)
+        line.pass(.milliseconds(999))
+        #expect(line.refusal == nil)
+        line.pass(.milliseconds(1))
+        #expect(line.refusal == .late)
+    }
+
+    private static func expecting(_ version: HTTPVersion = .http1_1) -> HTTPServerRequestPart {
+        .head(.init(version: version, method: .POST, uri: "/", headers: ["Expect": "100-Continue"]))
+    }
+
     @Test func theTimeOfAClientThatWaitsForContinueBeginsThere() throws {
         let line = try Line()
-        line.receive(Self.head)
-        line.pass(.seconds(20))
+        line.receive(Self.expecting())
+        line.pass(.seconds(300))
+        #expect(line.refusal == nil)
         try line.channel.writeOutbound(HTTPServerResponsePart.head(.init(version: .http1_1, status: .continue)))
         line.pass(.seconds(29))
         #expect(line.refusal == nil)
         line.pass(.seconds(1))
         #expect(line.refusal == .late)
+    }
+
+    /// It waits behind another request, whose answer takes long.
+    @Test func aClientThatWaitsForContinueBehindAnotherHasItsTime() throws {
+        let line = try Line()
+        line.receive(Self.head, Self.end, Self.expecting())
+        line.pass(.seconds(300))
+        try line.answer()
+        line.pass(.seconds(300))
+        try line.channel.writeOutbound(HTTPServerResponsePart.head(.init(version: .http1_1, status: .continue)))
+        line.pass(.seconds(29))
+        #expect(line.refusal == nil)
+        line.pass(.seconds(1))
+        #expect(line.refusal == .late)
+    }
+
+    /// A client need not wait for long, and one of HTTP/1.0 is never told.
+    @Test func whoeverDoesNotWaitForContinueHasTheUsualTime() throws {
+        let line = try Line()
+        line.receive(Self.expecting())
+        line.pass(.seconds(100))
+        line.receive(Self.body(1))
+        line.pass(.seconds(29))
+        #expect(line.refusal == nil)
+        line.pass(.seconds(1))
+        #expect(line.refusal == .late)
+        let old = try Line()
+        old.receive(Self.expecting(.http1_0))
+        old.pass(.seconds(30))
+        #expect(old.refusal == .late)
     }
 
     @Test func whatIsAnsweredBeforeItsBodyIsThereIsOthersBusiness() throws {

@@ -110,6 +110,44 @@ import Testing
         }
     }
 
+    /// Transactions that write the same row wait for one another.
+    @Test(.enabled(if: Backend.available.contains(.postgresql)))
+    func guessesAtUnknownAddressesAreWrittenToDifferentRows() async throws {
+        try await Backend.postgresql.withStore { test async throws in
+            for digit in 0..<16 {
+                _ = try await test.account("\(digit)@example.com", id: String(digit, radix: 16) + "0")
+            }
+            /// The rows, each with the transaction that wrote it last.
+            func rows() async throws -> [String: String] {
+                try await test.database.read { connection in
+                    let rows = try connection.query("SELECT account_id, CAST(xmin AS TEXT) FROM accounts")
+                    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.string(0), try $0.string(1)) })
+                }
+            }
+            func written(_ email: String) async throws -> Set<String> {
+                let before = try await rows()
+                #expect(
+                    try await refusal {
+                        try await test.store.accounts.signIn(Self.signIn("x", email: email), at: 6)
+                    } == .wrongPassword)
+                return Set(try await rows().filter { before[$0.key] != $0.value }.keys)
+            }
+            var all: Set<String> = []
+            for number in 0..<8 {
+                // One row, as of a known address, and the same each time.
+                let first = try await written("who\(number)@example.com")
+                #expect(first.count == 1)
+                if number == 0 { #expect(try await written("WHO0@example.com") == first) }
+                all.formUnion(first)
+            }
+            #expect(all.count >= 4, "\(all)")
+            let counts = try await test.database.read {
+                try $0.query("SELECT DISTINCT failed_sign_ins FROM accounts").map { try $0.int(0) }
+            }
+            #expect(counts == [0])
+        }
+    }
+
     @Test(arguments: Backend.available) func whatTheOperatorChangesHoldsForTheNextRequest(_ backend: Backend)
         async throws
     {

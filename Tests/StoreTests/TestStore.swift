@@ -130,13 +130,14 @@ struct TestStore {
 
     /// Makes an account; its password stays "banana".
     func account(
-        _ email: String = "ape@example.com", storefront: String = "USA", paymentsAllowed: Bool = true,
-        asksToBuy: Bool = false
+        _ email: String = "ape@example.com", id: String? = nil, storefront: String = "USA",
+        paymentsAllowed: Bool = true, asksToBuy: Bool = false
     ) async throws -> Account {
         // scrypt takes 50 ms, which only the tests of accounts need to spend.
         let account = Account(
-            accountID: AccountID("a-\(email)"), email: email, storefront: storefront, paymentsAllowed: paymentsAllowed,
-            asksToBuy: asksToBuy, isLocked: false, createdAt: store.clock.milliseconds)
+            accountID: AccountID(id ?? "a-\(email)"), email: email, storefront: storefront,
+            paymentsAllowed: paymentsAllowed, asksToBuy: asksToBuy, isLocked: false,
+            createdAt: store.clock.milliseconds)
         try await database.write { connection in
             try connection.execute(
                 """

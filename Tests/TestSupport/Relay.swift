@@ -19,6 +19,8 @@ public final class Relay: @unchecked Sendable {
     /// The servers' ends of connections that were cut after a request: what comes is not passed on, even once the cable
     /// is mended.
     private var unheard: Set<Int32> = []
+    /// The ends of connections that went silent.
+    private var silent: Set<Int32> = []
     /// Cuts the cable when the client, or the server, sends these bytes, before or after they have gone to the other.
     private var trap: (bytes: [UInt8], fromClient: Bool, afterForwarding: Bool)?
 
@@ -54,6 +56,12 @@ public final class Relay: @unchecked Sendable {
             }
             pairs = []
         }
+    }
+
+    /// Carries nothing more on the connections that there are, not even their ends, as when a machine on the way is
+    /// gone. New connections are carried.
+    public func silence() {
+        lock.withLock { silent.formUnion(pairs.flatMap { [$0.0, $0.1] }) }
     }
 
     /// Lets through what comes from now on, and what was held.
@@ -125,6 +133,9 @@ public final class Relay: @unchecked Sendable {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
             let count = read(source, &buffer, buffer.count)
+            if lock.withLock({ silent.contains(source) }) {
+                if count > 0 { continue } else { return }
+            }
             guard count > 0 else { break }
             if isClient {
                 let isForwarded = springTrap(buffer[..<count], isClient: true, server: destination)

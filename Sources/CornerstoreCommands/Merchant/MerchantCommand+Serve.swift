@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import MerchantServer
 
 extension MerchantCommand {
@@ -114,15 +113,7 @@ extension MerchantCommand {
         @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
         var behindProxy: Bool?
         @OptionGroup(title: "Limits") var limits: LimitOptions
-        @Option(
-            help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
-            completion: .list(Logger.Level.allCases.map(\.rawValue)))
-        var logLevel: String?
-        @Option(
-            help: ArgumentHelp(
-                "How the log is written: text, or json, one object to a line (text).", valueName: "format"),
-            completion: .list(LogFormat.allCases.map(\.rawValue)))
-        var logFormat: String?
+        @OptionGroup var log: LogOptions
         @OptionGroup var blobs: BlobsOptions
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
@@ -135,23 +126,21 @@ extension MerchantCommand {
         }
 
         private func options() throws -> MerchantOptions {
-            try place.options(
-                [
-                    .storeData: storeData, .allowSandbox: allowSandbox.map(String.init),
-                    .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
-                    .joinEnvironments: joinEnvironments.map(String.init), .defaultEnvironment: defaultEnvironment,
-                    .refunds: refunds, .superseded: superseded, .trialCredits: trialCredits.map(String.init),
-                    .sharedCredits: sharedCredits.map(String.init),
-                    .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys,
-                    .webhook: webhook, .host: host,
-                    .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
-                    .noRateLimits: limits.rateLimits.map { $0 ? "false" : "true" },
-                    .addressRate: limits.addressRate, .userRate: limits.userRate, .keyRate: limits.keyRate,
-                    .maxConnections: limits.maxConnections.map(String.init),
-                    .maxConnectionsPerAddress: limits.maxConnectionsPerAddress.map(String.init),
-                    .maxBodyMemory: limits.maxBodyMemory.map(String.init), .logLevel: logLevel, .logFormat: logFormat,
-                    .blobs: blobs.blobs,
-                ],
+            let own: [MerchantOption: String?] = [
+                .storeData: storeData, .allowSandbox: allowSandbox.map(String.init),
+                .remote: remote.map(String.init), .sandboxStore: sandboxStore, .conflict: conflict,
+                .joinEnvironments: joinEnvironments.map(String.init), .defaultEnvironment: defaultEnvironment,
+                .refunds: refunds, .superseded: superseded, .trialCredits: trialCredits.map(String.init),
+                .sharedCredits: sharedCredits.map(String.init),
+                .evidenceDownloads: evidenceDownloads.map(String.init), .tokenKeys: tokenKeys, .webhook: webhook,
+                .host: host, .port: port.map(String.init), .behindProxy: behindProxy.map(String.init),
+                .blobs: blobs.blobs,
+            ]
+            var flags = own.compactMapValues { $0 }
+            flags.merge(limits.flags()) { $1 }
+            flags.merge(log.flags()) { $1 }
+            return try place.options(
+                flags,
                 lists: [
                     .store: store, .root: root, .intermediate: intermediate, .bundleID: bundleId, .products: products,
                 ])

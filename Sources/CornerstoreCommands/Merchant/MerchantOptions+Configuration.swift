@@ -39,15 +39,8 @@ extension MerchantOptions {
             productsFiles: layers.list(.products).map { URL(fileURLWithPath: $0) }, tokenKeys: tokenKeys)
         configuration.bucket = try bucket()
         configuration.isBehindProxy = try layers.isSet(.behindProxy)
-        let usual = RateLimits.Rates.standard
-        configuration.rates = RateLimits.Rates(
-            address: try layers.rate(.addressRate, otherwise: usual.address),
-            user: try layers.rate(.userRate, otherwise: usual.user),
-            key: try layers.rate(.keyRate, otherwise: usual.key))
-        if try layers.isSet(.noRateLimits) { configuration.rates = nil }
-        configuration.limits = try layers.limits(
-            ports: 1, isBehindProxy: configuration.isBehindProxy, connections: .maxConnections,
-            perAddress: .maxConnectionsPerAddress, bodyMemory: .maxBodyMemory)
+        configuration.rates = try layers.rates()
+        configuration.limits = try layers.limits(ports: 1)
         if try layers.isSet(.remote) { configuration.remote = try remoteStore() }
         if let webhook {
             guard let secret = environment["CORNERSTORE_WEBHOOK_SECRET"] else {

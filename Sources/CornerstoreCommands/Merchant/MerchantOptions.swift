@@ -6,7 +6,7 @@ import StoreWire
 
 /// An option of the merchant's commands by its name on the command line and in a file. In the environment it is `CORNERSTORE_MERCHANT_` and the name in
 /// capitals. Secrets are none of them: they come from the environment alone.
-enum MerchantOption: String, SettingName {
+enum MerchantOption: String, ServerSettingName {
     enum List: String, SettingListName {
         case store
         case root
@@ -119,9 +119,9 @@ struct MerchantOptions {
         return try layers.choice(.defaultEnvironment, otherwise: EnvironmentOptions.Name.production).environment
     }
 
-    func logFormat() throws -> LogFormat { try layers.choice(.logFormat, otherwise: .text) }
+    func logFormat() throws -> LogFormat { try layers.logFormat() }
 
-    func logLevel() throws -> Logger.Level { try layers.choice(.logLevel, otherwise: .notice) }
+    func logLevel() throws -> Logger.Level { try layers.logLevel() }
 
     /// The keys of users' tokens; nil for those in the data directory.
     var tokenKeys: URL? { layers.text(.tokenKeys).map { URL(fileURLWithPath: $0) } }

@@ -31,4 +31,17 @@ struct LimitOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp("Memory for requests' bodies, in MiB (256).", valueName: "MiB"))
     var maxBodyMemory: Int?
+
+    /// The options that were given.
+    func flags<Name: ServerSettingName>() -> [Name: String] {
+        var flags: [Name: String] = [:]
+        flags[.noRateLimits] = rateLimits.map { String(!$0) }
+        flags[.addressRate] = addressRate
+        flags[.userRate] = userRate
+        flags[.keyRate] = keyRate
+        flags[.maxConnections] = maxConnections.map(String.init)
+        flags[.maxConnectionsPerAddress] = maxConnectionsPerAddress.map(String.init)
+        flags[.maxBodyMemory] = maxBodyMemory.map(String.init)
+        return flags
+    }
 }

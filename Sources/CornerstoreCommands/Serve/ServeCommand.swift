@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import StoreServer
 
 /// `cornerstore serve`: the store, and the merchant beside it.
@@ -84,14 +83,7 @@ struct ServeCommand: AsyncParsableCommand {
             "This process's number in transaction ids (0), 0 to 63, where several serve one database.",
             valueName: "number"))
     var node: Int?
-    @Option(
-        help: ArgumentHelp("How much the log on standard error says (notice).", valueName: "level"),
-        completion: .list(Logger.Level.allCases.map(\.rawValue)))
-    var logLevel: String?
-    @Option(
-        help: ArgumentHelp("How the log is written: text, or json, one object to a line (text).", valueName: "format"),
-        completion: .list(LogFormat.allCases.map(\.rawValue)))
-    var logFormat: String?
+    @OptionGroup var log: LogOptions
     @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
     var behindProxy: Bool?
     @OptionGroup(title: "Limits") var limits: LimitOptions
@@ -121,18 +113,11 @@ struct ServeCommand: AsyncParsableCommand {
         flags[.merchantPort] = merchantPort.map(String.init)
         flags[.noMerchant] = merchant.map { $0 ? "false" : "true" }
         flags[.node] = node.map(String.init)
-        flags[.logLevel] = logLevel
-        flags[.logFormat] = logFormat
         flags[.behindProxy] = behindProxy.map(String.init)
-        flags[.noRateLimits] = limits.rateLimits.map { $0 ? "false" : "true" }
         flags[.signInRate] = signInRate
         flags[.accountRate] = accountRate
-        flags[.addressRate] = limits.addressRate
-        flags[.userRate] = limits.userRate
-        flags[.keyRate] = limits.keyRate
-        flags[.maxConnections] = limits.maxConnections.map(String.init)
-        flags[.maxConnectionsPerAddress] = limits.maxConnectionsPerAddress.map(String.init)
-        flags[.maxBodyMemory] = limits.maxBodyMemory.map(String.init)
+        flags.merge(limits.flags()) { $1 }
+        flags.merge(log.flags()) { $1 }
         let settings = try ServeSettings(
             flags: flags, files: files, productsFiles: merchantProducts, environment: Console.current.environment,
             file: try config.map { try ConfigurationFile.read($0) })

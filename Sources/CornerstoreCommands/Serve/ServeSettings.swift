@@ -7,7 +7,7 @@ import StoreServer
 import StoreWire
 
 /// An option of `serve` by its name on the command line and in a file. In the environment it is `CORNERSTORE_` and the name in capitals.
-enum ServeSetting: String, SettingName {
+enum ServeSetting: String, ServerSettingName {
     /// Files: of catalogs, and of what the merchant sells.
     enum List: String, SettingListName {
         case files
@@ -68,9 +68,9 @@ struct ServeSettings {
 
     private func text(_ setting: ServeSetting) -> String? { layers.text(setting) }
 
-    func logFormat() throws -> LogFormat { try layers.choice(.logFormat, otherwise: .text) }
+    func logFormat() throws -> LogFormat { try layers.logFormat() }
 
-    func logLevel() throws -> Logger.Level { try layers.choice(.logLevel, otherwise: .notice) }
+    func logLevel() throws -> Logger.Level { try layers.logLevel() }
 
     /// - Throws: ``CommandError`` that names the option.
     func configuration() throws -> StoreServerConfiguration {
@@ -95,9 +95,7 @@ struct ServeSettings {
             address: try layers.rate(.signInRate, otherwise: usual.address),
             account: try layers.rate(.accountRate, otherwise: usual.account))
         configuration.signInRates = try layers.isSet(.noRateLimits) ? nil : signIns
-        configuration.limits = try layers.limits(
-            ports: 4, isBehindProxy: configuration.isBehindProxy, connections: .maxConnections,
-            perAddress: .maxConnectionsPerAddress, bodyMemory: .maxBodyMemory)
+        configuration.limits = try layers.limits(ports: 4)
         return configuration
     }
 
@@ -105,16 +103,11 @@ struct ServeSettings {
     /// - Throws: ``CommandError`` that names the option.
     func merchant() throws -> MerchantSettings? {
         let port = try layers.number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
-        let usual = RateLimits.Rates.standard
-        let rates = RateLimits.Rates(
-            address: try layers.rate(.addressRate, otherwise: usual.address),
-            user: try layers.rate(.userRate, otherwise: usual.user),
-            key: try layers.rate(.keyRate, otherwise: usual.key))
+        let rates = try layers.rates()
         guard try !layers.isSet(.noMerchant) else { return nil }
         let productsFiles = layers.list(.merchantProducts)
         return MerchantSettings(
-            port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) },
-            rates: try layers.isSet(.noRateLimits) ? nil : rates)
+            port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates)
     }
 
     /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.

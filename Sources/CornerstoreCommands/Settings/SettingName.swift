@@ -13,6 +13,20 @@ protocol SettingName: CaseIterable, Hashable, RawRepresentable, Sendable where R
     var isSecret: Bool { get }
 }
 
+/// The options that both servers have.
+protocol ServerSettingName: SettingName {
+    static var behindProxy: Self { get }
+    static var noRateLimits: Self { get }
+    static var addressRate: Self { get }
+    static var userRate: Self { get }
+    static var keyRate: Self { get }
+    static var maxConnections: Self { get }
+    static var maxConnectionsPerAddress: Self { get }
+    static var maxBodyMemory: Self { get }
+    static var logLevel: Self { get }
+    static var logFormat: Self { get }
+}
+
 /// An option that has several values.
 protocol SettingListName: CaseIterable, Hashable, RawRepresentable, Sendable where RawValue == String {
     /// What parts the values in a variable of the environment.

@@ -34,11 +34,8 @@ struct ContentUploadController: Sendable {
             mediaType: (mediaType.split(separator: ";").first ?? "application/octet-stream")
                 .trimmingCharacters(in: .whitespaces)
         ) { file in
-            try await StallWatch.during(context.channel, .incoming, patience) { watch in
-                for try await piece in request.pieces(on: context.channel) {
-                    try await file.append(piece)
-                    watch.progress(piece.count)
-                }
+            try await request.withPieces(on: context.channel, patience) { pieces in
+                for try await piece in pieces { try await file.append(piece) }
             }
         }
         return try .json(version, status: .created)

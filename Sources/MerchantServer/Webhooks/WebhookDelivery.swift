@@ -35,8 +35,8 @@ public actor WebhookDelivery: Service {
     private let alarms: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
     /// New events under way, and such that were tried before.
-    private var (sending, retrying) = (0, 0)
-    /// Whether more may be due than there were places for.
+    private(set) var (sending, retrying) = (0, 0)
+    /// Whether more may be due than there were places for, so that an attempt that ends has to have the outbox read.
     private var isFull = false
 
     /// - Parameters:
@@ -131,10 +131,9 @@ public actor WebhookDelivery: Service {
     private func takeDue() async throws -> [WebhookEvent] {
         let now = milliseconds
         let (new, retries) = (Self.places - sending, Self.retryPlaces - retrying)
-        guard new > 0 || retries > 0 else {
-            isFull = true
-            return []
-        }
+        // An attempt that ends while the outbox is read gives a place back that this read does not fill. It must ring.
+        isFull = true
+        guard new > 0 || retries > 0 else { return [] }
         // The places are taken before anything is waited for.
         sending += new
         retrying += retries
@@ -146,7 +145,7 @@ public actor WebhookDelivery: Service {
         }
         events = try await outbox.takeDueEvents(limit: new, retries: retries, now: now, leaseEnd: now + lease)
         let tried = events.count { $0.attempts > 0 }
-        if tried == retries || events.count - tried == new { isFull = true }
+        if tried < retries, events.count - tried < new { isFull = false }
         return events
     }
 

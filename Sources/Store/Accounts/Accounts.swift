@@ -80,7 +80,7 @@ public struct Accounts: Sendable {
         }
         guard let row else {
             _ = try await PasswordHash.make(request.password, cost: cost, by: work, for: source)
-            try await countWrongPassword(of: nil)
+            try await spendTimeOfCounting(email)
             throw Self.wrongPassword
         }
         let kept = PasswordHash(salt: try row.bytes(8), hash: try row.bytes(9), rounds: try row.int(10))
@@ -216,19 +216,27 @@ public struct Accounts: Sendable {
         return try Self.account(row)
     }
 
-    /// Counts a wrong password, and locks the account at the last one that is let pass.
-    /// - Parameter account: nil for an unknown address, for which as much is written, to no effect: an answer that
-    ///   comes earlier would tell that there is no account.
-    private func countWrongPassword(of account: Account?) async throws {
+    /// Writes for an unknown address as much as ``countWrongPassword(of:)`` writes for a known one, without effect. An
+    /// answer that came earlier would reveal that there is no account.
+    ///
+    /// The address's digest chooses the row, and account ids are random. So attempts at different addresses write to
+    /// different rows and do not wait for one another, while those at the same address do, as those at a known one.
+    private func spendTimeOfCounting(_ email: String) async throws {
+        let place = Hexadecimal.digits(Self.digest(email).prefix(8))
+        try await database.write { connection in
+            _ = try connection.execute(
+                """
+                UPDATE accounts SET failed_sign_ins = failed_sign_ins
+                WHERE account_id = COALESCE(
+                    (SELECT min(account_id) FROM accounts WHERE account_id >= $1),
+                    (SELECT min(account_id) FROM accounts))
+                """, [place])
+        }
+    }
+
+    /// Counts a wrong password, and locks the account at the last wrong password that it allows.
+    private func countWrongPassword(of account: Account) async throws {
         let wrongPasswords = try await database.write { connection -> Int64 in
-            guard let account else {
-                try connection.execute(
-                    """
-                    UPDATE accounts SET failed_sign_ins = failed_sign_ins
-                    WHERE account_id = (SELECT min(account_id) FROM accounts)
-                    """)
-                return 0
-            }
             let row = try connection.queryOne(
                 """
                 UPDATE accounts SET failed_sign_ins = failed_sign_ins + 1, locked = (locked OR failed_sign_ins + 1 >= $2)

@@ -161,7 +161,7 @@ public struct StoreApplication: Sendable {
                 .control,
                 StoreRouters.controlRouter(
                     [sandbox, production], apps: apps, catalog: catalog, desk: desk,
-                    adminToken: configuration.adminToken), ready),
+                    adminToken: configuration.adminToken, patience: configuration.stallPatience), ready),
             server(.sandbox, protocolRouter(sandbox), direct: DirectStoreAnswers(store: sandbox), ready),
             server(.production, protocolRouter(production), direct: DirectStoreAnswers(store: production), ready),
             catalogReload,
@@ -186,7 +186,7 @@ public struct StoreApplication: Sendable {
     private func protocolRouter(_ store: Store) -> Router<StoreRequestContext> {
         StoreRouters.protocolRouter(
             store, signIns: configuration.signInRates.map { SignInLimits($0) },
-            isBehindProxy: configuration.isBehindProxy)
+            isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
     }
 
     /// Opens and closes the ports that were named, so that one in use is reported before anything runs and has to be

@@ -32,6 +32,8 @@ public struct StoreServerConfiguration: Sendable {
     public var isBehindProxy = false
     /// The bounds on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
+    /// How slowly a client may send or take hosted content.
+    package var stallPatience = StallWatch.Rule.usual
 
     public init(
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,

@@ -10,9 +10,9 @@ import StoreWire
 /// The developer's and the reviewer's side of hosted content. On the control port alone.
 struct ContentControlController: Sendable {
     let desk: ContentDesk
+    /// How slowly a client may send.
+    let patience: StallWatch.Rule
     private var library: ContentLibrary { desk.library }
-
-    init(_ desk: ContentDesk) { self.desk = desk }
 
     /// The prefix of uploads, whose bodies are not JSON.
     static let uploads = "\(ControlAPI.prefix)/content/uploads"
@@ -88,8 +88,9 @@ struct ContentControlController: Sendable {
             throw StoreError(.invalidRequest, "The query needs “offset”, the number of bytes that have arrived.")
         }
         do {
-            let upload = try await library.append(
-                request.pieces(on: context.channel), to: try Self.id(context), offset: offset, at: desk.now)
+            let upload = try await request.withPieces(on: context.channel, patience) { pieces in
+                try await library.append(pieces, to: try Self.id(context), offset: offset, at: desk.now)
+            }
             return try .json(ControlAPI.ContentUpload(upload))
         } catch let error as WrongOffset {
             return try .json(

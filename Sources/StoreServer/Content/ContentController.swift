@@ -9,6 +9,8 @@ import StoreWire
 /// The bytes of hosted content, by the addresses that the store made for one transaction each.
 struct ContentController: Sendable {
     let store: Store
+    /// How slowly a client may take the bytes.
+    let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<StoreRequestContext>) {
         for method in [HTTPRequest.Method.get, .head] {
@@ -58,15 +60,15 @@ struct ContentController: Sendable {
         let bytes = try await blobs.bytes(of: digest, in: range)
         return Response(
             status: status, headers: headers,
-            body: Self.body(bytes, count: count, cutAfter: fault?.cutAfter, context.channel))
+            body: body(bytes, count: count, cutAfter: fault?.cutAfter, context.channel))
     }
 
     /// One piece after the other, each when the connection has taken the one before.
-    private static func body(
+    private func body(
         _ bytes: BlobBytes, count: Int64, cutAfter: Int64?, _ channel: any Channel
     ) -> ResponseBody {
         ResponseBody(contentLength: Int(count)) { writer in
-            try await StallWatch.during(channel, .outgoing, .usual) { watch in
+            try await StallWatch.during(channel, .outgoing, patience) { watch in
                 var left = cutAfter ?? count
                 for try await var piece in bytes {
                     if left < piece.readableBytes, let head = piece.readSlice(length: Int(left)) { piece = head }

@@ -50,3 +50,35 @@ final class OutboxInMemory: WebhookOutbox {
 
     func nextDue() async throws -> Int64? { entries.withLock { $0.compactMap(\.dueAt).min() } }
 }
+
+/// An outbox that hands over what it has read only when it is told to.
+final class SlowOutbox: WebhookOutbox {
+    private let base: OutboxInMemory
+    /// Tells of every read, when its events are taken.
+    let reads: AsyncStream<Void>
+    private let reading: AsyncStream<Void>.Continuation
+    private let turns: AsyncStream<Void>
+    private let turn: AsyncStream<Void>.Continuation
+
+    init(_ base: OutboxInMemory) {
+        self.base = base
+        (reads, reading) = AsyncStream.makeStream()
+        (turns, turn) = AsyncStream.makeStream()
+    }
+
+    /// Lets one read end.
+    func goOn() { turn.yield() }
+
+    func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
+        let events = try await base.takeDueEvents(limit: limit, retries: retries, now: now, leaseEnd: leaseEnd)
+        reading.yield()
+        for await _ in turns { break }
+        return events
+    }
+
+    func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws {
+        try await base.settle(eventID, outcome, now: now)
+    }
+
+    func nextDue() async throws -> Int64? { try await base.nextDue() }
+}

@@ -276,6 +276,55 @@ struct WebhookTests {
         }
     }
 
+    /// An attempt ends, and its place is free, while the outbox is being read.
+    @Test(.timeLimit(.minutes(1))) func aPlaceThatBecomesFreeWhileTheOutboxIsReadIsUsed() async throws {
+        let (silence, end) = AsyncStream.makeStream(of: Void.self)
+        let (first, endFirst) = AsyncStream.makeStream(of: Void.self)
+        let secret = try WebhookSecret(WebhookSecret.make())
+        let router = Router()
+        router.post("**") { request, _ in
+            switch String(buffer: try await request.body.collect(upTo: 1 << 20)) {
+            case "first": for await _ in first {}
+            case "hang": for await _ in silence {}
+            default: break
+            }
+            return HTTPResponse.Status.ok
+        }
+        try await LoopbackServer.with(router) { [self] url in
+            let outbox = OutboxInMemory()
+            var settled = outbox.settled.makeAsyncIterator()
+            let slow = SlowOutbox(outbox)
+            var reads = slow.reads.makeAsyncIterator()
+            var pacing = clock.pacing()
+            pacing.sleep = { _ in
+                let (night, _) = AsyncStream.makeStream(of: Void.self)
+                for await _ in night {}
+                throw CancellationError()
+            }
+            let delivery = WebhookDelivery(
+                to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: slow,
+                pacing: pacing, metrics: nil, logger: .silent)
+            outbox.add("first", "first", at: milliseconds)
+            let running = Task { await delivery.run() }
+            _ = await reads.next()
+            slow.goOn()
+            for number in 1..<WebhookDelivery.places { outbox.add("hangs-\(number)", "hang", at: milliseconds) }
+            outbox.add("last", at: milliseconds)
+            delivery.wake()
+            // The events for all places but one are read, and not handed over yet.
+            _ = await reads.next()
+            endFirst.finish()
+            #expect(await settled.next() == "first")
+            while await delivery.sending != WebhookDelivery.places - 1 { await Task.yield() }
+            slow.goOn()
+            slow.goOn()
+            #expect(await settled.next() == "last")
+            running.cancel()
+            end.finish()
+            await running.value
+        }
+    }
+
     @Test func whatFailsAgainAndAgainLeavesThePlacesOfNewEvents() async throws {
         let receiver = Receiver((.internalServerError, [:]))
         let secret = try WebhookSecret(WebhookSecret.make())
