@@ -294,6 +294,49 @@ import Testing
         }
     }
 
+    /// News of one period that was left, refunded and given back, in any order and number.
+    enum News: CaseIterable {
+        case refund, smallRefund, refundWithoutShare, reversal, change
+    }
+
+    /// The larger of both is due, whatever has come before.
+    @Test(arguments: Backend.available, [UInt64(1), 2])
+    func refundsAndChangesAreDueTogetherAsTheLargerOfThem(_ backend: Backend, _ seed: UInt64) async throws {
+        let refunds: RefundPolicy = seed % 2 == 0 ? .toZero : .belowZero
+        try await withShop(backend, refund: refunds, superseded: .prorate) { shop async throws in
+            var chance = SeededGenerator(seed: seed)
+            _ = try await shop.redeem(shop.purchase("coins", 90), plus(shop), for: "ann")
+            var (refunded, isPresumed, left): (Int64?, Bool, Int64) = (nil, false, 0)
+            for step in 1...25 {
+                shop.clock.milliseconds += Self.day / 2 + 1
+                let news = News.allCases.randomElement(using: &chance) ?? .change
+                switch news {
+                case .refund, .smallRefund:
+                    let part: Int64 = news == .refund ? Int64.random(in: 1...30, using: &chance) : 1
+                    // Rounded up, the share is the part.
+                    try await shop.notify("REFUND", plus(shop, share: part * 100_000 / 30))
+                    refunded = isPresumed ? part : max(refunded ?? 0, part)
+                    isPresumed = false
+                case .refundWithoutShare:
+                    _ = try? await shop.redeem(
+                        shop.purchase(
+                            "plus", 1, expiresIn: 30 * Self.day, purchasedAt: TestClock.start, revoked: true),
+                        for: "ann")
+                    if refunded == nil { (refunded, isPresumed) = (30, true) }
+                case .reversal:
+                    try await shop.notify("REFUND_REVERSED", plus(shop))
+                    (refunded, isPresumed) = (nil, false)
+                case .change:
+                    _ = try? await shop.redeem(plus(shop, upgraded: true), for: "ann")
+                    let rest = TestClock.start + 30 * Self.day - shop.clock.milliseconds
+                    if left == 0 { left = (rest + Self.day - 1) / Self.day }
+                }
+                #expect(try await shop.gems("ann") == 130 - max(refunded ?? 0, left), "\(step): \(news)")
+                #expect(try await shop.findings() == [])
+            }
+        }
+    }
+
     // MARK: Trials and shared copies
 
     @Test(arguments: Backend.available, [true, false])

@@ -22,6 +22,9 @@ struct TakenCredits: Codable, Sendable, Equatable {
     var due: Int64?
     /// Nil only as an earlier program wrote it.
     var cause: Cause?
+    /// The date of a refund whose evidence did not say how much was refunded, so that all of it is taken as due. Nil
+    /// once the store has said how much.
+    var presumedAt: Int64?
 
     static func json(_ credits: [TakenCredits]) throws -> String {
         String(decoding: try JSONEncoder().encode(credits), as: UTF8.self)
@@ -108,6 +111,7 @@ extension [TakenCredits] {
             // It was due first, and so it was taken first where that is to be told apart.
             var first = credits
             first.cause = .refund
+            first.presumedAt = refund.presumedAt
             first.add(refund)
             refund = first
             all[credits.currency, .refund] = refund

@@ -23,11 +23,14 @@ struct Revocation {
 
     /// Takes everything back from whoever redeemed it. A purchase that nobody has redeemed yet is remembered, and
     /// gives nothing any more. When more of the price is refunded later, the difference is taken.
+    ///
+    /// Evidence that does not say how much was refunded, such as a receipt, takes everything. When the store says how
+    /// much it was, the rest comes back.
     func revoke() throws {
         try eachPlace(orRemember: .revoked) { row in
             var row = row
             if row.state == .revoked {
-                guard signedAt >= row.stateSignedAt else { return }
+                guard signedAt >= row.stateSignedAt || saysHowMuch(of: row) else { return }
                 try sign(row)
                 // Evidence without a share repeats a refund that is known.
                 guard let share = purchase.revokedShare else { return }
@@ -43,6 +46,13 @@ struct Revocation {
                 tell(of: try giveBack(row, row.takenBack), row, "superseded")
             }
         }
+    }
+
+    /// Whether this is the same refund as one of which no evidence has said yet how much was refunded. It may have been
+    /// signed before that evidence. Receipts have whole seconds.
+    private func saysHowMuch(of row: RedemptionRow) -> Bool {
+        guard purchase.revokedShare != nil, let revokedAt = purchase.revokedAt else { return false }
+        return row.takenBack.contains { $0.presumedAt.map { $0 / 1_000 } == revokedAt / 1_000 }
     }
 
     /// Corrects a period that seems to have been left for another plan, when the refund had ended it before that plan
@@ -189,16 +199,19 @@ struct Revocation {
         case .superseded:
             // A refund has taken some of it already.
             if var first = all[currency, .refund], refund.wanted > due {
-                let rest = first.keep(min(first.due ?? 0, refund.wanted - due), ownedBy: key)
+                var rest = first.keep(min(first.due ?? 0, refund.wanted - due), ownedBy: key)
+                rest.presumedAt = first.presumedAt
                 credits.add(first)
                 all[currency, .refund] = rest
             }
         case .refund:
             let wanted = max(refund.wanted - (all[currency, .superseded]?.due ?? 0), 0)
-            if wanted < due, isCorrected {
+            let isStated = purchase.revokedShare != nil
+            if wanted < due, isCorrected || isStated && credits.presumedAt != nil {
                 let rest = credits.keep(wanted, ownedBy: key)
                 try giveBack(rest, to: account, row, taken)
             }
+            credits.presumedAt = isStated ? nil : purchase.revokedAt ?? now
         }
         credits.add(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots, due: refund.due))
         all[currency, cause] = credits
