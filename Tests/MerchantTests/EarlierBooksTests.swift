@@ -100,4 +100,96 @@ import Testing
             #expect(pearls.last?.reference?.hasSuffix("sandbox/k") == true)
         }
     }
+
+    // MARK: Periods
+
+    /// A subscription in whose first period the books went over to this version.
+    private static let subscription = [
+        """
+        INSERT INTO products (bundle_id, product_id, kind, grants, is_on_sale, is_from_file)
+        VALUES ('com.example.books', 'plus', 'autoRenewableSubscription', '[{"credits":30,"currency":"gems"}]', true,
+            false),
+            ('com.example.books', 'monthly', 'autoRenewableSubscription', '[{"credits":10,"currency":"gems"}]', true,
+            false)
+        """,
+        redeemed("test/P/com.example.books/p/1/7", "plus", "1", TestClock.start),
+        // The same period of a guest's, an earlier period, another subscription's, and one in the sandbox.
+        redeemed("test/P/com.example.books/p/1/7#2", "plus", "1", TestClock.start, "bob", "[]"),
+        redeemed("test/P/com.example.books/p/1/3", "plus", "1", TestClock.start - 30 * day, "ann", "[]"),
+        redeemed("test/P/com.example.books/p/11/5", "plus", "11", TestClock.start, "ann", "[]"),
+        redeemed("test/S/com.example.books/p/1/2", "plus", "1", TestClock.start, "ann", "[]"),
+        """
+        INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, status_signed_at)
+        VALUES ('test/P/com.example.books/s/1', 'ann', 'plus', \(TestClock.start + 250),
+            \(TestClock.start + 30 * day), 0),
+            ('test/P/com.example.books/s/999999999999', 'ann', 'plus', 5, 9, 0)
+        """,
+        entry("ann", "gems", 1, "grant", 30, 30, "test/P/com.example.books/p/1/7"),
+    ]
+
+    private static func redeemed(
+        _ key: String, _ product: String, _ original: String, _ moment: Int64, _ user: String = "ann",
+        _ grants: String = #"[{"credits":30,"currency":"gems"}]"#
+    ) -> String {
+        """
+        INSERT INTO redemptions (redemption_key, user_id, product_id, transaction_id, original_transaction_id, quantity,
+            grants, purchased_at, expires_at, redeemed_at, state, state_signed_at)
+        VALUES ('\(key)', '\(user)', '\(product)', '\(original)', '\(original)', 1, '\(grants)', \(moment),
+            \(moment + 30 * day), 1, 'granted', 1)
+        """
+    }
+
+    /// The fifth step in its first words, which books may have taken.
+    private static let sandboxAccounts = Migration(
+        5, "sandbox accounts",
+        [
+            """
+            UPDATE ledger_entries SET currency = 'sandbox/' || currency
+            WHERE (user_id, currency) IN (
+                SELECT user_id, currency FROM ledger_entries WHERE kind IN ('grant', 'refund', 'refundReversal')
+                GROUP BY user_id, currency
+                HAVING min(CASE WHEN replace(reference, '/S/', '') = reference THEN 0 ELSE 1 END) = 1)
+            """,
+            """
+            UPDATE ledger_entries SET reference = 'sandbox/' || reference
+            WHERE kind IN ('spend', 'adjustment') AND substr(currency, 1, 8) = 'sandbox/'
+            """,
+            """
+            UPDATE credit_lots SET currency = 'sandbox/' || currency
+            WHERE (user_id, 'sandbox/' || currency) IN (
+                SELECT user_id, currency FROM ledger_entries WHERE substr(currency, 1, 8) = 'sandbox/')
+            """,
+        ])
+
+    private static let earlierBooks: [(name: String, migrations: [Migration])] = [
+        ("without the sandbox's accounts", before("sandbox accounts")),
+        ("without periods", before("origins of entries, credits and rights")),
+        ("with periods", Array(MerchantSchema.migrations.prefix(7))),
+        (
+            "with the fifth step in its first words",
+            before("sandbox accounts") + [sandboxAccounts] + MerchantSchema.migrations[5..<7]
+        ),
+    ]
+
+    @Test(arguments: Backend.available, earlierBooks.map(\.name))
+    func theFirstChangeOfPlanTakesTheCreditsBack(_ backend: Backend, _ name: String) async throws {
+        let earlier = try #require(Self.earlierBooks.first { $0.name == name }).migrations
+        try await with(backend, earlier: earlier, Self.subscription) { merchant, database async throws in
+            let change = VerifiedPurchase(
+                anchor: "test", environment: .production, bundleID: "com.example.books", productID: "monthly",
+                statedKind: nil, transactionID: "8", originalTransactionID: "1", quantity: 1,
+                purchasedAt: TestClock.start + 10 * Self.day, expiresAt: TestClock.start + 40 * Self.day,
+                webOrderLineItemID: "8", revokedAt: nil, revokedShare: nil, isUpgraded: false, accountToken: nil,
+                signedAt: TestClock.start + 10 * Self.day)
+            let evidence = VerifiedEvidence(
+                environment: .production, bundleID: "com.example.books", purchases: [change])
+            #expect(try await merchant.redeem(evidence, for: "ann").refused == [])
+            #expect(try await merchant.balances(of: "ann").amount(of: "gems") == 10)
+            let superseded = try await database.read { connection in
+                try connection.query("SELECT redemption_key FROM redemptions WHERE superseded_at IS NOT NULL")
+                    .map { try $0.string(0) }
+            }
+            #expect(Set(superseded) == ["test/P/com.example.books/p/1/7", "test/P/com.example.books/p/1/7#2"])
+        }
+    }
 }

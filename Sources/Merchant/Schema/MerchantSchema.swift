@@ -15,6 +15,7 @@ public enum MerchantSchema {
             5, "sandbox accounts", CreditAccountsSchema.statements, formerly: CreditAccountsSchema.formerChecksums),
         Migration(6, "webhooks tried before", triedWebhooks),
         Migration(7, "origins of entries, credits and rights", origins),
+        Migration(8, "periods of subscriptions", subscriptionPeriods),
     ]
 
     private static let products = [
