@@ -122,17 +122,18 @@ struct Revocation {
         let moment = purchase.revokedAt ?? now
         let (source, period) = rights
         if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
+        let holders = try holders(of: row)
         settlement.afterPostings {
             try events.write(.revoked(row.key, row.userID, takenBack: taken.balances), connection)
+            for holder in holders {
+                let hadRights = try Rights.revoke(
+                    of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
+                if holder != row.userID, hadRights {
+                    try events.write(.revoked(row.key, holder, takenBack: []), connection)
+                }
+            }
             for balance in taken.returned {
                 try events.write(.balanceChanged(row.creditedUser, balance.account, "refund"), connection)
-            }
-        }
-        for holder in try holders(of: row) {
-            let hadRights = try Rights.revoke(
-                of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
-            if holder != row.userID, hadRights {
-                try events.write(.revoked(row.key, holder, takenBack: []), connection)
             }
         }
     }
@@ -235,14 +236,16 @@ struct Revocation {
             guard !row.userID.rawValue.isEmpty else { return }
             let (source, period) = rights
             if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
-            try events.write(.reinstated(row.key, row.userID), connection)
-            // They are with one of them: what a transfer took from the other stays taken.
-            for holder in try holders(of: row).reversed() {
-                guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection) else {
-                    continue
+            let holders = try holders(of: row)
+            settlement.afterPostings {
+                try events.write(.reinstated(row.key, row.userID), connection)
+                // They are with one of them: what a transfer took from the other stays taken.
+                for holder in holders.reversed() {
+                    guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection)
+                    else { continue }
+                    if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
+                    break
                 }
-                if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
-                break
             }
         }
     }
