@@ -8,13 +8,21 @@ public struct Migration: Sendable {
     public let name: String
     /// What it does, one statement each.
     public let statements: [String]
+    /// Checksums of earlier wordings of the step, of which databases may have applied one instead.
+    public let formerChecksums: [String]
 
     /// Makes a step of the history.
-    public init(_ number: Int, _ name: String, _ statements: [String]) {
+    /// - Parameter formerChecksums: of earlier wordings; SHA-256 over the statements, each ended by a NUL, in
+    ///   hexadecimal. Give one only when the steps that follow work on what it left.
+    public init(_ number: Int, _ name: String, _ statements: [String], formerly formerChecksums: [String] = []) {
         self.number = number
         self.name = name
         self.statements = statements
+        self.formerChecksums = formerChecksums
     }
+
+    /// Whether a database that applied a step with this checksum has applied this one.
+    func isKnown(by checksum: String) -> Bool { checksum == self.checksum || formerChecksums.contains(checksum) }
 
     /// SHA-256 over the statements, each ended by a NUL, in hexadecimal.
     var checksum: String {

@@ -54,7 +54,7 @@ struct SchemaHistory {
                 )
             }
             guard number == index + 1, try row.string(1) == migrations[index].name,
-                try row.string(2) == migrations[index].checksum
+                try migrations[index].isKnown(by: row.string(2))
             else {
                 throw DatabaseError(
                     .changedMigration,

@@ -55,6 +55,30 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
+    @Test(arguments: Backend.available) func aStepInEarlierWordsIsKnown(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            _ = try await open(location, [first])
+            let words = ["CREATE TABLE account (id TEXT NOT NULL, PRIMARY KEY (id))"]
+            let former = "462189618876b0f1c668e96bd1e3792dd40bc82621317beac1f1beae570e3cab"
+            let reworded = Migration(1, "accounts", words, formerly: [former])
+            #expect(try await open(location, [reworded, second]) == ["1 accounts", "2 balances"])
+            for other in [[], [String(former.reversed())]] {
+                await expect(.changedMigration) {
+                    try await open(location, [Migration(1, "accounts", words, formerly: other), second])
+                }
+            }
+            await expect(.changedMigration) {
+                try await open(location, [Migration(1, "customers", words, formerly: [former]), second])
+            }
+        }
+        // Those that begin with the new words have no use for the others.
+        try await backend.withLocation { location async throws in
+            let reworded = Migration(1, "accounts", first.statements, formerly: ["0"])
+            #expect(try await open(location, [reworded]) == ["1 accounts"])
+            #expect(try await open(location, [first, second]) == ["1 accounts", "2 balances"])
+        }
+    }
+
     @Test(arguments: Backend.available) func aDatabaseChangedByHandIsRefused(backend: Backend) async throws {
         try await backend.withLocation { location async throws in
             let database = try await Database.open(location, migrations: [first, second], logger: .silent)

@@ -1,3 +1,4 @@
+import Foundation
 import MerchantWire
 import StoreWire
 import TestSupport
@@ -147,6 +148,44 @@ import Testing
             let report = try await shop.merchant.checkBooks()
             #expect(report.findings == [])
             #expect(report.outstanding == [Balance(currency: "gems", amount: 16 * 100)])
+        }
+    }
+
+    /// Who waits for an account must hold no right: another purchase's redemption has the account and settles all
+    /// rights of a chain then.
+    @Test(arguments: Backend.available) func rightsAreTakenAfterAccounts(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            try await shop.merchant.put(
+                MerchantProduct(
+                    bundleID: TestMerchant.bundleID, productID: "day", kind: .consumable,
+                    grants: [.entitlement("boost", lifetime: 10), .credits("gems", amount: 5, lifetime: nil)]))
+            let day = shop.purchase("day", 1)
+            _ = try await shop.redeem(day, shop.purchase("monthly", 2, expiresIn: 60_000), for: "ann")
+            shop.clock.milliseconds += 1
+            for (type, state) in [("REFUND", Entitlement.State.revoked), ("REFUND_REVERSED", .active)] {
+                let policy = shop.merchant.policy
+                let now = shop.clock.milliseconds
+                let before = try await shop.rights("ann")["boost"]
+                let gems = try await shop.gems("ann")
+                try await shop.database.write { connection in
+                    let settlement = Settlement()
+                    let revocation = Revocation(
+                        purchase: day, kind: .consumable, key: RedemptionKey(day, kind: .consumable), signedAt: now,
+                        policy: policy, now: now, events: EventWriter(policy, id: UUID(), now: now),
+                        settlement: settlement, connection: connection)
+                    if state == .revoked { try revocation.revoke() } else { try revocation.reinstate() }
+                    // The account is about to be changed, and no right was.
+                    settlement.post("ann", "gems") {
+                        let rights = try Rights.all(of: "ann", at: now, connection)
+                        #expect(rights.first { $0.entitlement == "boost" }?.state == before, "\(type)")
+                        #expect(try Ledger.standing(of: "ann", "gems", connection)?.posting.balance != gems)
+                    }
+                    try settlement.finish(connection)
+                }
+                #expect(try await shop.rights("ann")["boost"] == state)
+                shop.clock.milliseconds += 1
+            }
+            #expect(try await shop.findings() == [])
         }
     }
 }

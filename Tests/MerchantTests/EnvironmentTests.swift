@@ -123,6 +123,40 @@ import Testing
         }
     }
 
+    /// What somebody does to the accounts of both environments, how it is undone, and how the finding ends.
+    private static let confusions: [(change: String, back: String, finding: String)] = [
+        (
+            // A refund of the sandbox's is taken from what was paid for.
+            "UPDATE ledger_entries SET currency = 'gems' WHERE kind = 'refund'",
+            "UPDATE ledger_entries SET currency = 'sandbox/gems' WHERE kind = 'refund'",
+            "/S/com.example.books/t/1: its entries in gems are in 2 accounts: gems, sandbox/gems"
+        ),
+        (
+            "UPDATE ledger_entries SET currency = 'sandbox/gems' WHERE user_id = 'bob'",
+            "UPDATE ledger_entries SET currency = 'gems' WHERE user_id = 'bob'",
+            "/P/com.example.books/t/3: bought in production, and its gems are in the sandbox's account"
+        ),
+    ]
+
+    @Test(arguments: Backend.available) func theCheckTellsTheEnvironmentsApart(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend, policy: Self.separate) { shop async throws in
+            let test = shop.purchase("coins", 1, environment: .sandbox)
+            _ = try await shop.redeem(test, for: "ann")
+            _ = try await shop.redeem(shop.purchase("coins", 2), for: "ann")
+            _ = try await shop.redeem(shop.purchase("coins", 3), for: "bob")
+            try await shop.notify("REFUND", test)
+            #expect(try await shop.findings() == [])
+            for (change, back, finding) in Self.confusions {
+                // The newest entry says what the account's balance is.
+                try await shop.database.write { _ = try $0.execute(change) }
+                let findings = try await shop.findings()
+                #expect(findings.count == 1 && findings.first?.hasSuffix(finding) == true, "\(findings)")
+                try await shop.database.write { _ = try $0.execute(back) }
+                #expect(try await shop.findings() == [])
+            }
+        }
+    }
+
     /// Accounts as earlier programs kept them, both environments in one.
     @Test(arguments: Backend.available) func earlierAccountsAreTakenOver(_ backend: Backend) async throws {
         let earlier = Array(MerchantSchema.migrations.prefix { $0.name != "sandbox accounts" })

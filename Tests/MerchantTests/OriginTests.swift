@@ -214,6 +214,126 @@ import Testing
         }
     }
 
+    // MARK: Refunds without a share
+
+    /// What a receipt says of a refund: when, and not how much.
+    private func receipt(_ shop: TestMerchant, _ product: ProductID, at moment: Int64? = nil) async throws {
+        let now = shop.clock.milliseconds
+        if let moment { shop.clock.milliseconds = moment }
+        let evidence = shop.purchase(product, 1, revoked: true, signedAt: now)
+        shop.clock.milliseconds = now
+        _ = try? await shop.redeem(evidence, for: "ann")
+    }
+
+    @Test(arguments: Backend.available, [true, false])
+    func theStoresShareTakesThePlaceOfAPresumedOne(_ backend: Backend, _ isSignedBefore: Bool) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            shop.clock.milliseconds += 1_000
+            let stated = { shop.purchase("coins", 1, revoked: true, share: $0) } as (Int64) -> VerifiedPurchase
+            let first = stated(30_000)
+            shop.clock.milliseconds += 1_000
+            // Made anew after the refund, the receipt has the refund's date.
+            try await receipt(shop, "coins", at: shop.clock.milliseconds - 1_000)
+            #expect(try await shop.gems("ann") == 0)
+            if !isSignedBefore { shop.clock.milliseconds += 1_000 }
+            try await shop.notify(
+                "REFUND", first, signedAt: isSignedBefore ? shop.clock.milliseconds - 1_000 : nil)
+            #expect(try await shop.gems("ann") == 70)
+            #expect(try await shop.findings() == [])
+            // From now on as ever: more is taken, and less changes nothing.
+            var left: [Int64] = []
+            for share in [nil, 60_000, 10_000, nil] as [Int64?] {
+                shop.clock.milliseconds += 1_000
+                if let share {
+                    try await shop.notify("REFUND", stated(share))
+                } else {
+                    try await receipt(shop, "coins")
+                }
+                left.append(try await shop.gems("ann"))
+                #expect(try await shop.findings() == [])
+            }
+            #expect(left == [70, 40, 40, 40])
+            shop.clock.milliseconds += 1_000
+            try await shop.notify("REFUND_REVERSED", shop.purchase("coins", 1))
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available) func anOlderRefundsShareIsNotTheNewOnes(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            shop.clock.milliseconds += 1_000
+            let older = shop.purchase("coins", 1, revoked: true, share: 30_000)
+            let signedAt = shop.clock.milliseconds
+            shop.clock.milliseconds += 1_000
+            try await shop.notify("REFUND_REVERSED", shop.purchase("coins", 1))
+            shop.clock.milliseconds += 1_000
+            try await receipt(shop, "coins")
+            #expect(try await shop.gems("ann") == 0)
+            try await shop.notify("REFUND", older, signedAt: signedAt)
+            #expect(try await shop.gems("ann") == 0)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
+    @Test(arguments: Backend.available, RefundPolicy.allCases)
+    func aSmallerShareGivesBackWhatWasTakenBeyondIt(_ backend: Backend, _ refund: RefundPolicy) async throws {
+        let policy = MerchantPolicy(refund: refund, environments: [.production], sendsWebhooks: true)
+        try await TestMerchant.with(backend, policy: policy) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 80), by: "ann")
+            shop.clock.milliseconds += 1_000
+            var left: [Int64] = []
+            var flags: [String?] = []
+            for share in [nil, 50_000] as [Int64?] {
+                if let share { try await self.refund(shop, 1, share: share) } else { try await receipt(shop, "coins") }
+                left.append(try await shop.gems("ann"))
+                flags.append(try await shop.merchant.report(of: "ann").flags.first?.detail)
+                #expect(try await shop.findings() == [])
+            }
+            switch refund {
+            case .toZero:
+                #expect(left == [0, 0])
+                #expect(
+                    flags == [
+                        "100 gems were refunded, and 20 of them taken back.",
+                        "50 gems were refunded, and 20 of them taken back.",
+                    ])
+            case .belowZero: #expect(left == [-80, -30] && flags == [nil, nil])
+            case .flag:
+                #expect(left == [20, 20])
+                #expect(flags.last == "50 gems were refunded, and 0 of them taken back.")
+            }
+            // The backend hears of what came back.
+            let events = try await shop.merchant.outbox.takeDueEvents(limit: 99, retries: 99, now: .max, leaseEnd: .max)
+            let told = events.filter { String(decoding: $0.body, as: UTF8.self).contains(#""reason":"refund""#) }
+            #expect(told.count == (refund == .belowZero ? 1 : 0))
+        }
+    }
+
+    @Test(arguments: Backend.available) func whatASmallerShareGivesBackEndsAsBefore(_ backend: Backend) async throws {
+        try await TestMerchant.with(backend) { shop async throws in
+            _ = try await shop.redeem(shop.purchase("coins", 2), shop.purchase("passing", 1), for: "ann")
+            // 30 of the 50 that end are left, and 20 others are taken in the stead of the rest.
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 20), by: "ann")
+            shop.clock.milliseconds += 1_000
+            try await receipt(shop, "passing")
+            #expect(try await shop.gems("ann") == 80)
+            shop.clock.milliseconds += 1_000
+            // As if 20 of those that end had been taken alone: 10 that end and 20 others come back.
+            try await shop.notify("REFUND", shop.purchase("passing", 1, revoked: true, share: 40_000))
+            #expect(try await shop.gems("ann") == 110)
+            #expect(try await shop.findings() == [])
+            shop.clock.milliseconds += 1_000_000
+            #expect(try await shop.gems("ann") == 100)
+            try await shop.notify("REFUND_REVERSED", shop.purchase("passing", 1))
+            #expect(try await shop.gems("ann") == 100)
+            #expect(try await shop.findings() == [])
+        }
+    }
+
     // MARK: Rights
 
     /// What somebody does to users' rights behind the merchant's back, and how it is undone.

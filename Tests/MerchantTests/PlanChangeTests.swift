@@ -188,6 +188,155 @@ import Testing
         }
     }
 
+    // MARK: Refunds of periods that were left
+
+    private func plus(_ shop: TestMerchant, share: Int64? = nil, upgraded: Bool = false) -> VerifiedPurchase {
+        shop.purchase(
+            "plus", 1, expiresIn: 30 * Self.day, purchasedAt: TestClock.start, revoked: share != nil, share: share,
+            upgraded: upgraded)
+    }
+
+    @Test(arguments: Backend.available) func aReversedRefundGivesBackWhatItTookItself(_ backend: Backend) async throws {
+        try await withShop(backend, superseded: .prorate) { shop async throws in
+            _ = try await shop.redeem(plus(shop), for: "ann")
+            shop.clock.milliseconds += 10 * Self.day
+            _ = try await shop.redeem(shop.purchase("monthly", 2, original: 1, expiresIn: 30 * Self.day), for: "ann")
+            // 20 of 30 were left, and the other plan gives 10.
+            #expect(try await shop.gems("ann") == 20)
+            shop.clock.milliseconds += Self.day
+            for share in [100_000, 90_000] as [Int64] {
+                let refund = plus(shop, share: share)
+                for _ in 0..<2 { try await shop.notify("REFUND", refund) }
+                #expect(try await shop.gems("ann") == 20 - (share == 100_000 ? 10 : 7))
+                #expect(try await shop.findings() == [])
+                shop.clock.milliseconds += 1
+                for _ in 0..<2 { try await shop.notify("REFUND_REVERSED", plus(shop)) }
+                #expect(try await shop.gems("ann") == 20)
+                #expect(try await shop.findings() == [])
+                shop.clock.milliseconds += 1
+            }
+        }
+    }
+
+    /// The share refunded, and the balance after the refund, the change of plan and the reversal.
+    static let refundsBefore: [(share: Int64, balances: [Int64])] = [
+        (50_000, [15, 10, 10]), (100_000, [0, 0, 10]), (80_000, [6, 6, 10]),
+    ]
+
+    @Test(arguments: Backend.available, refundsBefore.indices)
+    func aChangeOfPlanKeepsItsPartWhenAnEarlierRefundIsReversed(_ backend: Backend, _ index: Int) async throws {
+        let (share, balances) = Self.refundsBefore[index]
+        try await withShop(backend, superseded: .prorate) { shop async throws in
+            _ = try await shop.redeem(plus(shop), for: "ann")
+            shop.clock.milliseconds += 10 * Self.day
+            try await shop.notify("REFUND", plus(shop, share: share))
+            #expect(try await shop.gems("ann") == balances[0])
+            shop.clock.milliseconds += 1
+            for _ in 0..<2 { _ = try? await shop.redeem(plus(shop, upgraded: true), for: "ann") }
+            #expect(try await shop.gems("ann") == balances[1])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", plus(shop))
+            #expect(try await shop.gems("ann") == balances[2])
+        }
+    }
+
+    /// The share of a late refund, and whether its reversal comes first.
+    static let lateRefunds: [(share: Int64, isOutOfOrder: Bool)] = [
+        (100_000, false), (50_000, false), (100_000, true), (50_000, true),
+    ]
+
+    /// A refund that the merchant hears of after the customer has bought another plan.
+    @Test(arguments: Backend.available, lateRefunds.indices)
+    func aRefundHeardLateEndedThePeriod(_ backend: Backend, _ index: Int) async throws {
+        let (share, isOutOfOrder) = Self.lateRefunds[index]
+        try await withShop(backend) { shop async throws in
+            _ = try await shop.redeem(plus(shop), for: "ann")
+            shop.clock.milliseconds += 5 * Self.day
+            let refund = plus(shop, share: share)
+            shop.clock.milliseconds += 5 * Self.day
+            _ = try await shop.redeem(shop.purchase("monthly", 2, original: 1, expiresIn: 30 * Self.day), for: "ann")
+            #expect(try await shop.gems("ann") == 10)
+            shop.clock.milliseconds += 1
+            let refundedAt = shop.clock.milliseconds
+            if !isOutOfOrder {
+                for _ in 0..<2 { try await shop.notify("REFUND", refund) }
+                #expect(try await shop.gems("ann") == (share == 100_000 ? 10 : 25))
+                #expect(try await shop.findings() == [])
+            }
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", plus(shop))
+            if isOutOfOrder { try await shop.notify("REFUND", refund, signedAt: refundedAt) }
+            #expect(try await shop.gems("ann") == 40)
+        }
+    }
+
+    @Test(arguments: Backend.available) func aRefundHeardLateHasItsOwnFlag(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            _ = try await shop.redeem(plus(shop), for: "ann")
+            _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 20), by: "ann")
+            shop.clock.milliseconds += 5 * Self.day
+            let refund = plus(shop, share: 100_000)
+            shop.clock.milliseconds += 5 * Self.day
+            _ = try await shop.redeem(shop.purchase("monthly", 2, original: 1, expiresIn: 30 * Self.day), for: "ann")
+            let flags = { try await shop.merchant.report(of: "ann").flags.map { "\($0.code): \($0.detail)" } }
+            #expect(
+                try await flags() == [
+                    "superseded_credits_kept: 30 gems were refunded, and 10 of them taken back."
+                ])
+            _ = try await shop.merchant.spend(SpendRequest(key: "b", currency: "gems", amount: 10), by: "ann")
+            try await shop.notify("REFUND", refund)
+            #expect(
+                try await flags() == ["refunded_credits_kept: 30 gems were refunded, and 10 of them taken back."])
+            shop.clock.milliseconds += 1
+            try await shop.notify("REFUND_REVERSED", plus(shop))
+            #expect(try await flags() == [])
+            #expect(try await shop.gems("ann") == 10)
+        }
+    }
+
+    /// News of one period that was left, refunded and given back, in any order and number.
+    enum News: CaseIterable {
+        case refund, smallRefund, refundWithoutShare, reversal, change
+    }
+
+    /// The larger of both is due, whatever has come before.
+    @Test(arguments: Backend.available, [UInt64(1), 2])
+    func refundsAndChangesAreDueTogetherAsTheLargerOfThem(_ backend: Backend, _ seed: UInt64) async throws {
+        let refunds: RefundPolicy = seed % 2 == 0 ? .toZero : .belowZero
+        try await withShop(backend, refund: refunds, superseded: .prorate) { shop async throws in
+            var chance = SeededGenerator(seed: seed)
+            _ = try await shop.redeem(shop.purchase("coins", 90), plus(shop), for: "ann")
+            var (refunded, isPresumed, left): (Int64?, Bool, Int64) = (nil, false, 0)
+            for step in 1...25 {
+                shop.clock.milliseconds += Self.day / 2 + 1
+                let news = News.allCases.randomElement(using: &chance) ?? .change
+                switch news {
+                case .refund, .smallRefund:
+                    let part: Int64 = news == .refund ? Int64.random(in: 1...30, using: &chance) : 1
+                    // Rounded up, the share is the part.
+                    try await shop.notify("REFUND", plus(shop, share: part * 100_000 / 30))
+                    refunded = isPresumed ? part : max(refunded ?? 0, part)
+                    isPresumed = false
+                case .refundWithoutShare:
+                    _ = try? await shop.redeem(
+                        shop.purchase(
+                            "plus", 1, expiresIn: 30 * Self.day, purchasedAt: TestClock.start, revoked: true),
+                        for: "ann")
+                    if refunded == nil { (refunded, isPresumed) = (30, true) }
+                case .reversal:
+                    try await shop.notify("REFUND_REVERSED", plus(shop))
+                    (refunded, isPresumed) = (nil, false)
+                case .change:
+                    _ = try? await shop.redeem(plus(shop, upgraded: true), for: "ann")
+                    let rest = TestClock.start + 30 * Self.day - shop.clock.milliseconds
+                    if left == 0 { left = (rest + Self.day - 1) / Self.day }
+                }
+                #expect(try await shop.gems("ann") == 130 - max(refunded ?? 0, left), "\(step): \(news)")
+                #expect(try await shop.findings() == [])
+            }
+        }
+    }
+
     // MARK: Trials and shared copies
 
     @Test(arguments: Backend.available, [true, false])

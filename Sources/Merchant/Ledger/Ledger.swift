@@ -87,7 +87,9 @@ enum Ledger {
     /// What came of taking a refunded purchase's credits back.
     struct Refund {
         var taken: Int64 = 0
-        /// What was to be taken, beside what was due before.
+        /// The amount to be taken in all: without the credits that have come to their end.
+        var wanted: Int64
+        /// The amount to be taken now, beside the amount due before.
         var due: Int64
         /// What of it was to end.
         var lots: [Lots.Lot] = []
@@ -112,7 +114,8 @@ enum Ledger {
                 SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM ledger_entries
                 WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
                 """, [user.rawValue, currency.rawValue, reference])?.int64(0) ?? 0 : 0
-        var refund = Refund(due: max(amount - expired - earlier, 0), hasExpired: hasExpired)
+        let wanted = max(amount - expired, 0)
+        var refund = Refund(wanted: wanted, due: max(wanted - earlier, 0), hasExpired: hasExpired)
         guard let standing = try standing(of: user, currency, connection) else { return refund }
         refund.taken =
             switch policy {
@@ -346,25 +349,6 @@ public enum LedgerCaller: String, Sendable {
     case app
     /// The merchant's backend, or its operator.
     case backend
-}
-
-/// What a refund took of a user's credits in one currency, kept with the redemption.
-struct TakenCredits: Codable, Sendable, Equatable {
-    var currency: CurrencyID
-    var amount: Int64
-    /// What of it was to end, and when; nil when an earlier program took it, which did not keep that.
-    var lots: [Lots.Lot]?
-    /// What was to be taken; more than ``amount`` when the user had spent it. Nil when an earlier program took it.
-    var due: Int64?
-
-    static func json(_ credits: [TakenCredits]) throws -> String {
-        String(decoding: try JSONEncoder().encode(credits), as: UTF8.self)
-    }
-
-    /// The same of an account of the books.
-    func taken(from account: CreditAccount) -> TakenCredits {
-        TakenCredits(currency: account.name, amount: amount, lots: lots)
-    }
 }
 
 extension LedgerEntry {

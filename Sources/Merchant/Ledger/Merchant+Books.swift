@@ -48,8 +48,9 @@ extension Merchant {
         while let after = last, findings.count < 100 {
             let page = try await database.read { connection in
                 let rows = try RedemptionRow.page(after: after, limit: pageSize, connection)
-                let findings = try rows.compactMap { try BooksPage.prove($0, connection) }
-                return (findings: findings, last: rows.last?.key, count: rows.count)
+                return (
+                    findings: try BooksPage.proveRedemptions(rows, connection), last: rows.last?.key, count: rows.count
+                )
             }
             findings += page.findings
             last = page.count == pageSize ? page.last : nil
@@ -194,45 +195,6 @@ struct BooksPage: Sendable {
         if let count = try ungrounded?.int64(0), count > 0 {
             findings.append("\(name): \(count) grants or refunds have no redeemed purchase behind them")
         }
-    }
-
-    /// What is wrong about a redemption's credits; nil when they were all granted, and what a refund took is all in the books.
-    static func prove(_ redemption: RedemptionRow, _ connection: Connection) throws -> String? {
-        guard !redemption.creditedUser.rawValue.isEmpty else { return nil }
-        if redemption.state == .granted, redemption.supersededAt == nil, !redemption.takenBack.isEmpty {
-            return "\(redemption.key): stands as granted, and a refund took something back"
-        }
-        var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
-        for case .credits(let currency, let amount, _) in redemption.credits {
-            owed[currency, default: (0, 0)].granted += amount
-        }
-        for balance in redemption.takenBack { owed[balance.currency, default: (0, 0)].taken += balance.amount }
-        var booked: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
-        let rows = try connection.query(
-            """
-            SELECT currency, CAST(sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END) AS BIGINT),
-                CAST(sum(CASE kind WHEN 'grant' THEN 0 ELSE -amount END) AS BIGINT)
-            FROM ledger_entries WHERE user_id = $1 AND reference = $2
-                AND kind IN ('grant', 'refund', 'refundReversal')
-            GROUP BY currency
-            """, [redemption.creditedUser.rawValue, redemption.key])
-        for row in rows {
-            // In whichever account they are: the policy of that day decided on it.
-            let currency = CreditAccount(named: CurrencyID(try row.string(0))).currency
-            let other = booked[currency] ?? (0, 0)
-            booked[currency] = (other.granted + (try row.int64(1)), other.taken + (try row.int64(2)))
-        }
-        for currency in Set(owed.keys).union(booked.keys).sorted() {
-            let due = owed[currency] ?? (0, 0)
-            let (granted, taken) = booked[currency] ?? (0, 0)
-            if granted != due.granted {
-                return "\(redemption.key): gives \(due.granted) \(currency), and \(granted) were granted"
-            }
-            if taken != due.taken {
-                return "\(redemption.key): a refund took \(due.taken) \(currency), and \(taken) left the books"
-            }
-        }
-        return nil
     }
 
     /// Credits that are to end, of accounts that do not exist.

@@ -128,7 +128,9 @@ extension Merchant {
     private static func expireAll(
         of user: UserID, at now: Int64, _ writer: EventWriter, _ connection: Connection
     ) throws {
-        for balance in try Ledger.balances(of: user, at: now, connection).balances
+        // In the order in which every transaction takes accounts.
+        let balances = try Ledger.balances(of: user, at: now, connection).balances
+        for balance in balances.sorted(by: { $0.account < $1.account })
         where try Ledger.expire(user, balance.account, at: now, connection) {
             try writer.write(.balanceChanged(user, balance.account, "expiry"), connection)
         }

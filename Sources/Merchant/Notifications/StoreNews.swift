@@ -90,7 +90,9 @@ struct StoreNews {
         }
         // Another plan may have taken the place of the one that is made longer.
         if purchase.purchasedAt >= row.purchasedAt {
-            try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
+            settlement.afterPostings {
+                try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
+            }
         }
         try connection.execute(
             """
@@ -122,7 +124,9 @@ struct StoreNews {
             ])
         guard !row.userID.rawValue.isEmpty else { return }
         if grace != nil {
-            try Rights.setGrace(row, from: subscriptionKey, until: graceUntil, connection)
+            settlement.afterPostings {
+                try Rights.setGrace(row, from: subscriptionKey, until: graceUntil, connection)
+            }
         }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),

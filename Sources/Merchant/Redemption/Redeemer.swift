@@ -19,9 +19,8 @@ struct Redeemer {
 
     /// Redeems purchases, and answers in their order.
     ///
-    /// Subscriptions and other purchases are taken in the order of their keys, and accounts after that in the order
-    /// of their users: two receipts that hold the same purchases in another order wait for each other, and never both
-    /// at once. Periods of one subscription are redeemed in the order given.
+    /// Subscriptions and other purchases are taken in the order of their keys, as ``Settlement`` says. Periods of one
+    /// subscription are redeemed in the order given.
     /// - Parameter items: oldest first.
     func redeem(_ items: [RedemptionItem], at user: UserID) throws -> RedemptionAnswer {
         var plans: [(index: Int, plan: RedemptionPlan)] = []
@@ -156,7 +155,8 @@ struct Redeemer {
     private func advance(_ plan: RedemptionPlan, _ row: SubscriptionRow, _ expiresAt: Int64) throws {
         let purchase = plan.purchase
         try SubscriptionRow.advance(
-            RedemptionKey.subscription(purchase), row, purchase, period: plan.key, expiresAt: expiresAt, connection)
+            RedemptionKey.subscription(purchase), row, purchase, period: plan.key, expiresAt: expiresAt, settlement,
+            connection)
         if row.isReplaced(by: purchase), let period = row.periodKey {
             try supersede(
                 RedemptionKey(text: period), purchase, from: row.purchasedAt, to: row.expiresAt,
@@ -205,7 +205,7 @@ struct Redeemer {
                         owner, account.name, amount, .grant, reference: plan.key.text,
                         expiresAt: lifetime.map { now + $0 * 1_000 }, at: now, connection)
                 }
-            case .entitlement, .content: try giveRight(grant, plan, to: owner)
+            case .entitlement, .content: giveRight(grant, plan, to: owner)
             }
         }
         try events.write(.redeemed(plan, owner), connection)
@@ -215,15 +215,17 @@ struct Redeemer {
                 wentToNamedOwner: owner != user))
     }
 
-    private func giveRight(_ grant: ProductGrant, _ plan: RedemptionPlan, to owner: UserID) throws {
+    private func giveRight(_ grant: ProductGrant, _ plan: RedemptionPlan, to owner: UserID) {
         guard let right = Right(grant) else { return }
         let isSubscription = plan.product.kind == .autoRenewableSubscription
         var lifetime: Int64?
         if case .entitlement(_, let seconds?) = grant { lifetime = seconds * 1_000 }
-        try Rights.give(
-            right, to: owner,
-            from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase,
-            expiresAt: plan.expiresAt, lifetime: lifetime, grantedBy: plan.key.text, settlement, connection)
+        settlement.afterPostings { [lifetime, settlement, connection] in
+            try Rights.give(
+                right, to: owner,
+                from: isSubscription ? RedemptionKey.subscription(plan.purchase) : plan.key.text, plan.purchase,
+                expiresAt: plan.expiresAt, lifetime: lifetime, grantedBy: plan.key.text, settlement, connection)
+        }
     }
 
     // MARK: Subscriptions
@@ -263,14 +265,16 @@ struct Redeemer {
             case .refuse: return .refused(.alreadyRedeemed)
             case .family: subscriber = .guest(members: policy.members)
             case .transfer:
-                try Rights.transfer(key, from: row.userID, to: owner, at: now, settlement, connection)
+                settlement.afterPostings {
+                    try Rights.transfer(key, from: row.userID, to: owner, at: now, settlement, connection)
+                }
                 try setUser(key, from: row.userID, to: owner)
             }
         }
         try advance(plan, row, expiresAt)
         // A period that is known may have been made longer since.
         if row.isPeriod(of: plan.purchase), expiresAt > row.expiresAt {
-            try Rights.extend(plan.purchase, from: key, to: expiresAt, connection)
+            settlement.afterPostings { try Rights.extend(plan.purchase, from: key, to: expiresAt, connection) }
         }
         return subscriber
     }
@@ -282,7 +286,7 @@ struct Redeemer {
             try RedemptionRow.find(plan.key.text, connection)?.state != .revoked
         else { return }
         let key = RedemptionKey.subscription(plan.purchase)
-        try Rights.setGrace(row, from: key, until: nil, connection)
+        settlement.afterPostings { try Rights.setGrace(row, from: key, until: nil, connection) }
         try SubscriptionRow.transfer(key, to: "", connection)
         try advance(plan, row, expiresAt)
     }
@@ -294,7 +298,7 @@ struct Redeemer {
             purchase.names(owner) || row.hasAnotherName(than: purchase)
         else { return false }
         let key = RedemptionKey.subscription(purchase)
-        try Rights.setGrace(row, from: key, until: nil, connection)
+        settlement.afterPostings { try Rights.setGrace(row, from: key, until: nil, connection) }
         try setUser(key, from: row.userID, to: owner)
         return true
     }
@@ -328,11 +332,13 @@ struct Redeemer {
             else { return .refused(.unavailable) }
             // A subscription's went over with it.
             if plan.product.kind != .autoRenewableSubscription {
-                try Rights.revoke(of: row.userID, from: row.key, at: now, settlement, connection)
-                // Who had it before may have it again.
-                try Rights.reinstate(of: owner, from: row.key, settlement, connection)
+                settlement.afterPostings {
+                    try Rights.revoke(of: row.userID, from: row.key, at: now, settlement, connection)
+                    // Who had it before may have it again.
+                    try Rights.reinstate(of: owner, from: row.key, settlement, connection)
+                }
             }
-            for grant in rights { try giveRight(grant, plan, to: owner) }
+            for grant in rights { giveRight(grant, plan, to: owner) }
             try events.write(.transferred(row.key, from: row.userID, to: owner), connection)
             return .redeemed(
                 plan.answer(

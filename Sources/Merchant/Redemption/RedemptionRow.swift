@@ -20,7 +20,7 @@ struct RedemptionRow {
     var redeemedAt: Int64
     var state: State
     var stateSignedAt: Int64
-    /// What a refund took back.
+    /// The credits that refunds and changes of plan took back, each with its cause.
     var takenBack: [TakenCredits]
     /// Who was given the credits: they stay there when the purchase goes over to another user.
     var creditedUser: UserID
@@ -63,6 +63,9 @@ struct RedemptionRow {
         credits = try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits)
         transactionID = try row.string(10)
         supersededAt = try row.optionalInt64(11)
+        // An earlier program did not keep the cause.
+        let cause: TakenCredits.Cause = supersededAt == nil ? .refund : .superseded
+        for index in takenBack.indices where takenBack[index].cause == nil { takenBack[index].cause = cause }
     }
 
     /// Writes a redemption down unless its key is taken; says whether it was written.
@@ -112,10 +115,11 @@ struct RedemptionRow {
             [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity]) == 1
     }
 
-    /// Notes that another plan took the place of the period.
-    static func supersede(_ key: String, at moment: Int64, _ connection: Connection) throws {
+    /// Writes down that another plan took the place of the period, or did not, and why credits were taken back.
+    func keepSuperseded(_ connection: Connection) throws {
         try connection.execute(
-            "UPDATE redemptions SET superseded_at = $2 WHERE redemption_key = $1", [key, moment])
+            "UPDATE redemptions SET superseded_at = $2, taken_back = $3 WHERE redemption_key = $1",
+            [key, supersededAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
     }
 
     /// Keeps what was taken back of a redemption's credits.

@@ -23,19 +23,51 @@ struct Revocation {
 
     /// Takes everything back from whoever redeemed it. A purchase that nobody has redeemed yet is remembered, and
     /// gives nothing any more. When more of the price is refunded later, the difference is taken.
+    ///
+    /// Evidence that does not say how much was refunded, such as a receipt, takes everything. When the store says how
+    /// much it was, the rest comes back.
     func revoke() throws {
         try eachPlace(orRemember: .revoked) { row in
-            guard signedAt >= row.stateSignedAt else { return }
-            guard row.state != .revoked else {
+            var row = row
+            if row.state == .revoked {
+                guard signedAt >= row.stateSignedAt || saysHowMuch(of: row) else { return }
                 try sign(row)
                 // Evidence without a share repeats a refund that is known.
-                if let share = purchase.revokedShare {
-                    tell(of: try takeCredits(row, .percentage(share), Self.keptCredits), row, "refund")
-                }
-                return
+                guard let share = purchase.revokedShare else { return }
+                let isCorrected = try endByRefund(&row)
+                tell(of: try takeCredits(row, .percentage(share), .refund, isCorrected: isCorrected), row, "refund")
+            } else if signedAt >= row.stateSignedAt {
+                let isCorrected = try endByRefund(&row)
+                try revoke(row, isCorrected: isCorrected)
+            } else if row.state == .granted, try endByRefund(&row) {
+                // The store has reversed it since.
+                try RedemptionRow.setTakenBack(nil, of: row.key, connection)
+                try settleFlags(row, row.takenBack, [])
+                tell(of: try giveBack(row, row.takenBack), row, "superseded")
             }
-            try revoke(row)
         }
+    }
+
+    /// Whether this is the same refund as one of which no evidence has said yet how much was refunded. It may have been
+    /// signed before that evidence. Receipts have whole seconds.
+    private func saysHowMuch(of row: RedemptionRow) -> Bool {
+        guard purchase.revokedShare != nil, let revokedAt = purchase.revokedAt else { return false }
+        return row.takenBack.contains { $0.presumedAt.map { $0 / 1_000 } == revokedAt / 1_000 }
+    }
+
+    /// Corrects a period that seems to have been left for another plan, when the refund had ended it before that plan
+    /// began: all credits taken are the refund's then.
+    /// - Returns: whether it was so.
+    private func endByRefund(_ row: inout RedemptionRow) throws -> Bool {
+        guard let supersededAt = row.supersededAt, let revokedAt = purchase.revokedAt, revokedAt <= supersededAt,
+            purchase.isUpgraded != true
+        else { return false }
+        let before = row.takenBack
+        row.supersededAt = nil
+        row.takenBack = before.asRefunded
+        try row.keepSuperseded(connection)
+        try settleFlags(row, before, row.takenBack)
+        return true
     }
 
     /// Takes back the credits of a subscription's period whose place another plan has taken. The rights end with the
@@ -48,8 +80,10 @@ struct Revocation {
             guard let row = try RedemptionRow.find(place, connection), row.state != .open,
                 row.supersededAt == nil || policy.superseded == .prorate
             else { continue }
-            try RedemptionRow.supersede(row.key, at: min(row.supersededAt ?? moment, moment), connection)
-            tell(of: try takeCredits(row, share, Self.keptSupersededCredits), row, "superseded")
+            var changed = row
+            changed.supersededAt = min(row.supersededAt ?? moment, moment)
+            try changed.keepSuperseded(connection)
+            tell(of: try takeCredits(row, share, .superseded), row, "superseded")
         }
     }
 
@@ -80,125 +114,160 @@ struct Revocation {
         kind == .autoRenewableSubscription ? (subscriptionKey, purchase.purchasedAt) : (key.text, nil)
     }
 
-    private func revoke(_ row: RedemptionRow) throws {
-        try setState(row.key, .revoked, takenBack: row.takenBack.isEmpty ? nil : row.takenBack)
-        let taken = try takeCredits(
-            row, .percentage(purchase.revokedShare ?? VerifiedPurchase.wholeShare), Self.keptCredits)
+    private func revoke(_ row: RedemptionRow, isCorrected: Bool) throws {
+        try setState(row.key, .revoked, takenBack: row.takenBack)
+        let share = Share.percentage(purchase.revokedShare ?? VerifiedPurchase.wholeShare)
+        let taken = try takeCredits(row, share, .refund, isCorrected: isCorrected)
         guard !row.userID.rawValue.isEmpty else { return }
         let moment = purchase.revokedAt ?? now
         let (source, period) = rights
         if period != nil { try SubscriptionRow.end(source, purchase, at: moment, connection) }
+        let holders = try holders(of: row)
         settlement.afterPostings {
             try events.write(.revoked(row.key, row.userID, takenBack: taken.balances), connection)
-        }
-        for holder in try holders(of: row) {
-            let hadRights = try Rights.revoke(
-                of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
-            if holder != row.userID, hadRights {
-                try events.write(.revoked(row.key, holder, takenBack: []), connection)
+            for holder in holders {
+                let hadRights = try Rights.revoke(
+                    of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
+                if holder != row.userID, hadRights {
+                    try events.write(.revoked(row.key, holder, takenBack: []), connection)
+                }
+            }
+            for balance in taken.returned {
+                try events.write(.balanceChanged(row.creditedUser, balance.account, "refund"), connection)
             }
         }
     }
 
-    /// What was taken back, once accounts are settled.
+    /// The credits that were taken back and given back, once accounts are settled.
     private final class Taken {
         var balances: [Balance] = []
+        var returned: [Balance] = []
     }
 
     /// Tells the backend of each balance that was changed.
     private func tell(of taken: Taken, _ row: RedemptionRow, _ reason: String) {
         settlement.afterPostings {
-            for balance in taken.balances {
+            for balance in taken.balances + taken.returned {
                 try events.write(.balanceChanged(row.creditedUser, balance.account, reason), connection)
             }
         }
     }
 
-    /// Takes back a share of the credits that a redemption gave, beside what was due of them before.
-    /// - Parameter flagCode: the user's flag when they are not all there any more.
-    private func takeCredits(_ row: RedemptionRow, _ share: Share, _ flagCode: String) throws -> Taken {
+    /// Takes back a share of the credits that a redemption gave, beside the amount that was due before.
+    /// - Parameter isCorrected: whether credits come back that were taken beyond the share.
+    private func takeCredits(
+        _ row: RedemptionRow, _ share: Share, _ cause: TakenCredits.Cause, isCorrected: Bool = false
+    ) throws -> Taken {
         let taken = Taken()
         guard !row.creditedUser.rawValue.isEmpty else { return taken }
         let isFirst = row.state != .revoked && row.supersededAt == nil
         for case .credits(let currency, let amount, let lifetime) in row.credits {
             let account = try account(currency, row)
             settlement.post(row.creditedUser, account.name) {
-                if let balance = try take(
-                    share.of(amount), from: account, row.key, isFirst: isFirst, ends: lifetime != nil, flagCode)
-                {
-                    taken.balances.append(balance)
-                }
+                try take(
+                    share.of(amount), cause, from: account, row.key, isFirst: isFirst, isCorrected: isCorrected,
+                    ends: lifetime != nil, taken)
             }
         }
         return taken
     }
 
-    /// - Returns: what was taken now.
+    /// Takes credits of one currency back for a cause, or gives back what was taken beyond the target.
+    ///
+    /// A refund and a change of plan are due together only as far as the larger of them goes. The refund's part is the
+    /// amount beyond the other's: a reversal gives that back.
     private func take(
-        _ target: Int64, from account: CreditAccount, _ key: String, isFirst: Bool, ends: Bool, _ flagCode: String
-    ) throws -> Balance? {
-        guard let row = try RedemptionRow.find(key, connection) else { return nil }
-        let currency = account.currency
-        var all = row.takenBack
-        let index = all.firstIndex { $0.currency == currency }
+        _ target: Int64, _ cause: TakenCredits.Cause, from account: CreditAccount, _ key: String, isFirst: Bool,
+        isCorrected: Bool, ends: Bool, _ taken: Taken
+    ) throws {
+        guard let row = try RedemptionRow.find(key, connection), cause == .refund || row.supersededAt != nil else {
+            return
+        }
+        let (currency, before) = (account.currency, row.takenBack)
+        let known = before.filter { $0.currency == currency }
         // An earlier program took what it did without keeping what was due.
-        guard let earlier = index.map({ all[$0].due }) ?? (isFirst ? 0 : nil) else { return nil }
+        guard known.allSatisfy({ $0.due != nil }), isFirst || !known.isEmpty else { return }
         let refund = try Ledger.takeBack(
-            row.creditedUser, account.name, target, beside: earlier, ends: ends, policy.refund, reference: key, at: now,
-            connection)
+            row.creditedUser, account.name, target, beside: known.reduce(0) { $0 + ($1.due ?? 0) }, ends: ends,
+            policy.refund, reference: key, at: now, connection)
         if refund.hasExpired {
             try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
         }
-        guard index == nil || refund.due > 0 else { return nil }
-        var credits = index.map { all[$0] } ?? TakenCredits(currency: currency, amount: 0, lots: [], due: 0)
-        credits.amount += refund.taken
-        credits.lots = (credits.lots ?? []) + refund.lots
-        credits.due = earlier + refund.due
-        if let index { all[index] = credits } else { all.append(credits) }
+        var all = before
+        var credits = all[currency, cause] ?? .none(of: currency, cause)
+        let due = credits.due ?? 0
+        switch cause {
+        case .superseded:
+            // A refund has taken some of it already.
+            if var first = all[currency, .refund], refund.wanted > due {
+                var rest = first.keep(min(first.due ?? 0, refund.wanted - due), ownedBy: key)
+                rest.presumedAt = first.presumedAt
+                credits.add(first)
+                all[currency, .refund] = rest
+            }
+        case .refund:
+            let wanted = max(refund.wanted - (all[currency, .superseded]?.due ?? 0), 0)
+            let isStated = purchase.revokedShare != nil
+            if wanted < due, isCorrected || isStated && credits.presumedAt != nil {
+                let rest = credits.keep(wanted, ownedBy: key)
+                try giveBack(rest, to: account, row, taken)
+            }
+            credits.presumedAt = isStated ? nil : purchase.revokedAt ?? now
+        }
+        credits.add(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots, due: refund.due))
+        all[currency, cause] = credits
+        guard all != before else { return }
         try RedemptionRow.setTakenBack(all, of: key, connection)
-        if refund.taken < refund.due { try flag(row, flagCode, credits, due: earlier + refund.due) }
-        return refund.taken > 0 ? account.balance(of: refund.taken) : nil
+        try settleFlags(row, before, all)
+        if refund.taken > 0 { taken.balances.append(account.balance(of: refund.taken)) }
     }
 
-    /// Gives back what was taken, when the store has reversed the refund.
+    /// Gives back the credits that the refund took, when the store has reversed it.
     func reinstate() throws {
         try eachPlace(orRemember: .open) { row in
             guard signedAt >= row.stateSignedAt else { return }
             // If not, the refund itself is still on its way, and older than this.
             guard row.state == .revoked else { return try sign(row) }
-            try connection.execute(
-                "DELETE FROM user_flags WHERE user_id = $1 AND reference = $2 AND code = $3",
-                [row.creditedUser.rawValue, row.key, Self.keptCredits])
             // The credits of a period that was left for another plan stay taken.
-            let isSuperseded = row.supersededAt != nil
-            try setState(
-                row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: isSuperseded ? row.takenBack : nil)
-            if !isSuperseded { try giveBack(row) }
+            let left = row.takenBack.of(.superseded)
+            try unflag(row, .refund)
+            try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: left)
+            _ = try giveBack(row, row.takenBack.of(.refund))
             guard !row.userID.rawValue.isEmpty else { return }
             let (source, period) = rights
             if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
-            try events.write(.reinstated(row.key, row.userID), connection)
-            // They are with one of them: what a transfer took from the other stays taken.
-            for holder in try holders(of: row).reversed() {
-                guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection) else {
-                    continue
+            let holders = try holders(of: row)
+            settlement.afterPostings {
+                try events.write(.reinstated(row.key, row.userID), connection)
+                // They are with one of them: what a transfer took from the other stays taken.
+                for holder in holders.reversed() {
+                    guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection)
+                    else { continue }
+                    if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
+                    break
                 }
-                if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
-                break
             }
         }
     }
 
-    private func giveBack(_ row: RedemptionRow) throws {
-        for credits in row.takenBack.map({ Self.withLots($0, row) }) where credits.amount > 0 {
+    private func giveBack(_ row: RedemptionRow, _ all: [TakenCredits]) throws -> Taken {
+        let taken = Taken()
+        for credits in all.map({ Self.withLots($0, row) }) {
             let account = try account(credits.currency, row)
-            settlement.post(row.creditedUser, account.name) {
-                let taken = credits.taken(from: account)
-                if try Ledger.giveBack(row.creditedUser, taken, reference: row.key, at: now, connection) {
-                    try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
-                }
-            }
+            settlement.post(row.creditedUser, account.name) { try giveBack(credits, to: account, row, taken) }
         }
+        return taken
+    }
+
+    private func giveBack(
+        _ credits: TakenCredits, to account: CreditAccount, _ row: RedemptionRow, _ taken: Taken
+    ) throws {
+        guard credits.amount > 0 else { return }
+        let given = credits.taken(from: account)
+        if try Ledger.giveBack(row.creditedUser, given, reference: row.key, at: now, connection) {
+            try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
+        }
+        taken.returned.append(account.balance(of: credits.amount))
     }
 
     /// Where a redemption's credits are, or are about to be.
@@ -223,7 +292,8 @@ struct Revocation {
     /// Notes that the store has said again how it stands, so that nothing older counts.
     private func sign(_ row: RedemptionRow) throws {
         try connection.execute(
-            "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1", [row.key, signedAt])
+            "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1",
+            [row.key, max(signedAt, row.stateSignedAt)])
     }
 
     /// Keeps what the store says of a purchase that nobody has redeemed yet.
@@ -241,28 +311,49 @@ struct Revocation {
             ])
     }
 
-    private func setState(_ key: String, _ state: RedemptionRow.State, takenBack: [TakenCredits]?) throws {
+    private func setState(_ key: String, _ state: RedemptionRow.State, takenBack: [TakenCredits]) throws {
         try connection.execute(
             """
             UPDATE redemptions SET state = $2, state_signed_at = $3, taken_back = $4 WHERE redemption_key = $1
-            """, [key, state.rawValue, signedAt, try takenBack.map(TakenCredits.json)])
+            """, [key, state.rawValue, signedAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
     }
 
-    /// The flag of a user who spent what was refunded.
-    private static let keptCredits = "refunded_credits_kept"
-    /// The flag of a user who spent what a period gave, and then changed to another plan.
-    private static let keptSupersededCredits = "superseded_credits_kept"
+    /// Flags the credited user for each cause for which credits are due that were spent, and unflags for the others.
+    private func settleFlags(_ row: RedemptionRow, _ before: [TakenCredits], _ all: [TakenCredits]) throws {
+        for cause in TakenCredits.Cause.allCases where before.of(cause) != all.of(cause) {
+            let kept = all.of(cause).compactMap { credits in
+                credits.due.flatMap { due in
+                    due > credits.amount
+                        ? "\(due) \(credits.currency) were refunded, and \(credits.amount) of them taken back." : nil
+                }
+            }
+            guard !kept.isEmpty else {
+                try unflag(row, cause)
+                continue
+            }
+            try connection.execute(
+                """
+                INSERT INTO user_flags (user_id, reference, code, detail, created_at) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (user_id, reference, code) DO UPDATE SET detail = excluded.detail,
+                    created_at = excluded.created_at
+                """, [row.creditedUser.rawValue, row.key, cause.flagCode, kept.joined(separator: " "), now])
+        }
+    }
 
-    private func flag(_ row: RedemptionRow, _ code: String, _ credits: TakenCredits, due: Int64) throws {
+    private func unflag(_ row: RedemptionRow, _ cause: TakenCredits.Cause) throws {
         try connection.execute(
-            """
-            INSERT INTO user_flags (user_id, reference, code, detail, created_at) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (user_id, reference, code) DO UPDATE SET detail = excluded.detail, created_at = excluded.created_at
-            """,
-            [
-                row.creditedUser.rawValue, row.key, code,
-                "\(due) \(credits.currency.rawValue) were refunded, and \(credits.amount) of them taken back.", now,
-            ])
+            "DELETE FROM user_flags WHERE user_id = $1 AND reference = $2 AND code = $3",
+            [row.creditedUser.rawValue, row.key, cause.flagCode])
+    }
+}
+
+extension TakenCredits.Cause {
+    /// The flag of a user who had spent the credits.
+    fileprivate var flagCode: String {
+        switch self {
+        case .refund: "refunded_credits_kept"
+        case .superseded: "superseded_credits_kept"
+        }
     }
 }
 

@@ -2,11 +2,18 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// What one database transaction does to users' accounts and to entitlements with a lifetime, put off to its end.
+/// The changes of users' accounts and rights that one database transaction puts off to its end.
 ///
-/// All accounts are then changed in one order, whatever the order of the purchases: on PostgreSQL two transactions
-/// that wait for each other's accounts would end each other. Entitlements with a lifetime are settled once for each
-/// user and entitlement instead of once for each purchase.
+/// On PostgreSQL two transactions that wait for each other's rows would end each other. Every transaction that redeems
+/// or takes back therefore takes rows in this order:
+///
+/// 1. the purchases: a subscription's row before its periods', and purchases in the order of their
+///    ``RedemptionPlan/lockName``;
+/// 2. the accounts, in the order of users and account names, each account's credits that end after its entry;
+/// 3. the rights that its purchases gave, whose rows nobody else changes before step 4;
+/// 4. all rights of the chains that change (``TimedRight/Chain``), in the order of the chains, once for each chain.
+///
+/// A transaction that spends, adjusts or takes out ended credits has step 2 alone.
 final class Settlement {
     private struct Account: Hashable, Comparable {
         var user: UserID
@@ -39,7 +46,8 @@ final class Settlement {
         granted[redemption]?.first { $0.currency == currency }
     }
 
-    /// Runs once all accounts are changed.
+    /// Changes rights, or tells the outcome, once all accounts are changed. Bodies run in the order in which they were
+    /// given.
     func afterPostings(_ body: @escaping () throws -> Void) { endings.append(body) }
 
     /// Settles an entitlement with a lifetime from one purchase on.

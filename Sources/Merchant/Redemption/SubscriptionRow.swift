@@ -129,11 +129,13 @@ struct SubscriptionRow {
     /// Takes a newer period in. What another plan gave, to whoever has the subscription, ends when the new one begins.
     static func advance(
         _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64,
-        _ connection: Connection
+        _ settlement: Settlement, _ connection: Connection
     ) throws {
         guard purchase.purchasedAt >= row.purchasedAt else { return }
         if purchase.productID != row.productID {
-            try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
+            settlement.afterPostings {
+                try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
+            }
         }
         guard
             expiresAt != row.expiresAt || purchase.purchasedAt != row.purchasedAt || purchase.productID != row.productID

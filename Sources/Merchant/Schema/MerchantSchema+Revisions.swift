@@ -55,6 +55,26 @@ extension MerchantSchema {
         """,
     ]
 
+    /// Finds the newest period of each subscription that an earlier program wrote: the redemption of the subscription's
+    /// product at its purchase date, to the second, since receipts have whole seconds. A guest's redemption, whose key
+    /// ends with `#` and a digit, is not the period's.
+    static let subscriptionPeriods = [
+        "CREATE INDEX redemptions_of_period ON redemptions (product_id, (purchased_at / 1000))",
+        """
+        UPDATE subscriptions SET period_key = (
+            SELECT min(redemption_key) FROM redemptions
+            WHERE redemptions.product_id = subscriptions.product_id
+                AND redemptions.purchased_at / 1000 = subscriptions.purchased_at / 1000
+                AND redemption_key NOT LIKE '%#_'
+                AND CASE WHEN subscription_key LIKE '%/s/' || original_transaction_id
+                    THEN substr(redemption_key, 1, length(subscription_key) - length(original_transaction_id) - 2)
+                        = substr(subscription_key, 1, length(subscription_key) - length(original_transaction_id) - 2)
+                    ELSE false END)
+        WHERE period_key IS NULL
+        """,
+        "DROP INDEX redemptions_of_period",
+    ]
+
     private static let supersededPeriods = [
         // When another plan took the place of a period before it was over.
         "ALTER TABLE redemptions ADD COLUMN superseded_at BIGINT",

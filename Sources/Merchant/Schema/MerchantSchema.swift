@@ -11,9 +11,11 @@ public enum MerchantSchema {
         Migration(2, "shared subscriptions", sharedSubscriptions),
         Migration(3, "subscriptions' tokens", subscriptionTokens),
         Migration(4, "downloads against evidence", EvidenceDownloadsSchema.statements),
-        Migration(5, "sandbox accounts", CreditAccountsSchema.statements),
+        Migration(
+            5, "sandbox accounts", CreditAccountsSchema.statements, formerly: CreditAccountsSchema.formerChecksums),
         Migration(6, "webhooks tried before", triedWebhooks),
         Migration(7, "origins of entries, credits and rights", origins),
+        Migration(8, "periods of subscriptions", subscriptionPeriods),
     ]
 
     private static let products = [

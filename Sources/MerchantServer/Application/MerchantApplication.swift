@@ -73,6 +73,7 @@ public struct MerchantApplication: Sendable {
                 environments: configuration.policy.environments, way: way(configuration, stores, metrics, logger)),
             policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
             makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
+        try await checkReach(merchant)
         merchant.wrongKinds.listen { report in
             logger.error(
                 "what the store says does not fit the kind on the list of products: such purchases are refused",
@@ -110,6 +111,19 @@ public struct MerchantApplication: Sendable {
             tokenKeys: TokenKeyReload(
                 configuration.tokenKeys ?? place.folder.appendingPathComponent(TokenKeySet.fileName), keySet, tokens,
                 now: now, logger: logger), logger: logger)
+    }
+
+    /// Refuses to join environments while somebody has credits that could not be spent then.
+    private static func checkReach(_ merchant: Merchant) async throws {
+        guard let (user, balance) = try await merchant.balanceOutOfReach() else { return }
+        let (amount, currency) = (balance.amount, balance.currency)
+        throw MerchantServerError(
+            .invalidConfiguration,
+            "\(user) has \(amount) \(currency) in a balance of the sandbox, and nobody can spend them while "
+                + "join-environments is set. Start without join-environments. Or move such credits first: run "
+                + "“cornerstore merchant adjust \(user) --take \(amount) --currency \(currency) --environment sandbox” and "
+                + "“… --give \(amount) --currency \(currency) --environment production”, both without join-environments, for each "
+                + "user; this start names the next one.")
     }
 
     private static func way(

@@ -1,0 +1,87 @@
+import Database
+import MerchantWire
+import StoreWire
+
+extension BooksPage {
+    /// Proves a page of redemptions: the credits of each were all granted, the credits that refunds and changes of plan
+    /// took are all in the books, and one account of each currency has both.
+    ///
+    /// Reads each user's ledger once.
+    /// - Parameter redemptions: in the order in which the database sorts their keys.
+    /// - Returns: one finding for each redemption that does not fit, in their order.
+    static func proveRedemptions(_ redemptions: [RedemptionRow], _ connection: Connection) throws -> [String] {
+        let credited = redemptions.enumerated().filter { !$0.element.creditedUser.rawValue.isEmpty }
+        var findings: [(index: Int, text: String)] = []
+        for (user, rows) in Dictionary(grouping: credited, by: \.element.creditedUser) {
+            guard let first = rows.first?.element.key, let last = rows.last?.element.key else { continue }
+            let booked = try BookedCredits.of(user, from: first, to: last, connection)
+            for (index, row) in rows {
+                if let finding = row.finding(booked[row.key] ?? []) { findings.append((index, finding)) }
+            }
+        }
+        return findings.sorted { $0.index < $1.index }.map(\.text)
+    }
+}
+
+/// The credits of one redemption in one account, as the ledger has them.
+private struct BookedCredits {
+    var account: CreditAccount
+    var granted: Int64
+    /// The credits that were taken back and not given back.
+    var taken: Int64
+
+    /// A user's, by the keys of the redemptions.
+    static func of(
+        _ user: UserID, from first: String, to last: String, _ connection: Connection
+    ) throws -> [String: [BookedCredits]] {
+        let rows = try connection.query(
+            """
+            SELECT reference, currency, CAST(sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END) AS BIGINT),
+                CAST(sum(CASE kind WHEN 'grant' THEN 0 ELSE -amount END) AS BIGINT)
+            FROM ledger_entries WHERE user_id = $1 AND reference >= $2 AND reference <= $3
+                AND kind IN ('grant', 'refund', 'refundReversal')
+            GROUP BY reference, currency ORDER BY reference, currency
+            """, [user.rawValue, first, last])
+        var booked: [String: [BookedCredits]] = [:]
+        for row in rows {
+            booked[try row.string(0), default: []].append(
+                BookedCredits(
+                    account: CreditAccount(named: CurrencyID(try row.string(1))), granted: try row.int64(2),
+                    taken: try row.int64(3)))
+        }
+        return booked
+    }
+}
+
+extension RedemptionRow {
+    /// The first thing that is wrong about its credits; nil when they fit the ledger.
+    fileprivate func finding(_ booked: [BookedCredits]) -> String? {
+        if state == .granted, takenBack.contains(where: { $0.cause == .refund || supersededAt == nil }) {
+            return "\(key): stands as granted, and a refund took something back"
+        }
+        var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
+        for case .credits(let currency, let amount, _) in credits { owed[currency, default: (0, 0)].granted += amount }
+        for credits in takenBack { owed[credits.currency, default: (0, 0)].taken += credits.amount }
+        let accounts = Dictionary(grouping: booked, by: \.account.currency)
+        for currency in Set(owed.keys).union(accounts.keys).sorted() {
+            let all = accounts[currency] ?? []
+            // The policy of the day when it was redeemed decided on the account. It has all of the purchase's entries.
+            guard all.count <= 1 else {
+                let names = all.map(\.account.name.rawValue).joined(separator: ", ")
+                return "\(key): its entries in \(currency) are in \(all.count) accounts: \(names)"
+            }
+            if all.first?.account.environment == .sandbox, RedemptionKey.environment(of: key) == .production {
+                return "\(key): bought in production, and its \(currency) are in the sandbox's account"
+            }
+            let (granted, taken) = (all.first?.granted ?? 0, all.first?.taken ?? 0)
+            let due = owed[currency] ?? (0, 0)
+            if granted != due.granted {
+                return "\(key): gives \(due.granted) \(currency), and \(granted) were granted"
+            }
+            if taken != due.taken {
+                return "\(key): a refund took \(due.taken) \(currency), and \(taken) left the books"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Merchant
+import MerchantWire
+import StoreWire
+import TestSupport
+import Testing
+
+@testable import MerchantServer
+
+/// A merchant whose books have credits of the sandbox apart is told to join the environments.
+@Suite struct JoinedEnvironmentsTests {
+    @Test(arguments: Backend.available)
+    func creditsOutOfReachKeepTheServerFromStarting(_ backend: Backend) async throws {
+        try await TemporaryDirectory.with { directory async throws in
+            try await backend.withServerDatabase { url, prefix in
+                func open(joined: Bool) async throws -> MerchantApplication {
+                    let configuration = MerchantServerConfiguration(
+                        dataDirectory: directory.url.appendingPathComponent("merchant"), port: 0, databaseURL: url,
+                        schema: "\(prefix)_merchant", stores: [], bundleIDs: ["com.example.books"],
+                        policy: MerchantPolicy(
+                            environments: [.production, .sandbox], joinsEnvironments: joined), rates: nil)
+                    return try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
+                }
+                /// Changes what ann has.
+                func adjust(_ amount: Int64, _ environment: StoreEnvironment) async throws {
+                    let apart = try await open(joined: false)
+                    _ = try await apart.merchant.adjust(
+                        AdjustmentRequest(
+                            key: UUID().uuidString, currency: "coins", amount: amount, environment: environment),
+                        of: "ann")
+                    await apart.close()
+                }
+                try await adjust(5, .production)
+                await (try open(joined: true)).close()
+                try await adjust(7, .sandbox)
+                for _ in 0..<2 {
+                    let error = await #expect(throws: MerchantServerError.self) {
+                        await (try open(joined: true)).close()
+                    }
+                    #expect(error?.code == .invalidConfiguration)
+                    for words in ["ann has 7 coins", "Start without join-environments", "adjust"] {
+                        #expect(error?.detail.contains(words) == true, "\(error?.detail ?? "")")
+                    }
+                }
+                // As the words say.
+                try await adjust(-7, .sandbox)
+                try await adjust(7, .production)
+                let joined = try await open(joined: true)
+                #expect(try await joined.merchant.balances(of: "ann", in: .sandbox).amount(of: "coins") == 12)
+                await joined.close()
+            }
+        }
+    }
+}
