@@ -52,8 +52,12 @@ final class PostgreSQLSession: StatementSession {
             _ = try command("SET statement_timeout = \(Self.statementTimeout)")
             return
         }
-        // In milliseconds, 0 for no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT).
-        let rows = try query("SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'", [])
+        // 0 is no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT). The setting
+        // is text with a unit, such as "1min". The view pg_settings has it in milliseconds, but builds all settings first.
+        let rows = try query(
+            """
+            SELECT CAST(CAST(1000 * EXTRACT(EPOCH FROM CAST(current_setting('statement_timeout') AS INTERVAL)) AS BIGINT) AS TEXT)
+            """, [])
         guard let row = rows.first, let limit = (try? row.string(0)).flatMap({ Int($0) }), limit > 0 else {
             patience = nil
             return
