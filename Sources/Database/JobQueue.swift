@@ -2,13 +2,16 @@ import Dispatch
 import Synchronization
 
 /// Jobs that wait for the threads of a database: first come, first served, bounded in number and in time.
+///
+/// Of several idle threads the one that worked last gets the next job. Under a light load the same few threads do all the
+/// work, and only they hold a connection to PostgreSQL.
 final class JobQueue: Sendable {
     private struct State {
         var jobs: [Job] = []
         /// The first job that still waits; what lies before it is removed now and then.
         var head = 0
-        /// Threads that wait for a job and have not been woken.
-        var sleepers = 0
+        /// The threads that wait for a job and have not been woken, each by its semaphore, the last one last.
+        var sleepers: [DispatchSemaphore] = []
         var isClosed = false
 
         var count: Int { jobs.count - head }
@@ -37,8 +40,6 @@ final class JobQueue: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Signalled once for each sleeper that is to look again.
-    private let wakeups = DispatchSemaphore(value: 0)
     private let capacity: Int
     private let waitLimit: Duration
 
@@ -50,20 +51,18 @@ final class JobQueue: Sendable {
 
     /// Queues a job, or fails it at once when the queue is closed or full.
     func add(_ job: Job) {
-        let (refusal, wakes) = state.withLock { append(job, to: &$0) }
-        if wakes { wakeups.signal() }
+        let (refusal, sleeper) = state.withLock { append(job, to: &$0) }
+        sleeper?.signal()
         if let refusal { job.fail(refusal) }
     }
 
-    private func append(_ job: Job, to state: inout State) -> (refusal: DatabaseError?, wakes: Bool) {
-        if state.isClosed { return (DatabaseError(.closed, "the database is closed"), false) }
+    private func append(_ job: Job, to state: inout State) -> (refusal: DatabaseError?, wakes: DispatchSemaphore?) {
+        if state.isClosed { return (DatabaseError(.closed, "the database is closed"), nil) }
         guard state.count < capacity else {
-            return (DatabaseError(.busy, "\(capacity) transactions are waiting already; try again later"), false)
+            return (DatabaseError(.busy, "\(capacity) transactions are waiting already; try again later"), nil)
         }
         state.jobs.append(job)
-        guard state.sleepers > 0 else { return (nil, false) }
-        state.sleepers -= 1
-        return (nil, true)
+        return (nil, state.sleepers.popLast())
     }
 
     /// The next job; waits for one. Nil when the queue is closed and empty.
@@ -77,14 +76,15 @@ final class JobQueue: Sendable {
     }
 
     private func wait<T: Sendable>(_ take: (inout State) -> T) -> T? {
+        let sleeper = DispatchSemaphore(value: 0)
         while true {
             let (taken, isClosed) = state.withLock { state -> (T?, Bool) in
                 if state.count > 0 { return (take(&state), false) }
-                if !state.isClosed { state.sleepers += 1 }
+                if !state.isClosed { state.sleepers.append(sleeper) }
                 return (nil, state.isClosed)
             }
             if taken != nil || isClosed { return taken }
-            wakeups.wait()
+            sleeper.wait()
         }
     }
 
@@ -114,9 +114,9 @@ final class JobQueue: Sendable {
     func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true
-            defer { state.sleepers = 0 }
+            defer { state.sleepers = [] }
             return state.sleepers
         }
-        for _ in 0..<sleepers { wakeups.signal() }
+        for sleeper in sleepers { sleeper.signal() }
     }
 }
