@@ -27,6 +27,9 @@ help: ## this list
 # what it speaks to is patient.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 
+# Kill tests that run at once: each has several programs of its own at work, and half of its time waits for them to start.
+KILL_WIDTH := 3
+
 # Suites that only compute. They keep Swift's threads, one for each core, and those that speak to a store would wait for them
 # at each step: so they run first, for themselves.
 COMPUTING := ^(ArchitectureTests|ContentPackagesTests|StoreReceiptsTests|StoreWireTests)[.]
@@ -46,7 +49,7 @@ build: packages ## build everything, tests included
 test: packages-test lint ## check the style and the links, then run all tests on SQLite, and a PostgreSQL and an S3 server of their own
 	scripts/in-memory scripts/failures-last $(SWIFT) test --parallel --disable-xctest --filter '$(COMPUTING)'
 	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --parallel --disable-xctest --skip KillTests --skip '$(COMPUTING)'
-	scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(KILL_WIDTH) scripts/in-memory scripts/failures-last scripts/with-s3 scripts/with-postgresql $(SWIFT) test --skip-build --disable-xctest --filter KillTests
 
 demo: packages ## watch apps, a store and a merchant on this machine; ONCE=1 ends by itself
 	$(SWIFT) build --product monkey-credits

@@ -5,7 +5,7 @@ import Merchant
 import TestSupport
 import Testing
 
-@Suite("Killed again and again", .serialized, .timeLimit(.minutes(1)))
+@Suite("Killed again and again", .timeLimit(.minutes(1)))
 struct KillTests {
     /// Three runs on each of two databases make 300 kills of this.
     private static let kills = 50
