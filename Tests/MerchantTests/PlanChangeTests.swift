@@ -1,6 +1,7 @@
 import Database
 import Foundation
 import MerchantWire
+import StoreReceipts
 import StoreWire
 import TestSupport
 import Testing
@@ -395,6 +396,20 @@ import Testing
             var trial = shop.inApp("plus", "2000000000000009", expiresIn: 60)
             trial.isTrialPeriod = true
             #expect(try await grants(.receipt(try shop.receipt([trial]))) == [.entitlement("plus")])
+            for (id, isTrial) in [("200000000000011", true), ("200000000000012", false)] {
+                let date = ReceiptDate(milliseconds: shop.clock.milliseconds)
+                let signer = shop.authority.receiptSigner(for: .production)
+                let receipt = try SignedTransactionReceipt.signed(
+                    TransactionReceipt(
+                        quantity: 1, productID: "plus", transactionID: id, originalTransactionID: id,
+                        bundleID: TestMerchant.bundleID.rawValue, bundleVersion: "1", purchaseDate: date,
+                        originalPurchaseDate: date, expiresDate: ReceiptDate(milliseconds: date.milliseconds + Self.day),
+                        isTrialPeriod: isTrial),
+                    environment: .production, certificate: signer.leafCertificate
+                ) { try signer.signature(overSHA1Of: $0) }
+                let given = try await grants(.receipt(receipt.bytes))
+                #expect(given?.contains(where: \.isCredits) == !isTrial, "a trial: \(isTrial)")
+            }
         }
         let answer = try RemoteReceipt(
             Array(

@@ -46,7 +46,7 @@ import Testing
     @Test(
         arguments: [
             ("", "p", "USA"), ("nobody", "p", "USA"), ("a@b@c", "p", "USA"), ("@b", "p", "USA"), ("a@", "p", "USA"),
-            ("a b@c", "p", "USA"), ("a\0@c", "p", "USA"), ("a\n@c", "p", "USA"),
+            ("a b@c", "p", "USA"), ("a\0@c", "p", "USA"), ("a\n@c", "p", "USA"), ("Jose\u{301}@c", "p", "USA"),
             (String(repeating: "a", count: 250) + "@example.com", "p", "USA"), ("a@b.c", "", "USA"),
             ("a@b.c", String(repeating: "p", count: 1025), "USA"), ("a@b.c", "p", "XYZ"), ("a@b.c", "p", "usa"),
             ("a@b.c", "p", ""),

@@ -19,7 +19,7 @@ extension BooksPage {
     /// with a lifetime end when their purchases say.
     /// - Returns: what is wrong, and where the next page begins; nil after the last.
     static func proveRights(
-        after last: RightKey, limit: Int, _ connection: Connection
+        after last: RightKey, limit: Int, at now: Int64, _ connection: Connection
     ) throws -> (findings: [String], last: RightKey?) {
         let rows = try connection.query(
             """
@@ -31,7 +31,7 @@ extension BooksPage {
         var chains: Set<TimedRight.Chain> = []
         for right in rows {
             if right.lifetime != nil { chains.insert(right.chain) }
-            if try !right.isGranted(connection) {
+            if try !right.isGranted(at: now, connection) {
                 findings.append(
                     "\(right.chain.user)/\(right.chain.name): no redeemed purchase gives it (\(right.source))")
             }
@@ -54,7 +54,7 @@ private struct StandingRight {
     var chain: TimedRight.Chain
     var source: String
     var expiresAt: Int64?
-    var isRevoked: Bool
+    var revokedAt: Int64?
     var lifetime: Int64?
     var grantedBy: String?
 
@@ -63,14 +63,15 @@ private struct StandingRight {
             user: UserID(try row.string(0)), kind: try row.string(1), name: try row.string(2))
         source = try row.string(3)
         expiresAt = try row.optionalInt64(4)
-        isRevoked = try row.optionalInt64(5) != nil
+        revokedAt = try row.optionalInt64(5)
         lifetime = try row.optionalInt64(6)
         grantedBy = try row.optionalString(7)
     }
 
-    /// Whether a purchase gives it to the user. What was revoked gives nothing.
-    func isGranted(_ connection: Connection) throws -> Bool {
-        if isRevoked { return true }
+    /// Whether a purchase gives the right to the user. A revoked right needs no purchase; one with a revocation date in
+    /// the future is still in force.
+    func isGranted(at now: Int64, _ connection: Connection) throws -> Bool {
+        if let revokedAt, revokedAt <= now { return true }
         if let subscription = try SubscriptionRow.find(source, connection) {
             return try isGranted(by: subscription, connection)
         }
@@ -83,16 +84,31 @@ private struct StandingRight {
 
     private func isGranted(by subscription: SubscriptionRow, _ connection: Connection) throws -> Bool {
         guard expiresAt != nil, lifetime == nil, let grantedBy else { return false }
-        // Given by an earlier program, which did not keep by which period.
-        if grantedBy.isEmpty { return true }
+        // An earlier program did not record the period that gave the right.
+        if grantedBy.isEmpty {
+            return try subscription.userID == chain.user || isTransferred(connection) || hasRedeemed(connection)
+        }
         // A guest may have redeemed the period before the subscription's user.
         let redemptions = try RedemptionKey(text: grantedBy).places(RedemptionKey.mostPlaces).compactMap {
             try RedemptionRow.find($0, connection)
         }
         guard redemptions.contains(where: { isAmong($0.grants) }) else { return false }
         if subscription.userID == chain.user || redemptions.contains(where: { $0.userID == chain.user }) { return true }
-        return try connection.queryOne(
+        return try isTransferred(connection)
+    }
+
+    private func isTransferred(_ connection: Connection) throws -> Bool {
+        try connection.queryOne(
             "SELECT 1 FROM transferred_rights WHERE source = $1 AND user_id = $2", [source, chain.user.rawValue]) != nil
+    }
+
+    /// Whether the user has redeemed a period of the subscription.
+    private func hasRedeemed(_ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            """
+            SELECT 1 FROM redemptions
+            WHERE user_id = $1 AND CAST($2 AS TEXT) LIKE '%/s/' || original_transaction_id LIMIT 1
+            """, [chain.user.rawValue, source]) != nil
     }
 
     private func isAmong(_ grants: [ProductGrant]) -> Bool {

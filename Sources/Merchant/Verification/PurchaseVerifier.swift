@@ -137,7 +137,7 @@ public final class PurchaseVerifier: Sendable {
             transactionID: receipt.transactionID, originalTransactionID: receipt.originalTransactionID,
             quantity: receipt.quantity, purchasedAt: receipt.purchaseDate.milliseconds,
             expiresAt: receipt.expiresDate?.milliseconds, webOrderLineItemID: receipt.webOrderLineItemID,
-            revokedAt: nil, revokedShare: nil, isUpgraded: nil, accountToken: nil,
+            revokedAt: nil, revokedShare: nil, isUpgraded: nil, isTrial: receipt.isTrialPeriod, accountToken: nil,
             signedAt: receipt.purchaseDate.milliseconds)
         return try Self.bounded(environment, bundleID, [purchase])
     }

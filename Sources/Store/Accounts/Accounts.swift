@@ -269,6 +269,10 @@ public struct Accounts: Sendable {
         guard parts.count == 2, email.utf8.count <= 254, parts.allSatisfy({ !$0.isEmpty }),
             email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F })
         else { throw StoreError(.invalidRequest, "That is not an e-mail address.") }
+        guard email.isInNormalizationFormC else {
+            throw StoreError(
+                .invalidRequest, "The e-mail address is not in Unicode's normalization form C (NFC). Normalize it first.")
+        }
         return email.lowercased()
     }
 

@@ -228,7 +228,7 @@ final class StoreSession: Sendable {
         case .unreachable: throw .unreachable
         case .otherAccount(let other):
             // The same customer under another id: this store is not the one that began it, and never will be.
-            guard other.email == email else {
+            guard let email, other.email.hasSameBytes(as: email) else {
                 _ = declined.withLock { $0.insert(account) }
                 throw .notSignedIn
             }
