@@ -36,8 +36,8 @@ extension Request {
     /// The body takes no part of the memory budget and has no deadline. A ``StallWatch`` closes the connection of a
     /// client that sends too slowly or stops.
     /// - Parameters:
-    /// - channel: the connection that the request arrived on.
-    /// - rule: the lowest rate at which the client may send.
+    ///   - channel: the connection that the request arrived on.
+    ///   - rule: the lowest rate at which the client may send.
     ///   - take: reads the pieces to their end.
     public func withPieces<T>(
         on channel: any Channel, _ rule: StallWatch.Rule, _ take: (BodyPieces) async throws -> T

@@ -13,8 +13,8 @@ public enum ByteRange: Sendable, Equatable {
 
     /// Reads the range of a request for a file. A `HEAD` request ignores `Range` (RFC 9110, section 14.2).
     /// - Parameters:
-    /// - entityTag: the file's current entity tag, with its quotation marks.
-    /// - length: the file's length in bytes.
+    ///   - entityTag: the file's current entity tag, with its quotation marks.
+    ///   - length: the file's length in bytes.
     public init(of request: Request, entityTag: String, length: Int64) {
         self.init(
             range: request.method == .head ? nil : request.headers[.range], ifRange: request.headers[.ifRange],
@@ -23,9 +23,9 @@ public enum ByteRange: Sendable, Equatable {
 
     /// - Parameters:
     ///   - range: the request's `Range`.
-    /// - ifRange: the request's `If-Range`; when it is not the file's entity tag, the whole file is sent.
-    /// - entityTag: the file's current entity tag, with its quotation marks.
-    /// - length: the file's length in bytes.
+    ///   - ifRange: the request's `If-Range`; when it is not the file's entity tag, the whole file is sent.
+    ///   - entityTag: the file's current entity tag, with its quotation marks.
+    ///   - length: the file's length in bytes.
     init(range: String?, ifRange: String?, entityTag: String, length: Int64) {
         self = .whole
         guard let range, ifRange.map({ $0 == entityTag }) ?? true, range.lowercased().hasPrefix("bytes=") else {

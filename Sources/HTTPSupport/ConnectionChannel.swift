@@ -18,7 +18,7 @@ struct ConnectionChannel: ServerChildChannel {
 
     /// - Parameters:
     ///   - answering: answers some requests before Hummingbird sees them.
-    /// - limits: the limits that all connections share.
+    ///   - limits: the limits that all connections share.
     init(
         responder: @escaping HTTPChannelHandler.Responder, answering: (any DirectAnswering)? = nil,
         limits: ServerLimits = ServerLimits(), configuration: HTTP1Channel.Configuration

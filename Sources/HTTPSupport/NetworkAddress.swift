@@ -49,10 +49,10 @@ public struct NetworkAddress: Hashable, Sendable {
     /// Finds the client of a request: the peer of its connection or, behind a proxy, the address that the proxy added
     /// last to `X-Forwarded-For`.
     /// - Parameters:
-    /// - connection: the address of the connection's peer.
-    /// - forwardedFor: the value of the last `X-Forwarded-For` field. Without a proxy the client can write anything
-    ///   there.
-    /// - isBehindProxy: whether to trust `forwardedFor`.
+    ///   - connection: the address of the connection's peer.
+    ///   - forwardedFor: the value of the last `X-Forwarded-For` field. Without a proxy the client can write anything
+    ///     there.
+    ///   - isBehindProxy: whether to trust `forwardedFor`.
     public init(of connection: SocketAddress?, forwardedFor: String?, isBehindProxy: Bool) {
         if isBehindProxy, let last = forwardedFor?.split(separator: ",").last,
             let address = NetworkAddress(last.drop { $0 == " " }.prefix { $0 != " " })

@@ -22,9 +22,9 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
 
         /// Creates limits.
         /// - Parameters:
-        /// - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, the number of the store
-        ///   and its merchant.
-        /// - connectionsPerAddress: 256, since a whole office may share one address.
+        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, the number of the store
+        ///     and its merchant.
+        ///   - connectionsPerAddress: 256, since a whole office may share one address.
         ///   - bodyBytes: 256 MiB.
         ///   - bodyPatience: 30 seconds.
         ///   - answerPatience: 60 seconds.

@@ -46,8 +46,8 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
     /// Creates an empty table.
     /// - Parameters:
-    /// - rate: the rate of each key; both numbers must be above 0.
-    /// - capacity: the largest number of keys.
+    ///   - rate: the rate of each key; both numbers must be above 0.
+    ///   - capacity: the largest number of keys.
     public init(_ rate: TokenRate, capacity: Int) {
         self.rate = rate
         self.capacity = max(1, capacity)

@@ -7,9 +7,9 @@ import StoreWire
 public enum StoreRouters {
     /// Builds the router of one environment's protocol port, which devices and merchants use.
     /// - Parameters:
-    /// - signIns: the rate limit on sign-ins; nil for no limit.
+    ///   - signIns: the rate limit on sign-ins; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
-    /// - patience: the lowest rate at which a client may download hosted content.
+    ///   - patience: the lowest rate at which a client may download hosted content.
     public static func protocolRouter(
         _ store: Store, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
         patience: StallWatch.Rule = .usual
@@ -27,9 +27,9 @@ public enum StoreRouters {
 
     /// Builds the router of the control port, which the operator uses.
     /// - Parameters:
-    /// - desk: the upload and review of hosted content; nil where the server hosts none.
-    /// - adminToken: the token that every request must carry; nil for none.
-    /// - patience: the lowest rate at which a client may upload content.
+    ///   - desk: the upload and review of hosted content; nil where the server hosts none.
+    ///   - adminToken: the token that every request must carry; nil for none.
+    ///   - patience: the lowest rate at which a client may upload content.
     public static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, adminToken: String?,
         patience: StallWatch.Rule = .usual

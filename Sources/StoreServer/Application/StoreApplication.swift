@@ -147,9 +147,9 @@ public struct StoreApplication: Sendable {
     /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
     /// progress.
     /// - Parameters:
-    /// - gracefulShutdownSignals: the signals that stop the process.
-    /// - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
-    /// - onReady: called when all three ports are open and `addresses.json` is written.
+    ///   - gracefulShutdownSignals: the signals that stop the process.
+    ///   - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
+    ///   - onReady: called when all three ports are open and `addresses.json` is written.
     /// - Throws: ``StoreServerError`` when a port cannot be opened, or another store has taken the databases.
     public func run(
         gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,

@@ -61,7 +61,8 @@ public enum ControlAPI {
     public struct Fault: Codable, Sendable, Equatable {
         /// The operation that fails, such as `purchases` or `download`.
         public var operation: String
-        /// The status that the store answers: one of verifyReceipt's for `verifyReceipt`, an HTTP status for the others.
+        /// The status that the store answers: one of verifyReceipt's for `verifyReceipt`, an HTTP status for the
+        /// others.
         public var status: Int?
         /// The error that the device reports to the app: a case of `SKError.Code`, or `SSServerErrorDomain/5020`.
         public var error: String?
