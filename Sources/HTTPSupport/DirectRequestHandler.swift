@@ -47,7 +47,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     func handlerAdded(context: ChannelHandlerContext) { lastPassed = context.eventLoop.now }
 
-    // MARK: What comes in
+    // MARK: Incoming parts
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         take(unwrapInboundIn(data), context)

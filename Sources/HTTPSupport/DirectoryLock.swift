@@ -6,7 +6,7 @@ import Synchronization
 /// whose file `lock` names that process; and a lock on the folder itself, which may be shared. A lock lasts until it is
 /// released or the process ends for any reason.
 public final class DirectoryLock: Sendable {
-    /// Who may hold a folder's lock at the same time.
+    /// The number of processes that may hold a folder's lock at the same time.
     public enum Kind: Sendable {
         /// One holder only.
         case exclusive
@@ -16,7 +16,7 @@ public final class DirectoryLock: Sendable {
 
     /// The reason why a lock was refused.
     public enum Refusal: Error, Equatable {
-        /// The folder or its lock file cannot be opened for writing.
+        /// The folder or its lock file cannot be opened.
         case unwritable
         /// Another process holds the lock; its process id, when it is known.
         case held(by: Int32?)

@@ -22,8 +22,8 @@ enum HostField {
 
 /// Refuses a request without a `Host`, with several, or with an invalid one: 400.
 ///
-/// Of several hosts, two servers on a request's way may each choose a different one, and together admit a request that
-/// each alone would refuse. An HTTP/1.0 request needs no `Host`.
+/// Two servers on a request's way may each choose a different one of several hosts, and together admit a request that
+/// either would refuse alone. An HTTP/1.0 request needs no `Host`.
 public struct HostMiddleware<Context: RequestContext>: RouterMiddleware {
     /// Creates the middleware.
     public init() {}

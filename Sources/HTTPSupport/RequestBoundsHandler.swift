@@ -58,7 +58,7 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
         self.presence = presence
     }
 
-    // MARK: What comes in
+    // MARK: Incoming parts
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // The refusal is being answered, and the connection ends with it.

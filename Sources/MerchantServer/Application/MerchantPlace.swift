@@ -82,7 +82,7 @@ public struct MerchantPlace: Sendable {
         } words: { _ in
             kind == .shared
                 ? "A backup is being restored into \(folder.path). Wait until the restore is done."
-                : "Another command works on the merchant in \(folder.path). Wait until it is done, then restore."
+                : "Another command is using the merchant in \(folder.path). Wait until it is done, then restore."
         }
     }
 

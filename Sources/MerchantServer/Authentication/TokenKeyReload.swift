@@ -37,7 +37,7 @@ struct TokenKeyReload: Service {
         /// The file was invalid at one check. It may only be half written, and is logged when it is still invalid at
         /// the next.
         case suspicious
-        case toldOf
+        case reported
     }
 
     private let file: URL
@@ -81,7 +81,7 @@ struct TokenKeyReload: Service {
         isUnsure = seen?.isYoung(at: now()) ?? false
         do {
             let keySet = try await TokenKeySet.read(file)
-            if keySet.digest != digest || state == .toldOf {
+            if keySet.digest != digest || state == .reported {
                 try tokens.replace(with: keySet)
                 digest = keySet.digest
                 logger.notice(
@@ -94,8 +94,8 @@ struct TokenKeyReload: Service {
                 state = .suspicious
                 return
             }
-            guard state != .toldOf else { return }
-            state = .toldOf
+            guard state != .reported else { return }
+            state = .reported
             logger.error(
                 "keys of users' tokens not reloaded, the old ones stay in use",
                 metadata: ["problem": .string(String(describing: error))])

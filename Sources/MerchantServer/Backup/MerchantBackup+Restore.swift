@@ -70,7 +70,8 @@ extension MerchantBackup {
 
     static func notEmpty(_ what: String) -> MerchantServerError {
         MerchantServerError(
-            .notEmpty, "\(what) is there already. Restore into an empty place, or give --replace to lose what is there."
+            .notEmpty,
+            "\(what) exists already. Restore into an empty place, or give --replace to overwrite the existing data."
         )
     }
 
@@ -114,7 +115,7 @@ extension MerchantBackup {
                 for name in ["-wal", "-shm"] { unlink(file.path + name) }
                 Self.onStep?(.proved)
                 guard rename(aside.databaseFile.path, file.path) == 0 else {
-                    throw MerchantServerError(.storage, "\(file.path) cannot be put in its place.")
+                    throw MerchantServerError(.storage, "\(file.path) cannot be moved into place.")
                 }
             }
             Self.onStep?(.swapped)
@@ -208,7 +209,7 @@ extension MerchantBackup {
             for file in content {
                 guard let digest = BlobDigest(file.sha256), try await blobs.size(of: digest) == file.size else {
                     throw MerchantServerError(
-                        .badBackup, "The content file \(file.sha256) is neither in the backup nor in its place.")
+                        .badBackup, "The content file \(file.sha256) is neither in the backup nor in content storage.")
                 }
             }
             // On PostgreSQL others may rely on the content from now on: another restore, or this one's swap if it

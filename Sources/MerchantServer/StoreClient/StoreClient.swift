@@ -82,7 +82,7 @@ public struct StoreClient: RemoteVerifying {
         case sandbox
     }
 
-    private enum Stands {
+    private enum Outcome {
         case settled(RemoteAnswer)
         case isOfSandbox([UInt8])
     }
@@ -91,7 +91,7 @@ public struct StoreClient: RemoteVerifying {
 
     /// Asks one host until it gives a final answer.
     /// - Throws: ``RemoteVerificationError``, `CancellationError`.
-    private func ask(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> Stands {
+    private func ask(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> Outcome {
         var attempt = 1
         while true {
             switch try await askOnce(host, url, body, until: deadline) {

@@ -89,9 +89,9 @@ extension ControlAPI {
         public var rule: String
         /// The path in the package; nil when the problem is not in one file.
         public var path: String?
-        /// What is wrong.
+        /// A sentence about the problem.
         public var message: String
-        /// How to correct it.
+        /// A sentence about the correction.
         public var advice: String
     }
 

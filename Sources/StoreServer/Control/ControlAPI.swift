@@ -14,7 +14,7 @@ public enum ControlAPI {
         public var bundleId: String
         /// The app's name; nil when the app is not in a catalog file.
         public var name: String?
-        /// The app's number in receipts (`app_item_id`).
+        /// The app's Apple ID (“adam id”), a number of ten digits.
         public var appId: Int64
         /// The app's shared secret for `verifyReceipt`. Keep it secret.
         public var sharedSecret: String

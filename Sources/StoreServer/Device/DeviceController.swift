@@ -147,7 +147,7 @@ struct DeviceController: Sendable {
         return Self.bytes(try await store.transactionReceipt(try Self.transactionID(context), body, for: account))
     }
 
-    // MARK: What they share
+    // MARK: Helpers
 
     func signedIn(_ request: Request) async throws -> Account {
         guard let token = request.bearerToken else { throw StoreError(.notSignedIn, "Sign in first.") }
@@ -162,12 +162,13 @@ struct DeviceController: Sendable {
     static func problem(_ fault: Faults.Fault) -> HTTPProblem {
         if let error = fault.error {
             return HTTPProblem(
-                .unprocessableContent, code: WireError.Code.ordered.rawValue, message: "This failure was ordered.",
+                .unprocessableContent, code: WireError.Code.ordered.rawValue,
+                message: "The operator ordered this failure.",
                 cause: HTTPProblem.Cause(domain: error.domain, code: error.code))
         }
         return HTTPProblem(
             HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue,
-            message: "This failure was ordered.")
+            message: "The operator ordered this failure.")
     }
 
     private static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {

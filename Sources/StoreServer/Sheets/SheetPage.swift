@@ -28,7 +28,7 @@ enum SheetPage {
               const answer = await fetch("/sheets/\(id)/answer", {
                 method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(reply),
               });
-              document.body.textContent = answer.ok ? "Thank you. You can close this page." : "This question has expired.";
+              document.body.textContent = answer.ok ? "Thank you. You can close this page." : "This question was answered already or has expired.";
             });
             </script></body></html>
             """
