@@ -1,28 +1,28 @@
 import Synchronization
 
-/// The room for requests' bodies that all servers of a process share.
+/// The memory for request bodies that all servers of a process share.
 ///
-/// A body's first ``free`` bytes need no room: the bound on connections holds them, and so the small requests, which
-/// are nearly all, are answered also while somebody keeps the room filled.
+/// A body's first ``free`` bytes are not counted: the limit on connections bounds them. So small requests, which are
+/// nearly all, are answered even while the budget is used up.
 public final class BodyBudget: Sendable {
-    /// The bytes of each body that are not counted.
+    /// The number of bytes of each body that are not counted.
     static let free = 16 << 10
-    /// The bytes that a body takes at once, so that a large one does not count each of its pieces.
+    /// The number of bytes by which a body's share grows, so that a large body does not count each of its pieces.
     static let step = 64 << 10
 
-    /// The bytes that may be held at the same time.
+    /// The largest number of bytes that bodies may hold at the same time.
     public let limit: Int
     private let held = Atomic(0)
 
     init(_ limit: Int) { self.limit = limit }
 
-    /// The bytes that are held now.
+    /// The number of bytes that bodies hold now.
     public var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// The room that a body of so many bytes takes.
+    /// The share of a body with the given number of bytes.
     static func room(for count: Int) -> Int { count <= free ? 0 : (count + step - 1) / step * step }
 
-    /// Takes room. False when there is not that much, and then none is taken.
+    /// Takes a share. Returns false, and takes nothing, when the budget has less left.
     func take(_ bytes: Int) -> Bool {
         guard held.add(bytes, ordering: .relaxed).newValue <= limit else {
             giveBack(bytes)
@@ -31,6 +31,6 @@ public final class BodyBudget: Sendable {
         return true
     }
 
-    /// Gives room back.
+    /// Returns a share.
     func giveBack(_ bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 }

@@ -1,21 +1,25 @@
 import Hummingbird
 public import NIOCore
 
-/// A body's bytes as they come, in ``Request/withPieces(on:_:_:)``. A body that ends too early fails with
-/// ``HTTPProblem`` 400; the pieces that came before are good.
+/// The bytes of a body as they arrive, for ``Request/withPieces(on:_:_:)``. A body that ends too early fails with
+/// ``HTTPProblem`` 400; the pieces before that are valid.
 public struct BodyPieces: AsyncSequence, Sendable {
+    /// A piece of the body.
     public typealias Element = ByteBufferView
 
     fileprivate let body: RequestBody
     fileprivate let watch: StallWatch
 
+    /// Starts reading the body. It can be read once.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator(), watch: watch) }
 
-    /// Goes through them once.
+    /// Reads the pieces in order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var base: RequestBody.AsyncIterator
         fileprivate let watch: StallWatch
 
+        /// The next piece; nil at the end of the body.
+        /// - Throws: ``HTTPProblem`` 400 when the body ends too early.
         public mutating func next() async throws -> ByteBufferView? {
             var base = base
             defer { self.base = base }
@@ -27,13 +31,13 @@ public struct BodyPieces: AsyncSequence, Sendable {
 }
 
 extension Request {
-    /// Takes the body piece by piece, for a caller that does not keep it.
+    /// Reads the body piece by piece, for a caller that does not keep it.
     ///
-    /// The body takes no room and has no deadline. A ``StallWatch`` closes the connection of a client that sends too
-    /// slowly or goes silent.
+    /// The body takes no part of the memory budget and has no deadline. A ``StallWatch`` closes the connection of a
+    /// client that sends too slowly or stops.
     /// - Parameters:
-    ///   - channel: the connection that the request came by.
-    ///   - rule: how slowly the client may send.
+    ///   - channel: the connection that the request arrived on.
+    ///   - rule: the lowest rate at which the client may send.
     ///   - take: reads the pieces to their end.
     public func withPieces<T>(
         on channel: any Channel, _ rule: StallWatch.Rule, _ take: (BodyPieces) async throws -> T

@@ -4,14 +4,14 @@ import Hummingbird
 import NIOCore
 
 extension Request {
-    /// The whole body. The connection bounds how long it may take to arrive, and the room that all bodies take
-    /// (``ServerLimits``).
-    /// - Parameter limit: in bytes.
-    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when the body takes too long, 503 when there is no room for it
-    ///   now.
+    /// Reads the whole body. The connection limits how long the body may take to arrive and how much memory all bodies
+    /// take (``ServerLimits``).
+    /// - Parameter limit: the largest body, in bytes.
+    /// - Throws: ``HTTPProblem`` 413 over the limit, 408 when the body takes too long, 503 when the server has no
+    ///   memory left for bodies.
     public func boundedBody(upTo limit: Int) async throws -> ByteBuffer {
         let tooLarge = HTTPProblem(
-            .contentTooLarge, code: "too_large", message: "The body may have at most \(limit) bytes.")
+            .contentTooLarge, code: "too_large", message: "The body must have at most \(limit) bytes.")
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit { throw tooLarge }
         var whole = ByteBuffer()
         var parts = body.makeAsyncIterator()
@@ -22,15 +22,15 @@ extension Request {
         return whole
     }
 
-    /// The body as a JSON document of a type.
-    /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong, 413, 408, or 503.
+    /// Decodes the body as JSON.
+    /// - Throws: ``HTTPProblem`` 400 that names the wrong key, 413, 408, or 503.
     public func decodeJSON<Value: Decodable>(_ type: Value.Type, upTo limit: Int) async throws -> Value {
         try await boundedBody(upTo: limit).decodedJSON(type)
     }
 }
 
 extension HTTPProblem {
-    /// Reads a piece of a body, and says of a body that ends too early why it does.
+    /// Reads a piece of a body, and turns the error of a body that ends too early into a problem.
     static func readingBody<Piece>(_ read: () async throws -> Piece) async throws -> Piece {
         do {
             return try await read()
@@ -40,19 +40,19 @@ extension HTTPProblem {
         } catch BodyRefusal.noRoom {
             var problem = HTTPProblem(
                 .serviceUnavailable, code: "unavailable",
-                message: "The server holds as many large bodies as it may. Try again later.", retryAfter: 5)
+                message: "The server has no memory left for large bodies. Try again later.", retryAfter: 5)
             problem.closesConnection = true
             throw problem
         } catch {
             throw HTTPProblem(
-                .badRequest, code: "invalid_request", message: "The body is malformed, or ended too early.")
+                .badRequest, code: "invalid_request", message: "The body is malformed or incomplete.")
         }
     }
 }
 
 extension ByteBuffer {
-    /// The bytes as a JSON document of a type.
-    /// - Throws: ``HTTPProblem`` 400 that names the key that is wrong.
+    /// Decodes the bytes as JSON.
+    /// - Throws: ``HTTPProblem`` 400 that names the wrong key.
     public func decodedJSON<Value: Decodable>(_ type: Value.Type) throws -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(readableBytesView))
@@ -63,7 +63,7 @@ extension ByteBuffer {
 }
 
 extension DecodingError {
-    /// What was wrong and where, without the values.
+    /// A sentence that names the wrong key and says what is wrong with it. It contains no values.
     public var sentence: String {
         func path(_ context: Context, _ last: String? = nil) -> String {
             var place = ""
@@ -84,7 +84,7 @@ extension DecodingError {
 }
 
 extension Response {
-    /// A JSON document, keys sorted so that the same value is the same bytes.
+    /// Makes a response from a value, as JSON. The keys are sorted, so that equal values give equal bytes.
     public static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -96,10 +96,10 @@ extension Response {
 }
 
 extension Request {
-    /// The last `X-Forwarded-For` field's value, which a proxy added.
+    /// The value of the last `X-Forwarded-For` field, which the proxy added.
     public var forwardedFor: String? { HTTPField.Name("X-Forwarded-For").flatMap { headers[values: $0].last } }
 
-    /// The token of `Authorization: Bearer`, nil when there is none.
+    /// The token of `Authorization: Bearer`; nil when the request has none.
     public var bearerToken: Substring? {
         guard let value = headers[.authorization], value.prefix(7).lowercased() == "bearer " else { return nil }
         return value.dropFirst(7)

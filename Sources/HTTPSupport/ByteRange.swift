@@ -1,17 +1,20 @@
 import HTTPTypes
 import Hummingbird
 
-/// Which bytes of a file a request wants (RFC 9110, section 14). One range is answered; of several, the whole file is, as the RFC allows.
+/// The bytes of a file that a request asks for (RFC 9110, section 14). A request for one range gets that range. A
+/// request for several gets the whole file, as the RFC allows.
 public enum ByteRange: Sendable, Equatable {
+    /// The whole file.
     case whole
+    /// The given bytes of the file: 206.
     case part(Range<Int64>)
-    /// None of the bytes are there: 416.
+    /// A range that contains no byte of the file: 416.
     case unsatisfiable
 
-    /// What a request for a file wants. A `HEAD` is answered as a `GET` without `Range` would be (RFC 9110, section 14.2).
+    /// Reads the range of a request for a file. A `HEAD` request ignores `Range` (RFC 9110, section 14.2).
     /// - Parameters:
-    ///   - entityTag: of the file as it is, with its quotation marks.
-    ///   - length: of the file, in bytes.
+    ///   - entityTag: the file's current entity tag, with its quotation marks.
+    ///   - length: the file's length in bytes.
     public init(of request: Request, entityTag: String, length: Int64) {
         self.init(
             range: request.method == .head ? nil : request.headers[.range], ifRange: request.headers[.ifRange],
@@ -20,9 +23,9 @@ public enum ByteRange: Sendable, Equatable {
 
     /// - Parameters:
     ///   - range: the request's `Range`.
-    ///   - ifRange: its `If-Range`; another file than that one is answered whole.
-    ///   - entityTag: of the file as it is, with its quotation marks.
-    ///   - length: of the file, in bytes.
+    ///   - ifRange: the request's `If-Range`; when it is not the file's entity tag, the whole file is sent.
+    ///   - entityTag: the file's current entity tag, with its quotation marks.
+    ///   - length: the file's length in bytes.
     init(range: String?, ifRange: String?, entityTag: String, length: Int64) {
         self = .whole
         guard let range, ifRange.map({ $0 == entityTag }) ?? true, range.lowercased().hasPrefix("bytes=") else {
@@ -34,7 +37,7 @@ public enum ByteRange: Sendable, Equatable {
         guard ends.count == 2 else { return }
         switch (Self.number(ends[0]), Self.number(ends[1])) {
         case (nil, let last?) where ends[0].isEmpty:
-            // The last so many bytes.
+            // A suffix range: the last bytes of the file.
             self = last == 0 || length == 0 ? .unsatisfiable : .part(max(0, length - last)..<length)
         case (let first?, nil) where ends[1].isEmpty:
             self = first < length ? .part(first..<length) : .unsatisfiable

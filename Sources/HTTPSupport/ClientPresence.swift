@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// Whether the client of a connection is still there, and who is to be told when it leaves.
+/// Tracks whether the client of a connection is still there, and runs actions when it leaves.
 final class ClientPresence: Sendable {
     private struct State {
         var hasLeft = false
@@ -13,8 +13,8 @@ final class ClientPresence: Sendable {
 
     private let state = Mutex(State())
 
-    /// Calls `action` when the client leaves, or at once when it has left.
-    /// - Returns: a number for ``forget(_:)``; nil when there is nothing to forget.
+    /// Calls `action` when the client leaves, or at once when it has left already.
+    /// - Returns: a number for ``forget(_:)``; nil when the client has left already.
     func whenLeft(_ action: @escaping @Sendable () -> Void) -> Int? {
         let id = state.withLock { state -> Int? in
             guard !state.hasLeft else { return nil }
@@ -26,13 +26,13 @@ final class ClientPresence: Sendable {
         return id
     }
 
-    /// Does not call an action any more.
+    /// Cancels an action.
     func forget(_ id: Int?) {
         guard let id else { return }
         _ = state.withLock { $0.actions.removeValue(forKey: id) }
     }
 
-    /// Says that the client has left.
+    /// Records that the client has left, and runs the actions.
     func leave() {
         let actions = state.withLock { state in
             state.hasLeft = true
@@ -44,10 +44,10 @@ final class ClientPresence: Sendable {
 }
 
 extension ConnectionRequestContext {
-    /// Does work that is not worth its cost once the client has left: it is cancelled then.
+    /// Runs work that is cancelled when the client leaves, since it would be wasted.
     ///
-    /// A client that closes only its sending end counts as gone: TCP shows no difference before something is written.
-    /// - Throws: what the work throws; ``HTTPProblem`` 499 when it was cancelled, for the log.
+    /// A client that closes only its sending side counts as gone: TCP shows no difference before the server writes.
+    /// - Throws: the errors of `work`; ``HTTPProblem`` 499 when the work was cancelled, for the log.
     public func whileClientStays<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

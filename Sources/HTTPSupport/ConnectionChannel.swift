@@ -6,10 +6,11 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import Synchronization
 
-/// Hummingbird's HTTP/1 connections, of which one may be dropped before it is served.
+/// Hummingbird's HTTP/1 connections, except that a connection may be dropped before it is served.
 ///
-/// A server that stops right while a connection is taken up drops it unserved, and NIO ends the process when a `NIOAsyncChannel` goes away whose
-/// writer was not finished ("Deinited NIOAsyncWriter without calling finish()"). Here such a connection is closed instead.
+/// A server that stops while it accepts a connection drops that connection unserved, and NIO ends the process when a
+/// `NIOAsyncChannel` is released whose writer was not finished ("Deinited NIOAsyncWriter without calling finish()").
+/// This type closes such a connection instead.
 struct ConnectionChannel: ServerChildChannel {
     private let http: HTTP1Channel
     private let answering: (any DirectAnswering)?
@@ -17,7 +18,7 @@ struct ConnectionChannel: ServerChildChannel {
 
     /// - Parameters:
     ///   - answering: answers some requests before Hummingbird sees them.
-    ///   - limits: the bounds that all connections share.
+    ///   - limits: the limits that all connections share.
     init(
         responder: @escaping HTTPChannelHandler.Responder, answering: (any DirectAnswering)? = nil,
         limits: ServerLimits = ServerLimits(), configuration: HTTP1Channel.Configuration
@@ -49,7 +50,7 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// Counts the connection for its address. False when that has as many as it may.
+    /// Counts the connection for its address. Returns false when the address has reached its limit.
     private func enter(_ channel: any Channel, _ logger: Logger) -> Bool {
         let address = NetworkAddress(channel.remoteAddress)
         switch limits.table.enter(address) {
@@ -58,7 +59,7 @@ struct ConnectionChannel: ServerChildChannel {
         case .refused(let isToldOf):
             if isToldOf {
                 logger.warning(
-                    "connections refused: the address holds as many open as one address may",
+                    "connections refused: the address has reached its limit of open connections",
                     metadata: [
                         "address": .string(channel.remoteAddress?.ipAddress ?? "unknown"),
                         "most": .stringConvertible(limits.table.most ?? 0),
@@ -78,11 +79,11 @@ struct ConnectionChannel: ServerChildChannel {
         await http.handle(value: asyncChannel, logger: logger)
     }
 
-    /// A connection that waits to be served; one that nobody takes is finished and closed.
+    /// A connection that waits to be served. A connection that is never taken is finished and closed.
     final class Connection: ServerChildChannelValue {
         private let asyncChannel: HTTP1Channel.Value
         private let isTaken = Atomic(false)
-        /// Whether it is closed without a word.
+        /// Whether the connection is closed without an answer.
         let isRefused: Bool
 
         init(_ asyncChannel: HTTP1Channel.Value, isRefused: Bool = false) {
@@ -92,7 +93,7 @@ struct ConnectionChannel: ServerChildChannel {
 
         var channel: any Channel { asyncChannel.channel }
 
-        /// The connection, once.
+        /// Takes the connection; returns nil the second time.
         func take() -> HTTP1Channel.Value? {
             isTaken.exchange(true, ordering: .relaxed) ? nil : asyncChannel
         }

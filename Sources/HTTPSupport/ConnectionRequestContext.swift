@@ -1,8 +1,8 @@
 import Hummingbird
 public import NIOCore
 
-/// What a request carries that knows its connection.
+/// The context of a request that knows its connection.
 public protocol ConnectionRequestContext: RequestContext {
-    /// The connection that it came by.
+    /// The connection that the request arrived on.
     var channel: any Channel { get }
 }

@@ -1,26 +1,26 @@
 import NIOCore
 import Synchronization
 
-/// How many connections each address holds open, over all ports of a process.
+/// Counts the open connections of each address, over all ports of a process.
 final class ConnectionTable: Sendable {
     private struct State {
         var counts: [NetworkAddress: Int] = [:]
-        /// When a refusal was last told of.
+        /// When a refusal was last reported.
         var toldAt: ContinuousClock.Instant?
     }
 
-    /// For each address other than this machine's; nil for no bound.
+    /// The largest number for each address that is not loopback; nil for no limit.
     let most: Int?
     private let state = Mutex(State())
 
     init(most: Int?) { self.most = most }
 
-    /// What came of a new connection.
+    /// The result of counting a new connection.
     enum Entry: Equatable {
         case counted
-        /// The address is not bounded.
+        /// The address has no limit.
         case free
-        /// The address holds as many as it may. At most one refusal a minute is worth telling the operator of.
+        /// The address has reached its limit. At most one refusal a minute is reported to the operator.
         case refused(isToldOf: Bool)
     }
 
@@ -39,7 +39,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Counts a connection out that was ``Entry/counted``.
+    /// Removes a connection that was ``Entry/counted``.
     func leave(_ address: NetworkAddress) {
         state.withLock { state in
             guard let count = state.counts[address] else { return }
@@ -47,6 +47,6 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// How many addresses have connections that are counted.
+    /// The number of addresses with counted connections.
     var addresses: Int { state.withLock { $0.counts.count } }
 }

@@ -4,11 +4,14 @@ import NIOCore
 import NIOHTTPTypes
 import Synchronization
 
-/// Says `100 Continue` to who waits for it before it sends a body (`Expect: 100-continue`, RFC 9110, section 10.1.1), at the moment when the handler begins to
-/// read. So who is refused by head alone, for want of a key or by a length over the limit, need not send the body at all.
+/// Sends `100 Continue` to a client that waits for it before it sends a body (`Expect: 100-continue`, RFC 9110, section
+/// 10.1.1), at the moment when the handler starts to read the body. A client that is refused because of its request's
+/// head, such as for a missing key or a length over the limit, need not send the body at all.
 public struct ContinueMiddleware<Context: ConnectionRequestContext>: RouterMiddleware {
+    /// Creates the middleware.
     public init() {}
 
+    /// Passes the request on, with a body that sends `100 Continue` before its first bytes are read.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
@@ -17,12 +20,12 @@ public struct ContinueMiddleware<Context: ConnectionRequestContext>: RouterMiddl
         var request = request
         request.body = RequestBody(asyncSequence: awaited)
         let response = try await next(request, context)
-        // The client may send the body nevertheless, or the next request in its place, and nobody could tell one from the other.
+        // The client may now send the body or the next request, and the server cannot tell which. Close the connection.
         return awaited.isBegun ? response : response.closingConnection()
     }
 }
 
-/// A body whose sender waits until it is asked for.
+/// A body whose sender waits for `100 Continue`.
 private final class AwaitedBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
@@ -35,7 +38,7 @@ private final class AwaitedBody: AsyncSequence, Sendable {
         self.channel = channel
     }
 
-    /// Whether it was asked for.
+    /// Whether the body was asked for.
     var isBegun: Bool { begun.load(ordering: .relaxed) }
 
     private func begin() async throws {

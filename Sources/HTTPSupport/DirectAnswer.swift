@@ -1,36 +1,40 @@
 public import NIOCore
 public import NIOHTTP1
 
-/// A whole answer of status 200, for a request that is answered on the connection's event loop.
+/// A complete answer of status 200 to a request that is answered on the connection's event loop.
 public struct DirectAnswer: Sendable {
+    /// The value of `Content-Type`.
     public var contentType: String
+    /// The answer's body.
     public var body: ByteBuffer
 
+    /// Creates an answer.
     public init(contentType: String, body: ByteBuffer) {
         self.contentType = contentType
         self.body = body
     }
 }
 
-/// What a request says that might be answered directly.
+/// The parts of a request that decide whether it can be answered directly.
 ///
-/// It is read from the codec's own head: turning that into Hummingbird's request costs as much as finding such an answer.
+/// They are read from the codec's own head: converting that to Hummingbird's request costs as much as finding such an
+/// answer.
 public struct DirectRequest: Sendable {
     /// `GET` or `POST`.
     public let method: HTTPMethod
-    /// The request's target as it was sent.
+    /// The request's target as the client sent it.
     public let path: String
-    /// The one `Authorization` field's value.
+    /// The value of the only `Authorization` field.
     public private(set) var authorization: String?
-    /// The one `Content-Type` field's value.
+    /// The value of the only `Content-Type` field.
     public private(set) var contentType: String?
-    /// The last `X-Forwarded-For` field's value.
+    /// The value of the last `X-Forwarded-For` field.
     public private(set) var forwardedFor: String?
-    /// The one `X-Request-Id` field's value, which the answer says again.
+    /// The value of the only `X-Request-Id` field, which the answer repeats.
     private(set) var id: String?
 
-    /// Nil for what is the router's business: other methods and versions, a `Host` that has to be refused, fields that say
-    /// what is to become of the connection, and fields of those above that are there twice.
+    /// Returns nil for requests that only the router answers: other methods and versions, an invalid `Host`, fields
+    /// that decide what happens to the connection, and repeated fields of those above.
     init?(_ head: HTTPRequestHead) {
         guard head.method == .GET || head.method == .POST, head.version == .http1_1 else { return nil }
         (method, path) = (head.method, head.uri)
@@ -57,31 +61,34 @@ public struct DirectRequest: Sendable {
         guard hasHost else { return nil }
     }
 
-    /// - Parameter known: in small letters.
+    /// - Parameter known: the name in lower-case letters.
     private static func isSame(_ name: String, _ known: String) -> Bool {
         zip(name.utf8, known.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $0 >= UInt8(ascii: "A") }
     }
 }
 
-/// Answers the requests that make up nearly all of a busy server's load without Hummingbird's tasks, which cost more than such an answer itself.
+/// Answers the requests that make up nearly all of a busy server's load without Hummingbird's tasks, which cost more
+/// than such an answer.
 ///
-/// It is a short cut and nothing else: whatever it does not answer goes to the router, which answers every request, these too. So it may decline for any
-/// reason at any time, even after it began, if what it began can be repeated.
+/// It is only a shortcut: the router answers every request that it does not, and can answer all of them. So it may
+/// decline for any reason at any time, even after it began, if its work so far can be repeated.
 public protocol DirectAnswering: Sendable {
-    /// The most bytes of a body with which a request might be answered directly; nil when it cannot be.
+    /// The largest body, in bytes, with which a request may be answered directly; nil when the request cannot be.
     func bodyLimit(of request: DirectRequest) -> Int?
 
-    /// Answers a request whose body is there. Called on the event loop, which it must not block.
-    /// - Parameter address: the other end of the connection.
+    /// Answers a request whose body has arrived. Called on the event loop, which it must not block.
+    /// - Parameter address: the address of the connection's peer.
     func answer(
         _ request: DirectRequest, body: ByteBuffer, from address: SocketAddress?, on eventLoop: any EventLoop
     ) -> DirectOutcome
 }
 
-/// What came of a request that might have been answered directly.
+/// The result of answering a request directly.
 public enum DirectOutcome {
+    /// The request is answered.
     case answer(DirectAnswer)
-    /// The answer comes later; nil declines then.
+    /// The answer follows; a future with nil declines the request.
     case later(EventLoopFuture<DirectAnswer?>)
+    /// The router answers the request.
     case declined
 }

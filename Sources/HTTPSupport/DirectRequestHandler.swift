@@ -2,42 +2,44 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// Stands right behind HTTP's decoder and encoder, before Hummingbird's own handlers and tasks, and answers what a ``DirectAnswering`` can.
+/// Answers the requests that a ``DirectAnswering`` can answer. It is directly behind HTTP's decoder and encoder, before
+/// Hummingbird's own handlers and tasks.
 ///
-/// Everything else passes through untouched and in order: requests that it declines, bodies that do not arrive in one go (the router bounds their
-/// time), and every request while another is being answered behind it.
+/// Everything else passes through unchanged and in order: requests that the ``DirectAnswering`` declines, bodies that
+/// do not arrive in one go (the router limits their time), and every request while a passed one is being answered.
 final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request that might be answered here, and its head as it is passed on otherwise.
+    /// A request that may be answered here, and its head to pass on if it is not.
     private struct Held {
         var request: DirectRequest
         var head: HTTPRequestHead
     }
 
-    /// Behind this handler nobody hears of the requests that it answers, and Hummingbird would close a busy connection as idle. One request in this time
-    /// passes through, which shows it alive.
+    /// The handlers behind this one do not see the requests that it answers, and Hummingbird would close a busy
+    /// connection as idle. So one request in this time passes through and shows that the connection is in use.
     static let passesOneEvery = TimeAmount.seconds(15)
 
     private enum State {
         case idle
         case collecting(Held, ByteBuffer, limit: Int)
-        /// A later answer is awaited; what comes meanwhile is kept.
+        /// An answer is awaited; the parts that arrive meanwhile are kept.
         case answering
     }
 
     private let answering: any DirectAnswering
     private var state = State.idle
-    /// Requests that passed through and are not answered yet.
+    /// The number of requests that were passed on and have no answer yet.
     private var passed = 0
     private var lastPassed = NIODeadline.uptimeNanoseconds(0)
     private var kept: [HTTPServerRequestPart] = []
     private var keptError: (any Error)?
     private var keptRead = false
-    /// The end of what the client sends, and the server's wish to stop: who hears of one closes the connection.
+    /// Events that a later handler answers by closing the connection: the client's end of sending, and the server's
+    /// request to stop.
     private var keptEvents: [Any] = []
     private var date = HTTPDate()
 
@@ -45,7 +47,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     func handlerAdded(context: ChannelHandlerContext) { lastPassed = context.eventLoop.now }
 
-    // MARK: What comes in
+    // MARK: Incoming parts
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         take(unwrapInboundIn(data), context)
@@ -64,7 +66,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         case .collecting(let request, var body, let limit):
             switch part {
             case .body(var bytes) where body.readableBytes + bytes.readableBytes <= limit:
-                // The state's own hold on the buffer would make it a copy.
+                // Let go of the state's reference first, or the buffer would be copied.
                 state = .idle
                 if body.readableBytes == 0 { body = bytes } else { body.writeBuffer(&bytes) }
                 state = .collecting(request, body, limit: limit)
@@ -84,7 +86,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.fireChannelReadComplete()
     }
 
-    /// What is malformed fails the request that it belongs to, in its turn.
+    /// Keeps a decoder's error until the requests before it are answered.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if case .answering = state {
             keptError = error
@@ -94,7 +96,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.fireErrorCaught(error)
     }
 
-    /// A body that is not there yet is waited for by the router.
+    /// Passes on a request whose body has not arrived; the router waits for the rest.
     private func giveUpCollecting(_ context: ChannelHandlerContext) {
         guard case .collecting(let request, let body, _) = state else { return }
         decline(request, body, isWhole: false, context)
@@ -103,7 +105,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: Answering
 
     private func answer(_ request: Held, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
-        // The channel has kept the address; its context would ask the kernel each time.
+        // The channel has cached the address; the context would ask the kernel each time.
         let outcome = answering.answer(
             request.request, body: body, from: context.channel.remoteAddress, on: context.eventLoop)
         switch outcome {
@@ -125,14 +127,15 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
     private func answered(
         _ request: Held, _ body: ByteBuffer, _ answer: DirectAnswer?, _ context: ChannelHandlerContext
     ) {
-        // The connection may be gone meanwhile.
+        // The connection may have closed in the meantime.
         guard case .answering = state, context.channel.isActive else { return }
         if let answer {
             state = .idle
             write(answer, to: request.request, context)
         } else {
             decline(request, body, isWhole: true, context)
-            // The read that it came with was completed long ago; behind this handler nothing is taken up before one is.
+            // The read that brought the request completed long ago. The handlers behind this one act only on a
+            // completed read.
             context.fireChannelReadComplete()
         }
         let parts = kept
@@ -163,7 +166,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    /// Hands on what was held back of a request.
+    /// Passes on the parts of a request that were held back.
     private func decline(_ request: Held, _ body: ByteBuffer, isWhole: Bool, _ context: ChannelHandlerContext) {
         state = .idle
         pass(.head(request.head), context)
@@ -195,11 +198,11 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.fireChannelWritabilityChanged()
     }
 
-    /// While an answer is awaited, only one more read is made, which bounds what is kept. A client that waits for its
-    /// answers, as nearly all do, costs no change of what the selector looks for.
+    /// Whether another read may be made. While an answer is awaited, only one more read is made, which bounds what is
+    /// kept. A client that waits for its answers, as nearly all do, never changes the events that the selector watches.
     ///
-    /// While the client does not take the answers that were given here, nothing is read: they would fill the memory.
-    /// The router sees to that for its own answers, and may wait for the rest of a body.
+    /// Nothing is read while the client does not take the answers that were given here: they would fill the memory. The
+    /// router does the same for its own answers, and may wait for the rest of a body.
     private func mayRead(_ context: ChannelHandlerContext) -> Bool {
         if case .answering = state, !kept.isEmpty { return false }
         return passed > 0 || context.channel.isWritable
@@ -211,7 +214,7 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.read()
     }
 
-    /// A request that is being answered here is answered before the connection closes.
+    /// Holds back an event that would close the connection while a request is being answered here.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .answering = state, event is ChannelShouldQuiesceEvent || event as? ChannelEvent == .inputClosed {
             keptEvents.append(event)
@@ -231,12 +234,12 @@ final class DirectRequestHandler: ChannelDuplexHandler, RemovableChannelHandler 
 @available(*, unavailable)
 extension DirectRequestHandler: Sendable {}
 
-/// The `Date` header (RFC 9110, section 5.6.7), put together once a second.
+/// The `Date` header (RFC 9110, section 5.6.7), formatted once a second.
 struct HTTPDate {
     private var second = time_t(-1)
     private var text = ""
 
-    /// The date now.
+    /// The current date.
     mutating func now() -> String {
         let second = time(nil)
         if second != self.second {

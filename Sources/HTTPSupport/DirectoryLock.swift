@@ -2,33 +2,35 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A lock on a server's data directory: of the server, which one process at a time has and of which the file `lock` says which, or of the folder itself,
-/// which may be shared. It lasts until it is given back or the process ends in whatever way.
+/// A lock on a server's data directory. There are two kinds: the server's lock, which one process at a time holds and
+/// whose file `lock` names that process; and a lock on the folder itself, which may be shared. A lock lasts until it is
+/// released or the process ends for any reason.
 public final class DirectoryLock: Sendable {
-    /// Who may have it at the same time.
+    /// The number of processes that may hold a folder's lock at the same time.
     public enum Kind: Sendable {
-        /// Nobody else.
+        /// One holder only.
         case exclusive
-        /// All who ask for it so.
+        /// Every holder that asks for a shared lock.
         case shared
     }
 
-    /// Why it is not to be had.
+    /// The reason why a lock was refused.
     public enum Refusal: Error, Equatable {
+        /// The folder or its lock file cannot be opened.
         case unwritable
-        /// Another process has it: its number, when it has said so.
+        /// Another process holds the lock; its process id, when it is known.
         case held(by: Int32?)
 
-        /// “ (process 123)”, or nothing.
+        /// “ (process 123)”, or an empty text when the holder is not known.
         public var owner: String {
             if case .held(let owner?) = self { " (process \(owner))" } else { "" }
         }
     }
 
-    /// The descriptor of the locked file; nil once it was given back.
+    /// The descriptor of the locked file; nil once the lock is released.
     private let lock: Mutex<Int32?>
 
-    /// Locks a folder itself, whoever may write into it, or is refused at once.
+    /// Locks the folder itself, without the need to write to it. Does not wait.
     public init(folder: URL, _ kind: Kind) throws(Refusal) {
         let lock = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lock >= 0 else { throw .unwritable }
@@ -39,7 +41,7 @@ public final class DirectoryLock: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Takes the server's lock in a folder that is there, or is refused at once.
+    /// Takes the server's lock in an existing folder. Does not wait.
     public init(_ folder: URL) throws(Refusal) {
         let path = folder.appendingPathComponent("lock").path
         let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -57,14 +59,14 @@ public final class DirectoryLock: Sendable {
 
     deinit { release() }
 
-    /// Gives it back, so that it can be taken again. Nothing may be written into the folder afterwards.
+    /// Releases the lock, so that it can be taken again. Do not write to the folder afterwards.
     public func release() {
         let held = lock.withLock { lock in
             defer { lock = nil }
             return lock
         }
         guard let held else { return }
-        // Closing alone leaves it locked while a child process that is just being started has a copy.
+        // Closing alone would keep the lock while a child process that is being started has a copy of the descriptor.
         flock(held, LOCK_UN)
         Glibc.close(held)
     }

@@ -4,32 +4,40 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// An error that a client may read: a status, a stable word, and a sentence. Its JSON body is `{"code": …, "message": …, "requestID": …}`.
+/// An error that a client may read: a status, a stable code and a sentence. Its JSON body is `{"code": …, "message": …,
+/// "requestID": …}`.
 public struct HTTPProblem: HTTPResponseError {
+    /// The response's status.
     public var status: HTTPResponse.Status
+    /// The error's code, a stable word for programs.
     public var code: String
+    /// A sentence for people: what was wrong, and what to do.
     public var message: String
-    /// Another error that the client is told of, as `"error": {"domain": …, "code": …}`.
+    /// The error behind this one, which the body carries as `"error": {"domain": …, "code": …}`.
     public var cause: Cause?
-    /// What the log says of it beside the code, and the client is not told.
+    /// A detail for the log, which the client does not see.
     public var reason: String?
-    /// In how many seconds the same request may succeed: `Retry-After`.
+    /// The seconds after which the same request may succeed: `Retry-After`.
     public var retryAfter: Int?
-    /// Whether nothing more is read of the connection.
+    /// Whether the connection ends with the response.
     var closesConnection = false
 
     /// An error of another party, by its domain and code.
     public struct Cause: Encodable, Sendable, Equatable {
+        /// The error's domain.
         public var domain: String
+        /// The error's code in its domain.
         public var code: Int
 
+        /// Creates a cause.
         public init(domain: String, code: Int) {
             self.domain = domain
             self.code = code
         }
     }
 
-    /// - Parameter retryAfter: seconds; nil is 1 for a 503, so that every one of them says when to come back.
+    /// Creates a problem.
+    /// - Parameter retryAfter: the seconds to wait; nil means 1 for a 503, so that every 503 says when to try again.
     public init(
         _ status: HTTPResponse.Status, code: String, message: String, cause: Cause? = nil, retryAfter: Int? = nil
     ) {
@@ -38,7 +46,7 @@ public struct HTTPProblem: HTTPResponseError {
         self.message = message
         self.cause = cause
         self.retryAfter = retryAfter ?? (status == .serviceUnavailable ? 1 : nil)
-        // The rest of a body that came too slowly would go on coming as slowly.
+        // The rest of a body that arrives too slowly would go on arriving as slowly.
         closesConnection = status == .requestTimeout
     }
 
@@ -49,12 +57,13 @@ public struct HTTPProblem: HTTPResponseError {
         var error: Cause?
     }
 
+    /// The response to a request that failed with this problem.
     public func response(from request: Request, context: some RequestContext) throws -> Response {
         let requestID = context.requestID
         let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID, error: cause))
         var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
-        // RFC 9110, section 11.6.1: a 401 says by which scheme to come back.
+        // RFC 9110, section 11.6.1: a 401 names the scheme to use.
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
         if request.method == .head {
             // RFC 9110, section 9.3.2: the fields alone.
@@ -69,7 +78,7 @@ public struct HTTPProblem: HTTPResponseError {
 }
 
 extension Response {
-    /// The same answer as the last of its connection: whatever else comes by it is not read.
+    /// The same response as the last of its connection: the server reads nothing more from it.
     func closingConnection() -> Response {
         var response = self
         response.headers[.connection] = "close"
@@ -86,16 +95,16 @@ extension Response {
 }
 
 extension RequestContext {
-    /// What finds the request in the log. Hummingbird's own `id` ends the process when the log's handler keeps no metadata.
+    /// The request's id in the log. Hummingbird's own `id` ends the process when the log's handler keeps no metadata.
     public var requestID: String { logger[metadataKey: "hb.request.id"]?.description ?? "unknown" }
 }
 
 extension HTTPField.Name {
-    /// `X-Request-Id`, which finds the request in the log.
+    /// The `X-Request-Id` field, which identifies the request in the log.
     public static let requestID = HTTPField.Name(unchecked: "x-request-id")
 }
 
 extension HTTPField.Name {
-    /// A name that is known to be well-formed, since it stands in this file.
+    /// Creates a name that is written in this file and known to be valid.
     fileprivate init(unchecked name: String) { self = HTTPField.Name(name) ?? .server }
 }

@@ -3,7 +3,8 @@ import Hummingbird
 
 /// The rules for the `Host` field of a request (RFC 9112, section 3.2).
 enum HostField {
-    /// Whether the value can be one: a name or an address, and a port. Empty where the request's target has no host.
+    /// Whether the value is a host name or address with an optional port. It may be empty, for a request whose target
+    /// has no host.
     static func isGood(_ value: some StringProtocol) -> Bool {
         value.utf8.count <= 512
             && value.utf8.allSatisfy { byte in
@@ -19,17 +20,20 @@ enum HostField {
     }
 }
 
-/// Refuses a request with no `Host`, with several, or with one that names no host: 400.
+/// Refuses a request without a `Host`, with several, or with an invalid one: 400.
 ///
-/// Two servers on a request's way may take different ones of several for meant, and let in between them what neither would.
-/// A request of HTTP/1.0 needs none.
+/// Two servers on a request's way may each choose a different one of several hosts, and together admit a request that
+/// either would refuse alone. An HTTP/1.0 request needs no `Host`.
 public struct HostMiddleware<Context: RequestContext>: RouterMiddleware {
+    /// Creates the middleware.
     public init() {}
 
+    /// Passes the request on if its `Host` is valid.
+    /// - Throws: ``HTTPProblem`` 400 otherwise.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        // The first is the authority; NIO leaves further ones among the fields.
+        // The first `Host` is the authority; NIO leaves further ones among the fields.
         guard let host = request.head.authority, request.headers[.host] == nil, HostField.isGood(host) else {
             throw HTTPProblem(
                 .badRequest, code: "invalid_request",

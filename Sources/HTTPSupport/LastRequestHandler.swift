@@ -1,20 +1,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// Says of every request that is its connection's last that it is, in the one way that Hummingbird looks for: `Connection: close`.
+/// Marks each request that is its connection's last with `Connection: close`, the only form that Hummingbird
+/// recognizes.
 ///
-/// A client of HTTP/1.0 means it when it says nothing, and one of HTTP/1.1 may write `Close`, or name other options beside it (RFC 9112, section 9.3).
-/// Each would wait for the connection's end until the server takes it for idle. And what a client of HTTP/1.0 expects is nothing that it could understand
-/// (RFC 9110, section 10.1.1): no later handler sees it.
+/// An HTTP/1.0 client means it when it sends no `Connection` at all. An HTTP/1.1 client may write `Close`, or name
+/// other options beside it (RFC 9112, section 9.3). Without the mark, each would wait for the end of the connection
+/// until the server considers it idle. The handler also removes `Expect` from HTTP/1.0 requests, whose clients cannot
+/// understand `100 Continue` (RFC 9110, section 10.1.1).
 final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Requests that have begun, and answers that have ended.
+    /// The numbers of requests that have begun and of answers that have ended.
     private var (asked, answered) = (0, 0)
-    /// Which request is the last: those before it may still be waiting for their answers.
+    /// The number of the last request. Earlier requests may still wait for their answers.
     private var last: Int?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -25,7 +27,7 @@ final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard isLast || isOld else { return context.fireChannelRead(data) }
         if isOld {
             head.headers.remove(name: "Expect")
-            // HTTP/1.0 knows no Host; an empty one says that none was named.
+            // HTTP/1.0 has no Host. An empty one says that the client named none.
             if !head.headers.contains(name: "Host") { head.headers.add(name: "Host", value: "") }
         }
         if isLast {

@@ -1,26 +1,26 @@
 import NIOCore
 import NIOHTTP1
 
-/// Closes a connection on which a request's body goes on coming long after its answer.
+/// Closes a connection on which a request's body keeps arriving long after its answer.
 ///
-/// An answer may be ready before the body is there: the request is refused by its head, or its body means nothing. Hummingbird takes the rest off the
-/// connection, so that the next request can follow, however much and however slowly it comes. Here it is dropped, and after a few seconds the connection
-/// with it: by then the other end has the answer. A server that closes the connection itself meanwhile closes its own
-/// end first and reads on (RFC 9112, section 9.6): what is closed with something unread takes the answer away from a
-/// client that is still sending.
+/// An answer may be ready before the body has arrived: the request's head is refused, or its body has no meaning.
+/// Hummingbird reads the rest of the body so that the next request can follow, however large and slow the body is. This
+/// handler drops the rest, and closes the connection after a few seconds: by then the client has the answer. When the
+/// server closes the connection in the meantime, the handler closes only the sending side and reads on (RFC 9112,
+/// section 9.6). Closing a connection with unread bytes would take the answer away from a client that is still sending.
 final class LateBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// How long a body may go on coming after its answer.
+    /// How long a body may keep arriving after its answer.
     static let patience = TimeAmount.seconds(5)
 
-    /// Requests that have ended, and answers that have.
+    /// The numbers of requests and of answers that have ended.
     private var (asked, answered) = (0, 0)
     private var end: Scheduled<Void>?
-    /// What a close that waits for the rest of the body has promised.
+    /// The promises of closes that wait for the rest of the body.
     private var lingering: [EventLoopPromise<Void>?] = []
     private var isLingering: Bool { !lingering.isEmpty }
 

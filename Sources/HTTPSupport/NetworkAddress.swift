@@ -1,8 +1,8 @@
 import Glibc
 public import NIOCore
 
-/// The client behind an address, as far as it can be told: an IPv4 address, or the first 64 bits of an IPv6 address,
-/// which one customer has to itself.
+/// The address that identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address, which belong to one
+/// customer.
 public struct NetworkAddress: Hashable, Sendable {
     private enum Kind: Hashable {
         case ipv4
@@ -14,6 +14,7 @@ public struct NetworkAddress: Hashable, Sendable {
     private let kind: Kind
     private let bits: UInt64
 
+    /// Creates the address of a socket; nil is a socket without a network address.
     public init(_ address: SocketAddress?) {
         switch address {
         case .v4(let address):
@@ -28,7 +29,7 @@ public struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether the address is one of this machine's own (127.0.0.0/8 and ::1), or no network's at all.
+    /// Whether the address is a loopback address (127.0.0.0/8 or ::1) or not a network address at all.
     public var isLoopback: Bool {
         switch kind {
         case .ipv4: bits >> 24 == 127
@@ -37,7 +38,7 @@ public struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// An address as it is written in a header; nil for a text that is not an address.
+    /// Reads an address as it is written in a header. Returns nil for a text that is not an address.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 45, let address = try? SocketAddress(ipAddress: String(text), port: 0) else {
             return nil
@@ -45,11 +46,13 @@ public struct NetworkAddress: Hashable, Sendable {
         self.init(address)
     }
 
-    /// The client of a request: the other end of its connection or, behind a proxy, the address that the proxy added
+    /// Finds the client of a request: the peer of its connection or, behind a proxy, the address that the proxy added
     /// last to `X-Forwarded-For`.
     /// - Parameters:
-    ///   - connection: the other end of the connection.
-    ///   - forwardedFor: the last `X-Forwarded-For` field's value. Without a proxy it is the client's invention.
+    ///   - connection: the address of the connection's peer.
+    ///   - forwardedFor: the value of the last `X-Forwarded-For` field. Without a proxy the client can write anything
+    ///     there.
+    ///   - isBehindProxy: whether to trust `forwardedFor`.
     public init(of connection: SocketAddress?, forwardedFor: String?, isBehindProxy: Bool) {
         if isBehindProxy, let last = forwardedFor?.split(separator: ",").last,
             let address = NetworkAddress(last.drop { $0 == " " }.prefix { $0 != " " })
@@ -60,11 +63,11 @@ public struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// A text that stands for the address.
+    /// A text that is unique to the address.
     public var text: String { "\(kind)-" + String(bits, radix: 16) }
 
     private init(ipv6 octets: [UInt8]) {
-        // ::ffff:192.0.2.1 is the IPv4 address, seen through a socket of IPv6.
+        // ::ffff:192.0.2.1 is an IPv4 address on an IPv6 socket.
         let isMapped = octets.prefix(10).allSatisfy { $0 == 0 } && octets[10] == 0xFF && octets[11] == 0xFF
         kind = isMapped ? .ipv4 : .ipv6
         bits = (isMapped ? octets[12..<16] : octets[0..<8]).reduce(0) { $0 << 8 | UInt64($1) }

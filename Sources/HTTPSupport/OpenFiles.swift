@@ -1,16 +1,16 @@
 import Glibc
 
-/// How many files, and so connections, the process may have open (`RLIMIT_NOFILE`).
+/// The limit on the process's open files, and so on its connections (`RLIMIT_NOFILE`).
 public enum OpenFiles {
-    /// The number now: the soft limit.
+    /// The current soft limit.
     public static var limit: Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return 1024 }
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Raises the soft limit to the hard one, which a process may do by itself.
-    /// - Returns: the number from now on.
+    /// Raises the soft limit to the hard limit, which needs no privilege.
+    /// - Returns: the new soft limit.
     @discardableResult
     public static func raise() -> Int {
         var limit = rlimit()

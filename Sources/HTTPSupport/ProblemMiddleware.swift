@@ -2,14 +2,16 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Turns every error into a response: an ``HTTPProblem`` as it is, what `map` knows as it says, and anything else into a bare 500 whose detail goes to
-/// the log under the request's id and to nobody else.
+/// Turns every error into a response. An ``HTTPProblem`` is sent as it is, and `map` converts the errors that it knows.
+/// Any other error becomes a bare 500; only the log gets its detail, under the request's id.
 public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     private let map: @Sendable (any Error) -> HTTPProblem?
 
-    /// - Parameter map: the one place where a server's own errors become HTTP.
+    /// Creates the middleware.
+    /// - Parameter map: converts the server's own errors to HTTP; nil for an unknown error.
     public init(_ map: @escaping @Sendable (any Error) -> HTTPProblem?) { self.map = map }
 
+    /// Passes the request on, and answers its error if it fails.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
@@ -18,7 +20,7 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch {
             let problem = problem(for: error, context: context)
             if problem.status.code < 500 {
-                // Who is told a request id may ask what became of it.
+                // A client may report its request id, so log every refusal.
                 var about: Logger.Metadata = [
                     "status": .stringConvertible(problem.status.code), "code": .string(problem.code),
                     "route": .string(context.endpointPath ?? "none"),
@@ -31,7 +33,8 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 
     private func problem(for error: any Error, context: Context) -> HTTPProblem {
-        // A handler that throws a problem itself means it; what is mapped came from below and is worth a look.
+        // A handler throws an ``HTTPProblem`` deliberately. A mapped error of 500 or more came from below and is
+        // logged.
         if let problem = error as? HTTPProblem { return problem }
         if let problem = map(error) {
             if problem.status.code >= 500 {
@@ -47,6 +50,6 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         context.logger.error("request failed", metadata: ["error": .string(String(describing: error))])
         return HTTPProblem(
             .internalServerError, code: "internal_error",
-            message: "Something broke. The request id finds it in the log.")
+            message: "The server failed to answer. Its log has the details under this request id.")
     }
 }

@@ -1,24 +1,24 @@
 import NIOCore
 import NIOHTTP1
 
-/// Why the rest of a body is not taken.
+/// The reason why the server does not take the rest of a body.
 enum BodyRefusal: Error, Equatable {
     /// The body did not arrive in time.
     case late
-    /// The bodies of other requests take all the room that there is.
+    /// The bodies of other requests use the whole memory budget.
     case noRoom
 }
 
-/// Says that the body of the request that is being answered is taken piece by piece and not kept. It needs no room, and
-/// a ``StallWatch`` stands in for the deadline.
+/// An event that marks the body of the request being answered as read piece by piece and not kept. Such a body takes no
+/// part of the memory budget, and a ``StallWatch`` replaces its deadline.
 struct StreamedBody: Sendable {}
 
-/// Bounds how long a request's body may take to arrive and how much room the bodies of all connections take, and
+/// Limits how long a request's body may take to arrive and how much memory the bodies of all connections take, and
 /// notices when the client has left.
 ///
-/// It stands right behind HTTP's decoder, so that every body is bounded in the same way: also of a request that is
-/// answered on the event loop, and of one that waits behind another. A body that breaks a bound ends in a
-/// ``BodyRefusal``, and nothing more of its connection is taken.
+/// It is directly behind HTTP's decoder, so that every body has the same limits, including those of requests that are
+/// answered on the event loop or that wait behind another. A body that exceeds a limit ends in a ``BodyRefusal``, and
+/// nothing more is read from its connection.
 final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -27,46 +27,46 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
     private struct Body {
         var count = 0
-        /// The room that it takes.
+        /// The share of the budget that the body takes.
         var room = 0
         var isWhole = false
         var isStreamed = false
         /// Whether the client waits for `100 Continue` before it sends the body.
         var isAwaited = false
 
-        /// Whether the client has to send more of it within the time.
+        /// Whether the client must send more of the body before the deadline.
         var isDue: Bool { !isWhole && !isStreamed && !isAwaited }
     }
 
     private let budget: BodyBudget
     private let patience: TimeAmount
     let presence: ClientPresence
-    /// The bodies of the requests that are not answered yet, oldest first. Only the last may be incomplete.
+    /// The bodies of the requests without an answer, oldest first. Only the last may be incomplete.
     private var bodies: [Body] = []
     private var deadline: Scheduled<Void>?
-    /// Since when the server has not read, being busy with what it has; nil while it reads. That time is not the
-    /// client's, and is known only while a body is due.
+    /// The moment since when the server has not read because it is busy; nil while it reads. This time does not count
+    /// against the client, and is measured only while a body is due.
     private var pause: NIODeadline?
-    /// How long such pauses have lasted since the deadline was set.
+    /// The total length of such pauses since the deadline was set.
     private var paused = TimeAmount.zero
     private var isRefused = false
 
-    /// - Parameter patience: how long a body may take, while the server reads.
+    /// - Parameter patience: how long a body may take to arrive, not counting pauses of the server.
     init(budget: BodyBudget, patience: TimeAmount, presence: ClientPresence = ClientPresence()) {
         self.budget = budget
         self.patience = patience
         self.presence = presence
     }
 
-    // MARK: What comes in
+    // MARK: Incoming parts
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // The answer to what was refused is on its way, and the connection ends with it.
+        // The refusal is being answered, and the connection ends with it.
         guard !isRefused else { return }
         switch unwrapInboundIn(data) {
         case .head(let head): bodies.append(Body(isAwaited: head.awaitsContinue))
         case .body(let bytes):
-            // A client need not wait to be told.
+            // A client may send the body without waiting for `100 Continue`.
             if let last = bodies.indices.last { bodies[last].isAwaited = false }
             guard count(bytes.readableBytes) else { return refuse(.noRoom, context) }
         case .end:
@@ -95,9 +95,9 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
         context.read()
     }
 
-    /// False when there is no room for so many bytes more.
+    /// Counts bytes of the last body. Returns false when the budget has no room for them.
     private func count(_ bytes: Int) -> Bool {
-        // What comes after the answer is dropped by a later handler.
+        // A later handler drops bytes that arrive after the answer.
         guard let last = bodies.indices.last, !bodies[last].isWhole, !bodies[last].isStreamed else { return true }
         bodies[last].count += bytes
         let room = BodyBudget.room(for: bodies[last].count)
@@ -127,7 +127,7 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     private func deadlineReached(_ context: ChannelHandlerContext) {
         deadline = nil
         if let pause {
-            // The client's time goes on when the server reads again.
+            // The client's time continues when the server reads again.
             paused = paused + (context.eventLoop.now - pause)
         } else if paused > .zero {
             setDeadline(paused, context)
@@ -147,7 +147,7 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.status == .continue && !bodies.isEmpty:
-            // Only now the client begins to send.
+            // The client begins to send only now.
             bodies[0].isAwaited = false
             if bodies.count == 1, bodies[0].isDue {
                 cancelDeadline()
@@ -176,8 +176,8 @@ final class RequestBoundsHandler: ChannelDuplexHandler, RemovableChannelHandler 
     // MARK: The end
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client that closes its end cannot be told from one that only sends no more; none that waits for an answer
-        // does that.
+        // A client that closes its sending side looks the same as one that has left. No client that waits for an answer
+        // does so.
         if event as? ChannelEvent == .inputClosed { presence.leave() }
         context.fireUserInboundEventTriggered(event)
     }

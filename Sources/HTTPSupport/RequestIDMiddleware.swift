@@ -2,11 +2,13 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Takes over the id that a client or a proxy gave the request in `X-Request-Id`: the log knows the request by it, and every answer to it says it again.
-/// An id that is not 1 to 64 letters, digits and `-_.:` is not taken, and one of the server's own is used.
+/// Uses the id that a client or a proxy gave the request in `X-Request-Id`: the log lines and the answer carry it. An
+/// id that is not 1 to 64 letters, digits and `-_.:` is ignored, and the request keeps the server's own id.
 public struct RequestIDMiddleware<Context: RequestContext>: RouterMiddleware {
+    /// Creates the middleware.
     public init() {}
 
+    /// Passes the request on under its id, and adds the id to the response.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
@@ -21,7 +23,7 @@ public struct RequestIDMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 }
 
-/// The ids of requests that are taken from outside.
+/// The rules for request ids from outside.
 enum RequestIDText {
     static func isGood(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

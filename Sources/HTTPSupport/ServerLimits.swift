@@ -3,27 +3,28 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// The bounds that the servers of a process keep together: on headers, on bodies and their time, and on connections.
+/// The limits that the servers of a process share: on headers, on the size and time of bodies, and on connections.
 public final class ServerLimits: Sendable, CustomStringConvertible {
-    /// The numbers that an operator may choose.
+    /// The limits that an operator can choose.
     public struct Values: Sendable, Equatable {
-        /// Connections that one port holds open at the same time; more wait to be accepted.
+        /// The largest number of connections that one port holds open; further ones wait to be accepted.
         public var connections: Int
-        /// Connections of one address over all ports, but not of this machine's own; nil for no bound, as behind a
-        /// proxy, from whose address all come.
+        /// The largest number of connections of one address over all ports, loopback excepted; nil for no limit, as
+        /// behind a proxy, which makes all connections itself.
         public var connectionsPerAddress: Int?
-        /// Bytes of bodies that all connections hold together.
+        /// The largest number of bytes of bodies that all connections hold together.
         public var bodyBytes: Int
         /// How long a body may take to arrive.
         public var bodyPatience: Duration
-        /// How long an answer may wait before it is watched, and the window in which a client has to take 1 KiB for
-        /// each second then.
+        /// How long an answer may wait before its connection is watched, and the window in which the client then has to
+        /// take 1 KiB for each second.
         public var answerPatience: Duration
 
+        /// Creates limits.
         /// - Parameters:
-        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, as the store and its
-        ///     merchant have.
-        ///   - connectionsPerAddress: a whole office may stand behind one.
+        ///   - connections: nil for ``ServerLimits/mostConnections(sharedBy:)`` of four ports, the number of the store
+        ///     and its merchant.
+        ///   - connectionsPerAddress: 256, since a whole office may share one address.
         ///   - bodyBytes: 256 MiB.
         ///   - bodyPatience: 30 seconds.
         ///   - answerPatience: 60 seconds.
@@ -39,21 +40,24 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         }
     }
 
+    /// The limits.
     public let values: Values
-    /// The room for bodies.
+    /// The memory budget for bodies.
     public let bodies: BodyBudget
     let table: ConnectionTable
 
+    /// The limits as text.
     public var description: String { "\(values)" }
 
-    /// - Parameter values: what is not said is bounded as ``Values`` does.
+    /// Creates the shared limits. Use one instance for all servers of a process.
     public init(_ values: Values = Values()) {
         self.values = values
         bodies = BodyBudget(values.bodyBytes)
         table = ConnectionTable(most: values.connectionsPerAddress)
     }
 
-    /// A connection is closed after 60 idle seconds (75 at most); headers have at most 16 KiB and 100 fields.
+    /// Builds an HTTP server with these limits. It closes a connection after 60 idle seconds (75 at most); headers have
+    /// at most 16 KiB and 100 fields.
     /// - Parameter answering: answers some requests before the router sees them.
     public func server(_ answering: (any DirectAnswering)? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
@@ -66,13 +70,13 @@ public final class ServerLimits: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Lets a port hold as many connections open as it may; more wait to be accepted.
+    /// Limits a port's open connections to ``Values/connections``; further ones wait to be accepted.
     public func connections(logger: Logger) -> any AvailableConnectionsDelegate {
         MaximumAvailableConnections(values.connections, logger: logger)
     }
 
-    /// How many connections a port may hold open when so many share the files that the process may open: the half of
-    /// them, since a download opens a file as well, without those that the databases need.
+    /// The number of connections that a port may hold open when several ports share the process's open files: half of
+    /// the files, since a download opens a file too, less 256 for the databases.
     /// - Returns: 32 to 4096.
     public static func mostConnections(sharedBy ports: Int) -> Int {
         min(max((OpenFiles.limit - 256) / 2 / max(ports, 1), 32), 4096)

@@ -1,17 +1,20 @@
 public import NIOCore
 import Synchronization
 
-/// Closes a connection whose other end takes hardly anything of an answer, or sends hardly anything of a request: it would be held for ever.
+/// Closes a connection whose client takes an answer, or sends a request, so slowly that it would hold the connection
+/// for ever.
 public final class StallWatch: Sendable {
-    /// What a connection has to keep up.
+    /// The lowest rate that a connection must keep.
     public struct Rule: Sendable {
-        /// Between two looks at it. The first is that long after the beginning, so that a slow start is no matter.
+        /// The time over which the rate is measured. The first window starts with the watch, so that a slow start does
+        /// not matter.
         public var window: Duration
-        /// On the mean of each window.
+        /// The lowest mean rate of a window.
         public var bytesPerSecond = 1_024
-        /// Waits until the next look; throws when the task is cancelled.
+        /// Waits until the next measurement; throws when the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void
 
+        /// Creates a rule with the rate of 1,024 bytes per second.
         public init(
             window: Duration,
             sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -20,25 +23,28 @@ public final class StallWatch: Sendable {
             self.sleep = sleep
         }
 
-        /// What servers here demand: 60 KiB in each minute.
+        /// The servers' usual rule: 60 KiB in each minute.
         public static let usual = Rule(window: .seconds(60))
 
-        /// Bytes in a window, at least one.
+        /// The fewest bytes in a window, at least 1.
         var least: Int { max(Int(window / .seconds(1) * Double(bytesPerSecond)), 1) }
     }
 
-    /// Which way the bytes go that are watched.
+    /// The direction of the bytes that are watched.
     public enum Direction: Sendable {
+        /// From the client to the server.
         case incoming
+        /// From the server to the client.
         case outgoing
     }
 
     private let direction: Direction
     private let bytes = Mutex(0)
 
+    /// Creates a watch.
     public init(_ direction: Direction) { self.direction = direction }
 
-    /// Says that so many bytes came, or were given to the connection.
+    /// Counts bytes that arrived, or that were given to the connection.
     public func progress(_ count: Int) { bytes.withLock { $0 += count } }
 
     /// Watches until the task is cancelled, and closes the connection when it stalls.
@@ -46,7 +52,8 @@ public final class StallWatch: Sendable {
         if await stalls(channel, rule) { channel.close(promise: nil) }
     }
 
-    /// Waits until the connection moves less in a window than it has to. False when the task was cancelled before.
+    /// Waits until the connection moves fewer bytes in a window than the rule requires. Returns false when the task is
+    /// cancelled first.
     func stalls(_ channel: any Channel, _ rule: Rule) async -> Bool {
         var seen = await moved(channel)
         while (try? await rule.sleep(rule.window)) != nil {
@@ -57,8 +64,9 @@ public final class StallWatch: Sendable {
         return false
     }
 
-    /// How many bytes have passed. What was given to a connection may lie in the kernel, which takes in megabytes at once and then nothing for minutes:
-    /// of that the other end's acknowledgements tell, where the kernel knows them.
+    /// The number of bytes that have moved. Bytes that were given to a connection may still be in the kernel, which
+    /// buffers megabytes at once and then takes nothing for minutes. For outgoing bytes, count the client's
+    /// acknowledgements where the kernel reports them.
     private func moved(_ channel: any Channel) async -> Int {
         let counted = bytes.withLock { $0 }
         guard direction == .outgoing, let options = channel as? any SocketOptionProvider,
@@ -68,14 +76,14 @@ public final class StallWatch: Sendable {
         return Int(clamping: told[Self.bytesAcknowledged])
     }
 
-    /// `struct tcp_info` of linux/tcp.h, by eights of its bytes; older kernels leave the end of it zero.
+    /// `struct tcp_info` of linux/tcp.h in units of 8 bytes; older kernels leave its end zero.
     private typealias TCPInformation = SIMD32<UInt64>
     /// `TCP_INFO`
     private static let tcpInfo = NIOBSDSocket.Option(rawValue: 11)
     /// `tcpi_bytes_acked`, at 120; since Linux 4.1.
     private static let bytesAcknowledged = 15
 
-    /// Runs `body` while somebody watches the connection.
+    /// Runs `body` while a watch runs on the connection.
     public static func during<T>(
         _ channel: any Channel, _ direction: Direction, _ rule: Rule, _ body: (StallWatch) async throws -> T
     ) async throws -> T {

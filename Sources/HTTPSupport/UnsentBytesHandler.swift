@@ -1,18 +1,19 @@
 import NIOCore
 import NIOHTTP1
 
-/// Lets an answer's last bytes out before the connection is closed behind them.
+/// Sends an answer's last bytes before the connection is closed.
 ///
-/// When the server stops, Hummingbird writes the end of an answer and closes the connection at once. What the other end has not taken yet is lost then: of a
-/// large answer some hundred KiB. Here the close waits for them, for a minute at most, and a second one does not.
+/// When the server stops, Hummingbird writes the end of an answer and closes the connection at once. Bytes that the
+/// client has not taken yet would be lost: some hundred KiB of a large answer. This handler delays the close until they
+/// are sent, for at most a minute. A second close is not delayed.
 final class UnsentBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// How long a close waits.
+    /// How long a close waits for unsent bytes.
     static let patience = TimeAmount.seconds(60)
 
-    /// Answers whose ends were written, and those whose ends have gone to the system.
+    /// The numbers of answers whose end was written, and whose end the system has taken.
     private var (written, sent) = (0, 0)
     private var waiting: (mode: CloseMode, promise: EventLoopPromise<Void>?, end: Scheduled<Void>)?
     private var isClosing = false
@@ -41,7 +42,7 @@ final class UnsentBytesHandler: ChannelOutboundHandler, RemovableChannelHandler 
         waiting = (mode, promise, end)
     }
 
-    /// Does what waits.
+    /// Performs the delayed close.
     private func close(_ context: ChannelHandlerContext) {
         guard let (mode, promise, end) = waiting else { return }
         waiting = nil

@@ -1,19 +1,20 @@
 import NIOCore
 import NIOHTTP1
 
-/// Closes a connection whose client takes hardly anything of an answer.
+/// Closes a connection whose client takes an answer too slowly.
 ///
 /// The server waits until the client takes an answer that is larger than the system's buffers. A client that stays
-/// connected and reads nothing would keep its connection, and the answer, for ever.
+/// connected and reads nothing would hold its connection and the answer for ever.
 final class UntakenAnswerHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
 
     private let rule: StallWatch.Rule
-    /// The next look at a connection on which an answer waits.
+    /// The next check of a connection on which an answer waits.
     private var look: Scheduled<Void>?
     private var watching: Task<Void, Never>?
 
-    /// - Parameter rule: how slowly a client may take an answer. Watching begins when an answer has waited for a window.
+    /// - Parameter rule: the lowest rate at which a client may take an answer. Watching begins when an answer has
+    ///   waited for a window.
     init(_ rule: StallWatch.Rule) { self.rule = rule }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -21,7 +22,7 @@ final class UntakenAnswerHandler: ChannelInboundHandler, RemovableChannelHandler
             watching?.cancel()
             watching = nil
         } else if look == nil {
-            // One look in each window, however often a large answer waits for a moment.
+            // Check once in each window, however often a large answer waits for a moment.
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             look = context.eventLoop.scheduleTask(in: TimeAmount(rule.window)) {
                 let (handler, context) = bound.value
@@ -39,7 +40,7 @@ final class UntakenAnswerHandler: ChannelInboundHandler, RemovableChannelHandler
             guard await StallWatch(.outgoing).stalls(channel, rule) else { return }
             channel.eventLoop.execute {
                 let (handler, context) = bound.value
-                // A later handler would let out first what the client does not take.
+                // A close that passes the other handlers would wait for the bytes that the client does not take.
                 if handler.watching != nil { context.close(promise: nil) }
             }
         }

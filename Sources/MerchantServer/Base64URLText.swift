@@ -6,7 +6,7 @@ enum Base64URLText {
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// nil if the text is padded, wrapped or has other characters.
+    /// Decodes a text. Returns nil if the text is padded, wrapped or contains other characters.
     static func decoded(_ text: some Collection<UInt8>) -> Data? {
         var standard: [UInt8] = []
         standard.reserveCapacity(text.count + 3)

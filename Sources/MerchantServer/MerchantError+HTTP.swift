@@ -5,7 +5,7 @@ import Merchant
 import MerchantWire
 
 extension HTTPProblem {
-    /// The merchant's errors as HTTP: the one place where a reason becomes a status.
+    /// Maps the merchant's errors to HTTP. Only this function turns an error code into a status.
     static func merchant(_ error: any Error) -> HTTPProblem? {
         switch error {
         case let error as MerchantError:
@@ -18,7 +18,7 @@ extension HTTPProblem {
         case is BlobError:
             return HTTPProblem(
                 .serviceUnavailable, code: MerchantErrorCode.unavailable.rawValue,
-                message: "The place where content is kept does not answer. Try again.")
+                message: "Content storage is unavailable. Try again.")
         default:
             return MerchantError(databaseError: error).flatMap(merchant)
         }

@@ -1,33 +1,40 @@
-/// Why the merchant's server did not start, or a command of its operator failed.
+/// The reason why the merchant's server did not start, or a command of its operator failed.
 public struct MerchantServerError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of failure.
     public enum Code: String, Sendable {
-        /// A file or setting is not what it has to be.
+        /// A file or setting is invalid.
         case invalidConfiguration
-        /// A secret may be read by others than its owner.
+        /// Users other than its owner may read a secret.
         case exposedSecret
         /// A file cannot be read or written.
         case storage
+        /// Another process uses the data directory or the schema.
         case dataDirectoryInUse
+        /// The data directory cannot be created or written.
         case dataDirectoryUnusable
+        /// The port cannot be opened.
         case portUnavailable
-        /// A backup is damaged, or is none.
+        /// A backup is damaged, or is not a backup.
         case badBackup
-        /// A restore into an empty place was killed before its database was there.
+        /// A restore into an empty place ended before its database was there.
         case halfRestored
-        /// What is to be restored would take the place of something.
+        /// A restore would replace existing data.
         case notEmpty
-        /// A program of the database's is not installed.
+        /// A program of the database is not installed.
         case noTools
     }
 
+    /// The kind of failure.
     public var code: Code
-    /// What is wrong, where, and what to do. It holds no secret.
+    /// A sentence for the operator: what is wrong, where, and what to do. It contains no secret.
     public var detail: String
 
+    /// Creates an error.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
+    /// The ``detail``.
     public var description: String { detail }
 }

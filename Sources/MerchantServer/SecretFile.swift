@@ -1,33 +1,36 @@
 import Foundation
 
-/// A file that only its owner may read.
+/// Reads and creates files that only their owner may read.
 enum SecretFile {
-    /// More than any file of keys needs.
+    /// The largest file of keys, in bytes.
     static let maximumSize = 256 << 10
 
-    /// The file's bytes.
-    /// - Throws: ``MerchantServerError`` `storage`, or `exposedSecret` when others than the owner may read it.
+    /// Reads a secret file.
+    /// - Throws: ``MerchantServerError`` `storage`, or `exposedSecret` when users other than the owner may read the
+    ///   file.
     static func read(_ url: URL) throws -> Data {
-        // Of the file that a link leads to: mounted secrets are links.
+        // Check the file that a link leads to: mounted secrets are links.
         var status = stat()
         guard stat(url.path, &status) == 0 else {
-            throw MerchantServerError(.storage, "\(url.path) cannot be read. Is it there, and yours?")
+            throw MerchantServerError(.storage, "\(url.path) cannot be read. Check that it exists and that you own it.")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw MerchantServerError(
-                .exposedSecret, "\(url.path) may be read by others. Make it 0600, and replace the keys if they leaked.")
+                .exposedSecret,
+                "\(url.path) can be read by other users. Set its mode to 0600, and replace the keys if they leaked.")
         }
         return try readPublic(url)
     }
 
-    /// The bytes of a file that may be anyone's to read.
+    /// Reads a file that anyone may read.
     /// - Parameters:
-    ///   - limit: the most bytes that it may have.
-    ///   - kind: what it is, for words.
-    /// - Throws: ``MerchantServerError`` `storage`, `invalidConfiguration` when it is too large.
+    ///   - limit: the largest size, in bytes.
+    ///   - kind: the kind of file, for the error.
+    /// - Throws: ``MerchantServerError`` `storage`, or `invalidConfiguration` when the file is too large.
     static func readPublic(_ url: URL, limit: Int = maximumSize, _ kind: String = "file of keys") throws -> Data {
         guard let file = try? FileHandle(forReadingFrom: url) else {
-            throw MerchantServerError(.storage, "\(url.path) cannot be read. Is it there, and yours?")
+            throw MerchantServerError(
+                .storage, "\(url.path) cannot be read. Check that it exists and that you may read it.")
         }
         defer { try? file.close() }
         guard let data = try? file.read(upToCount: limit + 1) else {
@@ -40,7 +43,8 @@ enum SecretFile {
         return data
     }
 
-    /// Makes the file, mode 0600 from the first byte on; it appears whole or not at all. False when it is there already, which then stays as it is.
+    /// Creates a file, mode 0600 from the first byte on. It appears whole or not at all. Returns false, and changes
+    /// nothing, when the file exists.
     /// - Throws: ``MerchantServerError`` `storage`.
     static func create(_ url: URL, _ data: Data) throws -> Bool {
         var generator = SystemRandomNumberGenerator()
@@ -61,7 +65,7 @@ enum SecretFile {
             written += count
         }
         guard fsync(file) == 0, close(file) == 0 else { throw unwritable(url) }
-        // A link, unlike a renaming, does not replace what another process made meanwhile.
+        // Unlike a rename, a link does not replace a file that another process made meanwhile.
         if link(aside, url.path) == 0 { return true }
         guard errno == EEXIST else { throw unwritable(url) }
         return false

@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// Where files are put together before they are kept: a folder of this process's own, beside those of other processes that share the place. What
-/// a process that was killed has left is removed by the next one.
+/// A folder in which files are assembled before they are stored. Each process has its own, beside those of other
+/// processes in the same place. A folder that a killed process left behind is removed by the next process.
 final class StagingFolder: Sendable {
     let url: URL
-    /// Of the folder, or of a file in it, locked; a folder without a lock is nobody's.
+    /// The lock on the folder, or on a file in it. A folder without a lock belongs to nobody.
     private let lock: Int32
-    /// The file that is locked in a folder whose place other machines may share: a folder's own lock they may not see.
+    /// The lock file in folders that other machines may share, which may not see a lock on the folder itself.
     static let lockName = ".lock"
 
-    /// - Parameter parent: is there, and for such folders alone.
+    /// - Parameter parent: an existing folder that contains only staging folders.
     /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
     convenience init(in parent: URL) throws {
         try self.init(in: parent, name: UUID().uuidString, waits: true) {
@@ -19,9 +19,9 @@ final class StagingFolder: Sendable {
     }
 
     /// - Parameters:
-    ///   - parent: is there; when somebody else has locked it, what others have left stays.
-    ///   - name: of the folder.
-    ///   - isLeft: tells what may be removed, when nobody has locked it, from what else is in the parent.
+    ///   - parent: an existing folder. When another process has locked it, leftovers stay.
+    ///   - name: the name of the new folder.
+    ///   - isLeft: whether an unlocked item of the parent is a leftover that may be removed.
     /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
     convenience init(beside parent: URL, name: String, where isLeft: (URL) -> Bool) throws {
         try self.init(in: parent, name: name, waits: false, where: isLeft)
@@ -29,8 +29,8 @@ final class StagingFolder: Sendable {
 
     private init(in parent: URL, name: String, waits: Bool, where isLeft: (URL) -> Bool) throws {
         let failure = MerchantServerError(
-            .dataDirectoryUnusable, "\(parent.path) cannot be written. Give another directory with --data.")
-        // Held for a moment, so that no folder is seen that is there and not locked yet.
+            .dataDirectoryUnusable, "\(parent.path) cannot be written. Choose another directory with --data.")
+        // Locked for a moment, so that no process sees a folder that exists and is not locked yet.
         let file = waits ? Self.lockName : nil
         let gate = Self.locked(parent, file, waits: waits)
         guard gate != nil || !waits else { throw failure }

@@ -4,7 +4,7 @@ import Store
 import StoreWire
 
 extension HTTPProblem {
-    /// The store's errors as HTTP: the one place where a reason becomes a status.
+    /// Maps the store's errors to HTTP. Only this function turns an error code into a status.
     static func store(_ error: any Error) -> HTTPProblem? {
         switch error {
         case let error as StoreError:

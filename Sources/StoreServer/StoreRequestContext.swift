@@ -2,11 +2,14 @@ import HTTPSupport
 import Hummingbird
 public import NIOCore
 
-/// What a request of this server carries.
+/// The context of a request to the store server: Hummingbird's own storage and the connection.
 public struct StoreRequestContext: ConnectionRequestContext {
+    /// Hummingbird's storage, with the request's id and logger.
     public var coreContext: CoreRequestContextStorage
+    /// The connection that the request arrived on.
     public let channel: any Channel
 
+    /// Creates the context of a request.
     public init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         channel = source.channel

@@ -3,13 +3,13 @@ import Hummingbird
 import Store
 import StoreWire
 
-/// The routers of the three ports.
+/// Builds the routers of the store's three ports.
 public enum StoreRouters {
-    /// What devices and merchants speak to: one environment's protocol port.
+    /// Builds the router of one environment's protocol port, which devices and merchants use.
     /// - Parameters:
-    ///   - signIns: how often clients may try to sign in; nil for no bound.
+    ///   - signIns: the rate limit on sign-ins; nil for no limit.
     ///   - isBehindProxy: whether a proxy adds the client's address to `X-Forwarded-For`.
-    ///   - patience: how slowly clients may take hosted content.
+    ///   - patience: the lowest rate at which a client may download hosted content.
     public static func protocolRouter(
         _ store: Store, signIns: SignInLimits? = nil, isBehindProxy: Bool = false,
         patience: StallWatch.Rule = .usual
@@ -25,11 +25,11 @@ public enum StoreRouters {
         return router
     }
 
-    /// What the operator speaks to.
+    /// Builds the router of the control port, which the operator uses.
     /// - Parameters:
-    ///   - desk: where hosted content is uploaded and reviewed; nil where none is hosted.
-    ///   - adminToken: required of every request when there is one.
-    ///   - patience: how slowly clients may send content.
+    ///   - desk: the upload and review of hosted content; nil where the server hosts none.
+    ///   - adminToken: the token that every request must carry; nil for none.
+    ///   - patience: the lowest rate at which a client may upload content.
     public static func controlRouter(
         _ stores: [Store], apps: AppRegistry, catalog: CurrentCatalog, desk: ContentDesk?, adminToken: String?,
         patience: StallWatch.Rule = .usual

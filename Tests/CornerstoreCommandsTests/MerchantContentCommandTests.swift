@@ -104,8 +104,9 @@ import Testing
             let empty = try shop.file("empty", "")
             let long = String(repeating: "a", count: 256)
             let cases = [
-                ("put issue \(file).none", "There is no file"), ("put issue \(shop.directory.url.path)", "is no file"),
-                ("put issue \(empty)", "is empty"), ("put issue /dev/zero", "is no file"),
+                ("put issue \(file).none", "There is no file"),
+                ("put issue \(shop.directory.url.path)", "is not a file"),
+                ("put issue \(empty)", "is empty"), ("put issue /dev/zero", "is not a file"),
                 ("put \(long) \(file)", "255 bytes"), ("put issue \(file) --type pdf", "type/subtype"),
             ]
             for (line, words) in cases {
@@ -133,7 +134,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: shop.data + "/content", withIntermediateDirectories: true)
             let elsewhere = await shop.run("put issue \(file)")
-            #expect(elsewhere.status == 1 && elsewhere.errors.contains("is not here"), "\(elsewhere.errors)")
+            #expect(elsewhere.status == 1 && elsewhere.errors.contains("is stored elsewhere"), "\(elsewhere.errors)")
             let nowhere = await Capture.run(
                 [
                     "merchant", "content", "put", "issue", file, "--database", "postgres://localhost/x", "--data",

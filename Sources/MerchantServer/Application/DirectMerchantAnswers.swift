@@ -6,13 +6,14 @@ import NIOCore
 import StoreReceipts
 import StoreWire
 
-/// The short cut for the three requests that load a merchant: balances, spends, and redemptions whose evidence is the body itself, of users whose token was
-/// verified before. Whatever is refused goes to the router, which refuses it again in words: each of the three can be repeated.
+/// Answers the three requests that make up a merchant's load without the router: balances, spends, and redemptions
+/// whose body is the evidence itself, of users whose token was verified before. A refused request goes to the router,
+/// which refuses it again with a message: each of the three can be repeated.
 struct DirectMerchantAnswers: DirectAnswering {
-    /// In bytes of JSON.
+    /// The largest JSON body of a spend, in bytes.
     private static let largestSpend = 8 << 10
     private static let signed = "application/jose"
-    /// The addresses of balances, and the environment that each names.
+    /// The paths of balances, and the environment that each names.
     private static let balances: [String: StoreEnvironment?] = Dictionary(
         uniqueKeysWithValues: ([nil, .production, .sandbox] as [StoreEnvironment?]).map {
             (MerchantRoute.balances(in: $0).path, $0)
@@ -20,7 +21,7 @@ struct DirectMerchantAnswers: DirectAnswering {
 
     let merchant: Merchant
     let authentication: Authentication
-    /// Counts what is answered here, as the router's middleware counts its own.
+    /// Counts the requests that are answered here, as the router's middleware counts its own.
     let metrics: RequestMetricsMiddleware
     let isBehindProxy: Bool
 
@@ -104,7 +105,7 @@ struct DirectMerchantAnswers: DirectAnswering {
 }
 
 extension SpendRequest {
-    /// Reads what the router would decode; nil, or an error, for what it would refuse.
+    /// Reads a request that the router would accept. Returns nil, or throws, for one that it would refuse.
     fileprivate init?(flat json: [UInt8]) throws(FlatJSONScanner.Failure) {
         let fields = try FlatJSONObject(json)
         guard let key = try fields.string("key"), let currency = try fields.string("currency"),

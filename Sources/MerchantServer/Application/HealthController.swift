@@ -4,7 +4,7 @@ import Hummingbird
 import Merchant
 import MerchantWire
 
-/// Whether the process lives, and whether it can work.
+/// Answers whether the process runs, and whether it can serve requests.
 struct HealthController: Sendable {
     let merchant: Merchant
 
@@ -19,7 +19,7 @@ struct HealthController: Sendable {
                 try await merchant.check()
             } catch {
                 context.logger.warning("not ready", metadata: ["error": .string(String(describing: error))])
-                throw MerchantError(.unavailable, "The database does not answer.")
+                throw MerchantError(.unavailable, "The database is unavailable.")
             }
             return try .json(Body(status: "ready"))
         }

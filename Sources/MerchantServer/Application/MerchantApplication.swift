@@ -10,13 +10,17 @@ import ServiceLifecycle
 import StoreWire
 import UnixSignals
 
-/// A merchant and everything that it keeps, put together once.
+/// The merchant's server: the merchant and everything that it keeps.
 public struct MerchantApplication: Sendable {
+    /// The configuration that the server was started with.
     public let configuration: MerchantServerConfiguration
+    /// The merchant's domain.
     public let merchant: Merchant
+    /// The tokens of the app's users.
     public let tokens: UserTokens
+    /// The API keys of backends.
     public let keys: APIKeys
-    /// The apps whose purchases are taken.
+    /// The apps whose purchases are accepted.
     public let bundleIDs: Set<BundleID>
 
     private let database: Database
@@ -26,9 +30,10 @@ public struct MerchantApplication: Sendable {
     private let tokenKeys: TokenKeyReload
     private let logger: Logger
 
-    /// Opens the data directory and the database, and takes the files of products in.
+    /// Opens the data directory and the database, and loads the product files.
     /// - Parameter now: the machine's clock.
-    /// - Throws: ``MerchantServerError``, ``MerchantError``, a database's error, ``ReceiptRejection`` for a root that is none.
+    /// - Throws: ``MerchantServerError``, ``MerchantError``, a database's error, ``ReceiptRejection`` for an invalid
+    ///   root.
     public static func open(
         _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
@@ -40,7 +45,7 @@ public struct MerchantApplication: Sendable {
         let bundleIDs = configuration.bundleIDs.union(files.map(\.bundleID))
         guard !bundleIDs.isEmpty else {
             throw MerchantServerError(
-                .invalidConfiguration, "No app is named. Give its bundle id with --bundle-id, or a file of products.")
+                .invalidConfiguration, "No app is named. Give its bundle id with --bundle-id, or a product file.")
         }
         let place = try MerchantPlace(
             folder: configuration.dataDirectory, databaseURL: configuration.databaseURL, schema: configuration.schema)
@@ -76,7 +81,7 @@ public struct MerchantApplication: Sendable {
         try await checkReach(merchant)
         merchant.wrongKinds.listen { report in
             logger.error(
-                "what the store says does not fit the kind on the list of products: such purchases are refused",
+                "the store's kind of a product differs from the product list: its purchases are refused",
                 metadata: [
                     "bundle": .string(report.bundleID.rawValue), "product": .string(report.productID.rawValue),
                     "listed": .string(report.listed.rawValue),
@@ -113,7 +118,7 @@ public struct MerchantApplication: Sendable {
                 now: now, logger: logger), logger: logger)
     }
 
-    /// Refuses to join environments while somebody has credits that could not be spent then.
+    /// Refuses to join environments while a user has sandbox credits, which nobody could spend then.
     private static func checkReach(_ merchant: Merchant) async throws {
         guard let (user, balance) = try await merchant.balanceOutOfReach() else { return }
         let (amount, currency) = (balance.amount, balance.currency)
@@ -134,18 +139,19 @@ public struct MerchantApplication: Sendable {
         let client = StoreClient(
             remote.hosts, sharedSecret: remote.sharedSecret, pacing: .system(), metrics: StoreClientMetrics(metrics),
             logger: logger)
-        // As the store was known when its roots were first seen.
+        // The anchor under which the store was known when its roots were first seen.
         let anchor = zip(configuration.stores, stores).first { $0.0.anchor == remote.anchor }?.1.anchor
         return .remote(client, anchors: [remote.hosts.name: anchor ?? remote.anchor])
     }
 
     // MARK: Running
 
-    /// Serves until the task is cancelled or the process is told to stop, then finishes what is under way.
+    /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
+    /// progress.
     /// - Parameters:
-    ///   - gracefulShutdownSignals: what tells the process to stop.
-    ///   - onReady: called once the port answers, with its base URL.
-    /// - Throws: ``MerchantServerError`` when the port cannot be had.
+    ///   - gracefulShutdownSignals: the signals that stop the process.
+    ///   - onReady: called when the port is open, with the server's base URL.
+    /// - Throws: ``MerchantServerError`` when the port cannot be opened.
     public func run(
         gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (String) async -> Void
     ) async throws {
@@ -164,8 +170,8 @@ public struct MerchantApplication: Sendable {
             throw MerchantServerError(
                 .portUnavailable,
                 "Port \(configuration.port) cannot be opened on \(configuration.host): "
-                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with "
-                    + "\(configuration.portOption), or 0 for any free one.")
+                    + "\(String(cString: strerror(error.errnoCode))). Is another server running? Choose another port with "
+                    + "\(configuration.portOption), or 0 for any free port.")
         } catch {
             await close()
             throw error
@@ -173,7 +179,7 @@ public struct MerchantApplication: Sendable {
         await close()
     }
 
-    /// Closes the database after what is queued, and gives the data directory back.
+    /// Closes the database after the queued work, and releases the data directory.
     public func close() async {
         await database.close()
         lock?.release()
@@ -187,7 +193,7 @@ public struct MerchantApplication: Sendable {
                 address: .hostname(host, port: port),
                 availableConnectionsDelegate: configuration.limits.connections(logger: logger)),
             onServerRunning: { channel in
-                // An address that listens everywhere is not one to connect to.
+                // A server that listens on all addresses is reached at loopback.
                 let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
                 await onReady("http://\(name):\(channel.localAddress?.port ?? port)")
             },
@@ -195,7 +201,7 @@ public struct MerchantApplication: Sendable {
     }
 }
 
-/// Takes out credits whose time is over, also of users who do not come.
+/// Removes expired credits, including those of users who send no requests.
 private struct CreditExpiry: Service {
     let merchant: Merchant
     let logger: Logger

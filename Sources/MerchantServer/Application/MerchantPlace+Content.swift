@@ -6,16 +6,18 @@ import Merchant
 import MerchantWire
 
 extension MerchantPlace {
-    /// In bytes: what is read of a file at a time.
+    /// The number of bytes that are read from a file at a time.
     private static let piece = 1 << 20
 
-    /// Keeps a file of this machine as an item's next version, as an upload to the server would be; a server that runs delivers it from then on.
+    /// Stores a local file as an item's next version, as an upload to the server would. A running server delivers it
+    /// from then on.
     /// - Parameters:
-    ///   - mediaType: nil for that of the item's newest version, else what the file's name says.
-    ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
-    ///   - progress: is told how many bytes were read.
-    /// - Throws: ``MerchantServerError`` `storage` for a file that cannot be read, or when what the merchant has is not where this would be put;
-    ///   ``MerchantError``, ``BlobError``, ``DatabaseError``.
+    ///   - mediaType: nil for the media type of the item's newest version, or else the one that the file's name
+    ///     suggests.
+    ///   - bucket: the bucket in which the merchant stores content; nil for the folder in its data directory.
+    ///   - progress: called with the number of bytes read so far.
+    /// - Throws: ``MerchantServerError`` `storage` for a file that cannot be read, or when the merchant's content is
+    ///   stored elsewhere; ``MerchantError``, ``BlobError``, ``DatabaseError``.
     public func putContent(
         _ item: ContentItemID, from url: URL, mediaType: String?, bucket: S3Location?, logger: Logger,
         progress: @escaping @Sendable (Int64) -> Void
@@ -43,22 +45,22 @@ extension MerchantPlace {
         }
     }
 
-    /// A regular file: a pipe or a device could have no end.
+    /// Opens a regular file. A pipe or a device might have no end.
     private static func openFile(_ url: URL) throws -> FileHandle {
         var status = stat()
         guard stat(url.path, &status) == 0 else {
             throw MerchantServerError(.storage, "There is no file \(url.path).")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw MerchantServerError(.storage, "\(url.path) is no file; name one.")
+            throw MerchantServerError(.storage, "\(url.path) is not a file. Name a file.")
         }
         guard let file = FileHandle(forReadingAtPath: url.path) else {
-            throw MerchantServerError(.storage, "\(url.path) cannot be opened; check its permissions.")
+            throw MerchantServerError(.storage, "\(url.path) cannot be opened. Check its permissions.")
         }
         return file
     }
 
-    /// Looks whether the place of blobs is the merchant's: of what it has, something must be there.
+    /// Checks that `blobs` is the merchant's store of content: it must contain at least one of the newest versions.
     /// - Throws: ``MerchantServerError`` `storage`; ``BlobError``.
     static func check(_ known: [ContentVersion], areIn blobs: any BlobStore) async throws {
         let newest = known.sorted { $0.createdAt > $1.createdAt }.prefix(8)
@@ -69,12 +71,12 @@ extension MerchantPlace {
         }
         throw MerchantServerError(
             .storage,
-            "The content that this merchant has is not here. Name the data directory of its server with --data, or its bucket with --blobs, as the "
+            "This merchant's content is stored elsewhere. Name the data directory of its server with --data, or its bucket with --blobs, as the "
                 + "server was started.")
     }
 }
 
-/// What the names of files say of what is in them.
+/// Media types by the extensions of file names.
 enum MediaTypes {
     private static let known = [
         "epub": "application/epub+zip", "gif": "image/gif", "html": "text/html", "jpeg": "image/jpeg",

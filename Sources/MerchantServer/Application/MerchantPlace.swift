@@ -5,13 +5,16 @@ import HTTPSupport
 import Logging
 import Merchant
 
-/// Where a merchant keeps everything: its folder, and its database in it or elsewhere.
+/// The place where a merchant stores everything: its folder, and its database in the folder or elsewhere.
 public struct MerchantPlace: Sendable {
+    /// The data directory.
     public let folder: URL
+    /// The database's `postgres://…` URL; nil for SQLite in the folder.
     public let databaseURL: String?
+    /// The schema's name in PostgreSQL.
     public let schema: String
 
-    /// Makes the folder, mode 0700, when it is not there.
+    /// Creates the folder with mode 0700 when it does not exist.
     /// - Throws: ``MerchantServerError`` `dataDirectoryUnusable`.
     public init(folder: URL, databaseURL: String?, schema: String) throws {
         self.folder = folder
@@ -20,54 +23,56 @@ public struct MerchantPlace: Sendable {
         _ = try makeFolder(nil)
     }
 
-    /// Whether a server has run in a folder without a database there: what it has is elsewhere.
+    /// Whether a server has used the folder with a database elsewhere.
     public static func hasDatabaseElsewhere(_ folder: URL) -> Bool {
         let files = FileManager.default
         return files.fileExists(atPath: folder.appendingPathComponent(uploads).path)
             && !files.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
     }
 
-    /// Whether a folder has a SQLite database of a merchant.
+    /// Whether the folder contains a merchant's SQLite database.
     public static func hasDatabase(_ folder: URL) -> Bool {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(databaseName).path)
     }
 
-    /// Whether a restore was killed that would have brought a folder its SQLite database, or is under way.
+    /// Whether a restore of a SQLite database into the folder is in progress or was killed.
     public static func isHalfRestored(_ folder: URL) -> Bool {
         !hasDatabase(folder)
             && FileManager.default.fileExists(atPath: folder.appendingPathComponent(restoreFolder).path)
     }
 
-    /// Whether a folder has content of a merchant's. A server makes the folder for it when it is started without a bucket.
+    /// Whether the folder contains a merchant's content. A server that starts without a bucket creates the folder for
+    /// it.
     public static func hasContent(_ folder: URL) -> Bool {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(contentFolder).path)
     }
 
-    /// Whether a server has run in a folder that keeps its content elsewhere: in a bucket.
+    /// Whether a server has used the folder with its content elsewhere, in a bucket.
     public static func hasContentElsewhere(_ folder: URL) -> Bool {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(uploads).path) && !hasContent(folder)
     }
 
     private static let databaseName = "merchant.sqlite"
-    /// The folder for files that are coming in. A server makes it, and who puts content in beside one.
+    /// The folder for incoming files. A server creates it, and so does a command that adds content.
     static let uploads = "uploads"
-    /// Where a restore into a folder with a SQLite database puts one together. It is left behind only when that is killed.
+    /// The folder in which a restore of a SQLite database is assembled. Only a killed restore leaves it behind.
     static let restoreFolder = "restore"
 
-    /// Keeps other servers off a folder that holds a SQLite database. With PostgreSQL several may share one: nil.
+    /// Keeps other servers out of a folder with a SQLite database. Returns nil for PostgreSQL, which several servers
+    /// may share.
     /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
     func lock() throws -> DirectoryLock? {
         guard databaseURL == nil else { return nil }
         return try taking { () throws(DirectoryLock.Refusal) in
             try DirectoryLock(folder)
         } words: { owner in
-            "The data directory \(folder.path) is in use by another merchant\(owner). Stop it, give another directory with "
-                + "--data, or a PostgreSQL with --database, which several servers may share."
+            "The data directory \(folder.path) is in use by another merchant\(owner). Stop it, choose another directory with "
+                + "--data, or use PostgreSQL with --database, which several servers may share."
         }
     }
 
-    /// Keeps a restore and what works beside a server off one another: the database is changed for another one, and what somebody does in the old
-    /// one would be lost. With PostgreSQL a restore looks at who is connected: nil.
+    /// Keeps a restore apart from commands that work beside a server: the restore replaces the database, and changes to
+    /// the old one would be lost. Returns nil for PostgreSQL, where a restore checks for connections instead.
     /// - Parameter kind: exclusive for a restore.
     /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`, `dataDirectoryUnusable`.
     func lockForCommands(_ kind: DirectoryLock.Kind) throws -> DirectoryLock? {
@@ -76,8 +81,8 @@ public struct MerchantPlace: Sendable {
             try DirectoryLock(folder: folder, kind)
         } words: { _ in
             kind == .shared
-                ? "A backup is being restored into \(folder.path). Wait until that is done."
-                : "Another command works on the merchant in \(folder.path). Wait until it is done, then restore."
+                ? "A backup is being restored into \(folder.path). Wait until the restore is done."
+                : "Another command is using the merchant in \(folder.path). Wait until it is done, then restore."
         }
     }
 
@@ -89,7 +94,7 @@ public struct MerchantPlace: Sendable {
         } catch .unwritable {
             throw MerchantServerError(
                 .dataDirectoryUnusable,
-                "The data directory \(folder.path) cannot be written. Give another with --data.")
+                "The data directory \(folder.path) cannot be written. Choose another with --data.")
         } catch {
             throw MerchantServerError(.dataDirectoryInUse, words(error.owner))
         }
@@ -101,7 +106,7 @@ public struct MerchantPlace: Sendable {
         guard databaseURL != nil || !Self.isHalfRestored(folder) else {
             throw MerchantServerError(
                 .halfRestored,
-                "A restore into \(folder.path) was ended before it was done, and there is no database yet. Run it again; or remove "
+                "A restore into \(folder.path) ended before it was done, and there is no database yet. Run it again, or remove "
                     + "\(folder.appendingPathComponent(Self.restoreFolder).path) to begin with empty books.")
         }
         let location: DatabaseLocation =
@@ -113,13 +118,13 @@ public struct MerchantPlace: Sendable {
         return try await Database.open(location, migrations: MerchantSchema.migrations, logger: logger)
     }
 
-    /// Runs something over the merchant's database, beside a server that may be running on it. No purchase can be proved.
+    /// Runs `body` with the merchant's database, also while a server uses it. The merchant cannot verify purchases.
     /// - Parameters:
-    ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
-    ///   - sendsWebhooks: whether the server sends webhooks of what changes.
-    ///   - joinsEnvironments: ``MerchantPolicy/joinsEnvironments`` of the server.
-    /// - Throws: what the body throws; ``MerchantServerError`` `dataDirectoryInUse` while a backup is restored there, `dataDirectoryUnusable`,
-    ///   `halfRestored`; ``DatabaseError``.
+    ///   - bucket: the bucket in which the merchant stores content; nil for the folder in its data directory.
+    ///   - sendsWebhooks: whether the server sends webhooks about changes.
+    ///   - joinsEnvironments: the server's ``MerchantPolicy/joinsEnvironments``.
+    /// - Throws: the errors of `body`; ``MerchantServerError`` `dataDirectoryInUse` while a backup is being restored,
+    ///   `dataDirectoryUnusable`, `halfRestored`; ``DatabaseError``.
     public func withMerchant<T>(
         bucket: S3Location? = nil, sendsWebhooks: Bool = false, joinsEnvironments: Bool = false, logger: Logger,
         _ body: (Merchant) async throws -> T
@@ -142,15 +147,15 @@ public struct MerchantPlace: Sendable {
         }
     }
 
-    /// Where a SQLite database is.
+    /// The file of a SQLite database.
     var databaseFile: URL { folder.appendingPathComponent(Self.databaseName) }
 
-    /// What the folder of content is called.
+    /// The name of the folder for content.
     static let contentFolder = "content"
 
-    /// Where content is kept: a bucket, or a folder in the data directory.
+    /// The store of content: a bucket, or a folder in the data directory.
     /// - Parameters:
-    ///   - makesFolder: whether the folder is made at once, or with what is first put there.
+    ///   - makesFolder: whether to create the folder now rather than with the first content.
     ///   - now: the machine's clock.
     func blobs(
         _ bucket: S3Location?, makesFolder: Bool = true, now: @escaping @Sendable () -> Date
@@ -160,10 +165,10 @@ public struct MerchantPlace: Sendable {
             folder: folder.appendingPathComponent(Self.contentFolder), makesFolder: makesFolder)
     }
 
-    /// Opens and closes a SQLite database that nobody works on, so that it is in one file.
+    /// Opens and closes a SQLite database that nobody uses, so that all of it is in one file.
     func fold(logger: Logger) async throws { try await openDatabase(logger: logger).close() }
 
-    /// Makes a folder in it, mode 0700.
+    /// Creates a folder in the data directory, mode 0700; nil is the data directory itself.
     func makeFolder(_ name: String?) throws -> URL {
         let url = name.map { folder.appendingPathComponent($0) } ?? folder
         do {
@@ -171,7 +176,7 @@ public struct MerchantPlace: Sendable {
                 at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw MerchantServerError(
-                .dataDirectoryUnusable, "The data directory \(url.path) cannot be made. Give another with --data.")
+                .dataDirectoryUnusable, "The data directory \(url.path) cannot be created. Choose another with --data.")
         }
         return url
     }

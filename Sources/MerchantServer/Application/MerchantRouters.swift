@@ -5,7 +5,7 @@ import Merchant
 import MerchantWire
 import Metrics
 
-/// Everything that the merchant's server answers.
+/// Builds the router and the direct answers of the merchant's server.
 struct MerchantRouters {
     let merchant: Merchant
     let authentication: Authentication
@@ -13,14 +13,14 @@ struct MerchantRouters {
     let metrics: PrometheusMetrics
     let requests: RequestMetricsMiddleware
     let uploads: StagingFolder
-    /// How slow who uploads or downloads may be.
+    /// The lowest rate at which a client may upload or download.
     let patience: StallWatch.Rule
     let isBehindProxy: Bool
-    /// Whether nobody but this machine can ask for the metrics.
+    /// Whether only this machine can ask for the metrics.
     let isLoopback: Bool
     let now: @Sendable () -> Date
 
-    /// What is answered without the router.
+    /// Answers frequent requests without the router.
     var direct: DirectMerchantAnswers {
         DirectMerchantAnswers(
             merchant: merchant, authentication: authentication, metrics: requests, isBehindProxy: isBehindProxy)
@@ -49,7 +49,7 @@ struct MerchantRouters {
             merchant: merchant, authentication: authentication, uploads: uploads, patience: patience
         ).addRoutes(to: router)
         HealthController(merchant: merchant).addRoutes(to: router)
-        // Through a proxy on this machine everybody comes from this machine.
+        // Through a proxy on this machine, every request seems to come from this machine.
         MetricsController(metrics: metrics, authentication: isLoopback && !isBehindProxy ? nil : authentication)
             .addRoutes(to: router)
         return router

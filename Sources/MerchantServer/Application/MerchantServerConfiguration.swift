@@ -4,16 +4,18 @@ import HTTPSupport
 import Merchant
 import StoreWire
 
-/// How a merchant's server is started.
+/// The configuration of a merchant's server.
 public struct MerchantServerConfiguration: Sendable {
-    /// A store that is asked about receipts, for a merchant that does not prove them by itself.
+    /// A store that verifies receipts, for a merchant that does not verify them itself.
     public struct RemoteStore: Sendable {
+        /// The store's `verifyReceipt` hosts.
         public var hosts: StoreHosts
         /// The app's shared secret at the store.
         public var sharedSecret: String?
-        /// The anchor that the store's purchases have.
+        /// The trust anchor of the store's purchases.
         public var anchor: String
 
+        /// Creates a remote store.
         public init(hosts: StoreHosts, sharedSecret: String?, anchor: String) {
             self.hosts = hosts
             self.sharedSecret = sharedSecret
@@ -21,46 +23,48 @@ public struct MerchantServerConfiguration: Sendable {
         }
     }
 
-    /// Everything that the server keeps beside its database, mode 0700.
+    /// The folder for everything that the server stores besides its database, mode 0700.
     public var dataDirectory: URL
-    /// Where to listen; loopback unless told otherwise.
+    /// The address to listen on; loopback by default.
     public var host: String
-    /// 0 takes any free port.
+    /// The port; 0 takes any free port.
     public var port: Int
-    /// The option by which the operator names ``port``, for the error when it cannot be had.
+    /// The command-line option for ``port``, which the error names when the port cannot be opened.
     public var portOption = "--port"
-    /// `postgres://…`, or nil for SQLite in the data directory.
+    /// The database's `postgres://…` URL; nil for SQLite in the data directory.
     public var databaseURL: String?
-    /// The schema in PostgreSQL; merchants that share a server each need one of their own.
+    /// The schema in PostgreSQL. Merchants that share a database server each need their own schema.
     public var schema: String
-    /// Whose purchases are taken.
+    /// The stores whose purchases are accepted.
     public var stores: [TrustedStore]
-    /// The apps whose purchases are taken, beside those of the files of products.
+    /// The apps whose purchases are accepted, besides those of the product files.
     public var bundleIDs: Set<BundleID>
+    /// The merchant's rules for purchases and balances.
     public var policy: MerchantPolicy
-    /// Files of products, an app each, taken in at the start.
+    /// Product files, one for each app, which are loaded at the start.
     public var productsFiles: [URL]
-    /// The keys of users' tokens; nil for those in the data directory.
+    /// The file of keys for users' tokens; nil for the file in the data directory.
     public var tokenKeys: URL?
-    /// nil for a merchant that proves all purchases by itself.
+    /// The store that verifies receipts; nil for a merchant that verifies all purchases itself.
     public var remote: RemoteStore?
-    /// Where changes go; nil for nowhere.
+    /// The receiver of webhooks; nil for none.
     public var webhooks: WebhookReceiver?
-    /// The bucket for content, or nil for a folder in the data directory.
+    /// The bucket for content; nil for a folder in the data directory.
     public var bucket: S3Location?
-    /// nil for no bound.
+    /// The rate limits; nil for none.
     public var rates: RateLimits.Rates?
-    /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
+    /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
     public var isBehindProxy: Bool
-    /// The bounds on connections and bodies, which the servers of a process share.
+    /// The limits on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
-    /// For how long a webhook that this process has taken is taken by no other.
+    /// How long no other process takes a webhook that this one has taken.
     package var webhookLease = WebhookDelivery.lease
-    /// How long an upload or a download may stand still.
+    /// The lowest rate at which a client may upload or download.
     package var stallPatience = StallWatch.Rule.usual
-    /// Is told of each step, for tests of crashes.
+    /// Called at each step, for crash tests.
     package var onStep: (@Sendable (MerchantStep) -> Void)?
 
+    /// Creates a configuration.
     public init(
         dataDirectory: URL, host: String = "127.0.0.1", port: Int = 8410, databaseURL: String? = nil,
         schema: String = "cornerstore_merchant", stores: [TrustedStore], bundleIDs: Set<BundleID> = [],
@@ -85,7 +89,7 @@ public struct MerchantServerConfiguration: Sendable {
         self.isBehindProxy = isBehindProxy
     }
 
-    /// Whether ``host`` is this machine only.
+    /// Whether ``host`` is a loopback address.
     public var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

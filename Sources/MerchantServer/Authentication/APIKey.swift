@@ -2,19 +2,21 @@ import Crypto
 import Foundation
 import Merchant
 
-/// A backend's key, as far as it was shown to be good.
+/// A backend's API key that was found valid.
 public struct APIKey: Sendable, Equatable {
+    /// The key's name, which the operator chose.
     public let name: String
+    /// The actions that the key allows.
     public let scopes: Set<APIScope>
 
-    /// What every key's text begins with, so that one is known where it should not be.
+    /// The prefix of every key's text, by which a leaked key is recognized.
     static let prefix = "cmk_"
-    /// Random bytes in a key.
+    /// The number of random bytes in a key.
     static let size = 32
-    /// Characters of a key's text: the prefix, and 32 bytes in Base64 without padding.
+    /// The length of a key's text: the prefix, and 32 bytes in Base64url without padding.
     static let length = prefix.utf8.count + 43
 
-    /// SHA-256 of the key's bytes; nil for a text that is no key. The keys are random, so that one round is enough.
+    /// The SHA-256 of the key's bytes; nil for a text that is not a key. Keys are random, so one round is enough.
     static func digest(of text: Substring) -> [UInt8]? {
         guard text.utf8.count == length, text.hasPrefix(prefix),
             let bytes = Base64URLText.decoded(text.utf8.dropFirst(prefix.utf8.count)), bytes.count == size
@@ -26,10 +28,12 @@ public struct APIKey: Sendable, Equatable {
     static func text(of bytes: [UInt8]) -> String { prefix + Base64URLText.encoded(bytes) }
 }
 
-/// A key that was just made: the only time that its text is there to be shown.
+/// A new key. Its text is available only now.
 public struct NewAPIKey: Sendable {
+    /// The key's name.
     public let name: String
+    /// The actions that the key allows.
     public let scopes: Set<APIScope>
-    /// The secret, to be given as `Authorization: Bearer`.
+    /// The secret text, to be sent as `Authorization: Bearer`.
     public let text: String
 }

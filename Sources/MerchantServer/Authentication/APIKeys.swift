@@ -3,11 +3,11 @@ import Foundation
 import Merchant
 import Synchronization
 
-/// The keys by which backends are known: 32 random bytes, shown once, kept as SHA-256.
+/// The API keys of backends: 32 random bytes each, shown once and stored as SHA-256.
 public final class APIKeys: Sendable {
-    /// For how long a key that was found good is not looked up again, in seconds; a key that another process revoked is good for as long.
+    /// How long a valid key is remembered, in seconds. A key that another process revokes stays valid here for as long.
     static let rememberedFor: TimeInterval = 5
-    /// Keys remembered at most.
+    /// The largest number of remembered keys.
     static let remembered = 1_024
 
     private struct Entry {
@@ -17,31 +17,32 @@ public final class APIKeys: Sendable {
 
     private struct Memory {
         var entries: [[UInt8]: Entry] = [:]
-        /// Counts revocations, so that what was looked up before one is not remembered after it.
+        /// The number of revocations. A key that was looked up before a revocation is not remembered after it.
         var epoch = 0
     }
 
     private let storage: any APIKeyStoring
     private let memory = Mutex(Memory())
 
+    /// Creates the keys over their storage.
     public init(_ storage: any APIKeyStoring) { self.storage = storage }
 
-    /// Whether a bearer's text has the form of an API key rather than of a user's token.
+    /// Whether a bearer token has the form of an API key rather than of a user's token.
     public static func isKey(_ text: Substring) -> Bool { text.hasPrefix(APIKey.prefix) }
 
-    /// The name of the key of that text, if it was good when it was last looked up, however long ago. For counting, not
-    /// for letting in.
+    /// The name of a key that was valid when it was last looked up, however long ago. Use it to count requests, never
+    /// to authorize them.
     func knownName(of text: Substring) -> String? {
         guard let digest = APIKey.digest(of: text) else { return nil }
         return memory.withLock { $0.entries[digest]?.key.name }
     }
 
-    /// The key of that text; nil when there is none, or it was revoked.
-    /// - Throws: what the storage throws.
+    /// Looks up a key. Returns nil for an unknown or revoked key.
+    /// - Throws: the storage's error.
     public func key(_ text: Substring, at now: Date) async throws -> APIKey? {
         guard let digest = APIKey.digest(of: text) else { return nil }
         let (known, epoch) = memory.withLock { memory -> (APIKey?, Int) in
-            // The second is for a clock that was put back.
+            // The second condition is for a clock that was set back.
             guard let entry = memory.entries[digest], now < entry.until,
                 entry.until.timeIntervalSince(now) <= Self.rememberedFor
             else { return (nil, memory.epoch) }
@@ -54,7 +55,7 @@ public final class APIKeys: Sendable {
             _ = memory.withLock { $0.entries.removeValue(forKey: digest) }
             return nil
         }
-        // A scope of a newer version gives nothing here.
+        // Ignore scopes of a newer version.
         let key = APIKey(name: record.name, scopes: Set(record.scopes.compactMap { APIScope(rawValue: $0) }))
         memory.withLock { memory in
             guard memory.epoch == epoch else { return }
@@ -64,19 +65,20 @@ public final class APIKeys: Sendable {
         return key
     }
 
-    /// Makes a key and keeps its digest.
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration` for a name or scopes that cannot be; what the storage throws when the name is taken.
+    /// Creates a key and stores its digest.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` for an invalid name or no scopes; the storage's error
+    ///   when the name is taken.
     public func make(name: String, scopes: Set<APIScope>, at now: Date) async throws -> NewAPIKey {
         guard name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "A key's name is 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or digit."
+                "A key's name must be 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit."
             )
         }
         guard !scopes.isEmpty else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "A key needs at least one scope of \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).")
+                "A key needs at least one of the scopes \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         let bytes = RandomBytes.make(APIKey.size)
         try await storage.insert(
@@ -86,17 +88,17 @@ public final class APIKeys: Sendable {
         return NewAPIKey(name: name, scopes: scopes, text: APIKey.text(of: bytes))
     }
 
-    /// Makes a key good no longer; false when none of that name is good.
+    /// Revokes a key. Returns false when no valid key has the name.
     public func revoke(name: String, at now: Date) async throws -> Bool {
         let isRevoked = try await storage.revokeAPIKey(name: name, at: Int64(now.timeIntervalSince1970 * 1000))
         memory.withLock { $0 = Memory(epoch: $0.epoch + 1) }
         return isRevoked
     }
 
-    /// All keys that there are and were, without their secrets.
+    /// All keys, revoked ones included, without their secrets.
     public func all() async throws -> [APIKeyRecord] { try await storage.apiKeys() }
 
-    /// Compares in a time that does not depend on where they differ.
+    /// Compares in a time that does not depend on the first difference.
     private static func equal(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         one.count == other.count && zip(one, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }

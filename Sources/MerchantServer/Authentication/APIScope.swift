@@ -1,14 +1,14 @@
-/// What a backend's API key may do.
+/// The actions that an API key allows a backend.
 public enum APIScope: String, Sendable, CaseIterable, Codable {
-    /// Read and change what is on sale.
+    /// Read and change the products on sale.
     case products
     /// Read users: their balances, entitlements and history.
     case users
     /// Grant, spend and refund for users.
     case ledger
-    /// Put content in and take it out.
+    /// Upload and remove content.
     case content
-    /// List dead letters and replay them.
+    /// List undeliverable webhooks and send them again.
     case webhooks
     /// Read the metrics.
     case metrics

@@ -4,15 +4,18 @@ import HTTPTypes
 import Hummingbird
 import MerchantWire
 
-/// Tells who makes a request: the app's user by token, within the user's rate, or a backend by API key.
+/// Authenticates requests: the app's user by token, within the user's rate limit, or a backend by API key.
 public struct Authentication: Sendable {
+    /// The tokens of the app's users.
     public let tokens: UserTokens
+    /// The API keys of backends.
     public let keys: APIKeys
     private let limits: RateLimits?
     private let now: @Sendable () -> Date
 
+    /// Creates an authentication.
     /// - Parameters:
-    ///   - limits: how often one user may come; nil for no bound.
+    ///   - limits: the rate limits; nil for no limit.
     ///   - now: the machine's clock.
     public init(tokens: UserTokens, keys: APIKeys, limits: RateLimits?, now: @escaping @Sendable () -> Date) {
         self.tokens = tokens
@@ -21,9 +24,9 @@ public struct Authentication: Sendable {
         self.now = now
     }
 
-    /// The user whose token the request carries.
-    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, 400 `name_not_normalized` for a genuine token whose subject is
-    ///   not in normalization form C, or 429.
+    /// Returns the user whose token the request carries, and counts the request.
+    /// - Throws: ``HTTPProblem`` 401 `not_signed_in`; 400 `name_not_normalized` for a valid token whose subject is
+    ///   not in normalization form C; 429 over the user's rate limit.
     public func user(of request: Request) throws -> UserID {
         guard let token = request.bearerToken else {
             throw Self.notSignedIn("Send the user's token as Authorization: Bearer.")
@@ -43,15 +46,17 @@ public struct Authentication: Sendable {
         return user
     }
 
-    /// A user whose token was verified before, and what the request was counted as.
+    /// A user whose token was verified before, and how the request was counted.
     public struct Remembered: Sendable {
+        /// The user.
         public let user: UserID
-        /// Nil when nothing is counted.
+        /// The address that the request was counted for; nil when requests are not counted.
         fileprivate let address: NetworkAddress?
     }
 
-    /// The user of a token that was verified before, when user and address are within their rates; nil sends the request the long way. Does not wait.
-    /// - Parameter address: asked for when it is to be counted.
+    /// Returns the user of a token that was verified before, and counts the request. Returns nil when the token is not
+    /// remembered, or a rate limit is reached: the router then handles the request. Does not wait.
+    /// - Parameter address: the client's address, computed only when requests are counted.
     public func rememberedUser(authorization: String?, at address: @autoclosure () -> NetworkAddress) -> Remembered? {
         guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return nil }
         let now = now()
@@ -66,20 +71,21 @@ public struct Authentication: Sendable {
         return Remembered(user: user, address: address)
     }
 
-    /// To be called when the request of a ``rememberedUser(authorization:at:)`` goes the long way after all, where it is counted again.
+    /// Undoes the count of a request after ``rememberedUser(authorization:at:)``. Call it when the router handles the
+    /// request after all, and so counts it again.
     public func sendTheLongWay(_ remembered: Remembered) {
         guard let limits, let address = remembered.address else { return }
         limits.giveBack(.address(address))
         limits.giveBack(.user(remembered.user))
     }
 
-    /// The backend whose API key the request carries. It was counted when the request came in
-    /// (``RateLimitMiddleware``).
+    /// Returns the backend whose API key the request carries. ``RateLimitMiddleware`` has counted the request when it
+    /// arrived.
     /// - Throws: ``HTTPProblem`` 401 `not_signed_in`, or 403 `forbidden` when the key lacks the scope.
     public func key(of request: Request, scope: APIScope) async throws -> APIKey {
         let now = now()
         guard let text = request.bearerToken, APIKeys.isKey(text), let key = try await keys.key(text, at: now) else {
-            throw Self.notSignedIn("Send an API key that is good as Authorization: Bearer.")
+            throw Self.notSignedIn("Send a valid API key as Authorization: Bearer.")
         }
         guard key.scopes.contains(scope) else {
             throw HTTPProblem(

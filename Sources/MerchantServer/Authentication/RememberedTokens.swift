@@ -3,13 +3,13 @@ import MerchantWire
 import StoreWire
 import Synchronization
 
-/// A token, or the name of a key, compared by its bytes.
+/// A token, or the id of a key, compared by its bytes.
 struct ExactText: StringIdentifier {
     let rawValue: String
     init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Tokens that were verified, until they expire. Bounded: when it is full the older half is forgotten, and verified again when it comes back.
+/// Verified tokens, until they expire. When the memory is full, the older half is forgotten and must be verified again.
 final class RememberedTokens: Sendable {
     private struct Entry {
         var user: UserID
@@ -20,20 +20,20 @@ final class RememberedTokens: Sendable {
     private struct Generations {
         var young: [ExactText: Entry] = [:]
         var old: [ExactText: Entry] = [:]
-        /// Counts the times that everything was forgotten.
+        /// How many times everything was forgotten.
         var epoch = 0
     }
 
     private let capacity: Int
     private let generations = Mutex(Generations())
 
-    /// - Parameter capacity: at most so many tokens.
+    /// - Parameter capacity: the largest number of tokens.
     init(capacity: Int) { self.capacity = capacity }
 
-    /// To be noted before a token is verified that is remembered afterwards.
+    /// The current epoch. Read it before you verify a token, and give it to ``insert(_:user:expiresAt:epoch:)``.
     var epoch: Int { generations.withLock { $0.epoch } }
 
-    /// Whose token it is, if it was verified and has not expired.
+    /// The user of a token that was verified and has not expired.
     func user(of text: String, at now: Date) -> UserID? {
         let token = ExactText(text)
         return generations.withLock { generations in
@@ -50,7 +50,8 @@ final class RememberedTokens: Sendable {
         }
     }
 
-    /// Remembers a verified token, unless everything was forgotten since `epoch`: then its key may be gone.
+    /// Remembers a verified token, unless everything was forgotten since `epoch`: the token's key may have been removed
+    /// then.
     func insert(_ token: String, user: UserID, expiresAt: Date, epoch: Int) {
         generations.withLock { generations in
             guard generations.epoch == epoch else { return }
@@ -61,7 +62,7 @@ final class RememberedTokens: Sendable {
 
     func removeAll() { generations.withLock { $0 = Generations(epoch: $0.epoch + 1) } }
 
-    /// How many are remembered.
+    /// The number of remembered tokens.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
     private func insert(_ entry: Entry, _ token: ExactText, into generations: inout Generations) {

@@ -1,12 +1,12 @@
 import JWTKit
 
-/// What a user's token says (RFC 7519, section 4.1).
+/// The claims of a user's token (RFC 7519, section 4.1).
 struct TokenClaims: JWTPayload {
     /// `iss`
     var issuer: String
     /// `sub`: the user.
     var subject: String
-    /// `aud`: one text or several. (JWTKit's own claim ends the process when the list is empty.)
+    /// `aud`: one text or several. (JWTKit's own claim type ends the process when the list is empty.)
     var audience: [String]
     /// `iat`, seconds since 1970.
     var issuedAt: Double
@@ -55,17 +55,18 @@ struct TokenClaims: JWTPayload {
         } else {
             try container.encode(audience, forKey: .audience)
         }
-        // Whole seconds, which everyone reads.
+        // Write whole seconds, which every reader accepts.
         try container.encode(Int64(issuedAt), forKey: .issuedAt)
         try container.encode(Int64(expiresAt), forKey: .expiresAt)
         try container.encodeIfPresent(notBefore.map { Int64($0) }, forKey: .notBefore)
     }
 
-    /// The claims depend on time and configuration, which JWTKit does not know here: ``TokenRules`` judges them.
+    /// Does nothing. ``TokenRules`` checks the claims, since they depend on time and configuration, which JWTKit does
+    /// not know here.
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 }
 
-/// What a token's header says (RFC 7515, section 4.1), as far as it matters.
+/// The members of a token's header (RFC 7515, section 4.1) that matter here.
 struct TokenHeader: Decodable {
     /// `alg`
     var algorithm: String
@@ -73,7 +74,7 @@ struct TokenHeader: Decodable {
     var keyID: String?
     /// `typ`
     var type: String?
-    /// Whether there is a `crit`: something that a reader must understand, and this one does not.
+    /// Whether the header has `crit`, which lists extensions that a reader must understand. This one understands none.
     var hasCritical: Bool
 
     private enum CodingKeys: String, CodingKey {

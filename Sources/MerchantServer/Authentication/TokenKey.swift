@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import JWTKit
 
-/// A key by which users' tokens are signed.
+/// A key that verifies users' tokens, and may sign them.
 public struct TokenKey: Sendable {
-    /// The algorithms of RFC 7518 that are taken.
+    /// The supported algorithms of RFC 7518.
     public enum Algorithm: String, Sendable, CaseIterable, Codable {
-        /// HMAC with SHA-256; who verifies can also sign.
+        /// HMAC with SHA-256. A server that can verify can also sign.
         case hs256 = "HS256"
         /// ECDSA with P-256.
         case es256 = "ES256"
@@ -14,32 +14,35 @@ public struct TokenKey: Sendable {
         case rs256 = "RS256"
     }
 
-    /// `kid`: which of several keys signed a token.
+    /// The `kid` by which a token names the key.
     public let id: String
+    /// The key's algorithm.
     public let algorithm: Algorithm
-    /// From when on nothing that it signed is accepted, for a key that is on its way out.
+    /// The moment from which tokens of this key are refused, for a key that is being replaced; nil for no end.
     public let acceptedUntil: Date?
-    /// Whether tokens can be made with it.
+    /// Whether the key can sign tokens.
     public let canSign: Bool
-    /// JWTKit's key alone in a collection, so that none other is ever taken in its place.
+    /// A JWTKit collection of this key alone, so that no other key is ever used in its place.
     private let collection: JWTKeyCollection
     private let checker: any JWTAlgorithm
 
-    /// What a key is made of. Never to be logged.
+    /// The key material. Never log it.
     public enum Material: Sendable {
-        /// At least 32 bytes.
+        /// A shared secret of at least 32 bytes.
         case secret([UInt8])
-        /// PEM (SubjectPublicKeyInfo).
+        /// A public key in PEM (SubjectPublicKeyInfo).
         case publicKey(String)
-        /// PEM (PKCS#8, SEC 1 or PKCS#1).
+        /// A private key in PEM (PKCS#8, SEC 1 or PKCS#1).
         case privateKey(String)
     }
 
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when the material is none of the algorithm.
+    /// Creates a key.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when the id is not 1 to 128 visible ASCII characters,
+    ///   or the material does not fit the algorithm.
     public init(id: String, algorithm: Algorithm, material: Material, acceptedUntil: Date? = nil) async throws {
         guard (1...128).contains(id.utf8.count), id.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw MerchantServerError(
-                .invalidConfiguration, "The id of a token key is 1 to 128 visible ASCII characters.")
+                .invalidConfiguration, "The id of a token key must be 1 to 128 visible ASCII characters.")
         }
         self.id = id
         self.algorithm = algorithm
@@ -66,7 +69,7 @@ public struct TokenKey: Sendable {
             }
             checker = try await collection.getKey(for: kid)
         } catch {
-            // JWTKit's error may repeat what it could not read.
+            // JWTKit's error may contain the material that it could not read.
             throw Self.unusable(id, algorithm)
         }
         self.canSign = canSign
@@ -83,7 +86,7 @@ public struct TokenKey: Sendable {
             .invalidConfiguration, "The token key “\(id)” needs \(wanted) for \(algorithm.rawValue).")
     }
 
-    /// Whether the signature is this key's.
+    /// Whether this key made the signature.
     func isValid(_ signature: Data, of signed: some DataProtocol) -> Bool {
         (try? checker.verify(signature, signs: signed)) ?? false
     }

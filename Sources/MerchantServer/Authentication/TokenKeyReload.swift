@@ -4,18 +4,19 @@ import Glibc
 import Logging
 import ServiceLifecycle
 
-/// Looks once a second whether the file of token keys changed, and takes it in, so that keys are rotated while the server runs. A file that is bad, or
-/// gone, leaves the old keys in place and is told of in the log.
+/// Checks the file of token keys once a second and loads a changed one, so that keys are rotated while the server runs.
+/// A file that is invalid or missing leaves the old keys in use, and the log names the problem.
 struct TokenKeyReload: Service {
-    /// What tells one state of a file from another without reading it.
+    /// The properties by which a changed file is recognized without reading it.
     private struct Stamp: Equatable {
         var device: UInt64
         var number: UInt64
         var size: Int64
-        /// When its bytes changed, and when its mode or name did, in nanoseconds since 1970.
+        /// The times of the last change of the bytes and of the mode or name, in nanoseconds since 1970.
         var times: [Int64]
 
-        /// Of the file that a path leads to: a mounted secret is a symbolic link. Nil when there is none.
+        /// Reads the stamp of the file that a path leads to: a mounted secret is a symbolic link. Returns nil when
+        /// there is none.
         init?(_ file: URL) {
             var status = stat()
             guard stat(file.path, &status) == 0 else { return nil }
@@ -25,7 +26,7 @@ struct TokenKeyReload: Service {
             times = [status.st_mtim, status.st_ctim].map { Int64($0.tv_sec) * 1_000_000_000 + Int64($0.tv_nsec) }
         }
 
-        /// Whether the file could still change without the stamp's showing it: the clocks of file systems go in steps.
+        /// Whether the file may change without a change of its stamp: the clocks of file systems advance in steps.
         func isYoung(at now: Date) -> Bool {
             times.contains { abs(now.timeIntervalSince1970 - Double($0) / 1_000_000_000) < 2 }
         }
@@ -33,9 +34,10 @@ struct TokenKeyReload: Service {
 
     private enum State {
         case good
-        /// It was bad at one look. It may only be half written: it is told of when it is as bad at the next.
+        /// The file was invalid at one check. It may only be half written, and is logged when it is still invalid at
+        /// the next.
         case suspicious
-        case toldOf
+        case reported
     }
 
     private let file: URL
@@ -44,13 +46,13 @@ struct TokenKeyReload: Service {
     private let now: @Sendable () -> Date
     private var digest: SHA256.Digest?
     private var stamp: Stamp?
-    /// Whether it is read at the next look in any case.
+    /// Whether to read the file at the next check in any case.
     private var isUnsure = true
     private var state = State.good
 
     /// - Parameters:
-    ///   - file: where `keySet` was read.
-    ///   - tokens: has the keys of `keySet`.
+    ///   - file: the file that `keySet` was read from.
+    ///   - tokens: the tokens that use the keys of `keySet`.
     ///   - now: the machine's clock.
     init(
         _ file: URL, _ keySet: TokenKeySet, _ tokens: UserTokens, now: @escaping @Sendable () -> Date, logger: Logger
@@ -69,21 +71,21 @@ struct TokenKeyReload: Service {
         }
     }
 
-    /// Takes the file in if it changed since the last look, or was not good then.
+    /// Loads the file if it changed since the last check, or was invalid then.
     mutating func look() async {
         let seen = Stamp(file)
         let isSame = seen == stamp
-        // What could not be read for a reason of the moment is read once that has passed.
+        // An invalid file is read again at each check, since the reason may have passed.
         guard !isSame || isUnsure || state != .good else { return }
         stamp = seen
         isUnsure = seen?.isYoung(at: now()) ?? false
         do {
             let keySet = try await TokenKeySet.read(file)
-            if keySet.digest != digest || state == .toldOf {
+            if keySet.digest != digest || state == .reported {
                 try tokens.replace(with: keySet)
                 digest = keySet.digest
                 logger.notice(
-                    "keys of users' tokens taken in again",
+                    "keys of users' tokens reloaded",
                     metadata: ["keys": .string(keySet.keys.map(\.id).joined(separator: ", "))])
             }
             state = .good
@@ -92,10 +94,10 @@ struct TokenKeyReload: Service {
                 state = .suspicious
                 return
             }
-            guard state != .toldOf else { return }
-            state = .toldOf
+            guard state != .reported else { return }
+            state = .reported
             logger.error(
-                "keys of users' tokens not taken in, the old ones stay",
+                "keys of users' tokens not reloaded, the old ones stay in use",
                 metadata: ["problem": .string(String(describing: error))])
         }
     }

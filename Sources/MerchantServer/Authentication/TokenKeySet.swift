@@ -3,7 +3,7 @@ import Foundation
 import StoreReceipts
 import Yams
 
-/// The keys and rules for users' tokens, as a file says them:
+/// The keys and rules for users' tokens, as a file contains them:
 ///
 /// ```yaml
 /// issuer: https://login.example.com
@@ -21,26 +21,28 @@ import Yams
 ///     acceptedUntil: 2026-12-01T00:00:00Z
 /// ```
 ///
-/// A new key is put first and the old one kept, with an end, until the last token that it signed has expired. A running server takes the file in again
-/// when it changes (``TokenKeyReload``).
+/// To rotate keys, put the new key first and give the old key an end that is after the expiry of the last token it
+/// signed. A running server reloads the file when it changes (``TokenKeyReload``).
 public struct TokenKeySet: Sendable {
+    /// The rules for the claims.
     public var rules: TokenRules
-    /// In the file's order.
+    /// The keys, in the file's order.
     public var keys: [TokenKey]
-    /// SHA-256 of the file that it was read from.
+    /// The SHA-256 of the file that the set was read from.
     private(set) var digest: SHA256.Digest?
 
-    /// What the file in a data directory is called.
+    /// The file's name in a data directory.
     public static let fileName = "user-token-keys.json"
-    /// Keys in one file at most.
+    /// The largest number of keys in a file.
     static let maximumKeys = 64
 
+    /// Creates a set of keys and rules.
     public init(rules: TokenRules, keys: [TokenKey]) {
         self.rules = rules
         self.keys = keys
     }
 
-    /// The keys of a data directory; at the first start one HS256 key is made there, mode 0600.
+    /// Reads the keys of a data directory. The first start creates the file there with one HS256 key, mode 0600.
     /// - Throws: ``MerchantServerError``.
     public static func open(directory: URL) async throws -> TokenKeySet {
         let file = directory.appendingPathComponent(fileName)
@@ -54,14 +56,15 @@ public struct TokenKeySet: Sendable {
                 ])
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            // If another process was first, its file is read below.
+            // If another process created the file first, read that one.
             _ = try SecretFile.create(file, encoder.encode(new))
         }
         return try await read(file)
     }
 
-    /// Reads a file, JSON when its name ends in `.json`, else YAML.
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration`, `storage`, or `exposedSecret` when it holds a secret that others may read.
+    /// Reads a file: JSON when its name ends in `.json`, otherwise YAML.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration`, `storage`, or `exposedSecret` when the file contains
+    ///   a secret that others may read.
     public static func read(_ file: URL) async throws -> TokenKeySet {
         let data = try SecretFile.readPublic(file)
         let contents: FileContents
@@ -73,7 +76,7 @@ public struct TokenKeySet: Sendable {
         } catch let error as DecodingError {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "\(file.path) is no file of token keys: it needs issuer, audience and keys, each with id, algorithm and secret, publicKey or "
+                "\(file.path) is not a file of token keys: it needs issuer, audience and keys, each with id, algorithm and secret, publicKey or "
                     + "privateKey\(error.keyPath.map { " (see “\($0)”)" } ?? "").")
         } catch {
             throw MerchantServerError(.invalidConfiguration, "\(file.path) is neither JSON nor YAML.")
@@ -106,15 +109,15 @@ public struct TokenKeySet: Sendable {
             guard !issuer.isEmpty, !audience.isEmpty else { throw refuse("issuer and audience must not be empty.") }
             let lifetime = maximumLifetime ?? 86_400
             guard (1...31_622_400).contains(lifetime) else {
-                throw refuse("maximumLifetime is 1 to 31622400 seconds, a year.")
+                throw refuse("maximumLifetime must be 1 to 31622400 seconds (a year).")
             }
             guard (1...TokenKeySet.maximumKeys).contains(keys.count) else {
-                throw refuse("there are 1 to \(TokenKeySet.maximumKeys) keys.")
+                throw refuse("give 1 to \(TokenKeySet.maximumKeys) keys.")
             }
             var made: [TokenKey] = []
             for key in keys {
                 guard [key.secret, key.publicKey, key.privateKey].count(where: { $0 != nil }) == 1 else {
-                    throw refuse("the key “\(key.id)” has one of secret, publicKey and privateKey.")
+                    throw refuse("the key “\(key.id)” must have exactly one of secret, publicKey and privateKey.")
                 }
                 let material: TokenKey.Material
                 if let secret = key.secret {
@@ -146,7 +149,7 @@ public struct TokenKeySet: Sendable {
 }
 
 extension DecodingError {
-    /// Where in the file, without its values.
+    /// The place of the error in the file, without values.
     fileprivate var keyPath: String? {
         let (path, last): ([any CodingKey], String?) =
             switch self {

@@ -4,35 +4,36 @@ import MerchantWire
 import StoreWire
 import Synchronization
 
-/// The tokens by which the app's users are known: JSON Web Tokens (RFC 7519) that the developer's login server signs, or `cornerstore merchant token`
-/// for trying out.
+/// The tokens that identify the app's users: JSON Web Tokens (RFC 7519) that the developer's login server signs, or
+/// that `cornerstore merchant token` makes for trials.
 public final class UserTokens: Sendable {
-    /// The longest token that is looked at, in bytes.
+    /// The longest accepted token, in bytes.
     public static let maximumLength = 4_096
-    /// Tokens remembered at most; a usual one takes about 400 bytes.
+    /// The largest number of remembered tokens; a usual one takes about 400 bytes.
     public static let rememberedTokens = 65_536
 
     private struct Configuration: Sendable {
         var rules: TokenRules
         var keys: [ExactText: TokenKey]
-        /// The keys that tokens can be made with, in the file's order.
+        /// The keys that can sign tokens, in the file's order.
         var signing: [TokenKey]
     }
 
     private let configuration: Mutex<Configuration>
     private let remembered: RememberedTokens
 
+    /// Creates the tokens' keys and memory.
     /// - Parameters:
-    ///   - keys: all that are accepted now, with different ids; tokens are made with the first that can sign.
-    ///   - remembered: how many verified tokens are remembered.
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when there is no key, or two of one id.
+    ///   - keySet: the accepted keys, with different ids, and the rules. The first key that can sign makes tokens.
+    ///   - remembered: the largest number of verified tokens to remember.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when there is no key, or two keys have the same id.
     public init(_ keySet: TokenKeySet, remembered: Int = rememberedTokens) throws {
         configuration = Mutex(try Self.configuration(keySet))
         self.remembered = RememberedTokens(capacity: remembered)
     }
 
-    /// Takes other keys and rules. What was verified by the old ones is forgotten.
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration`; the old ones stay then.
+    /// Replaces the keys and rules, and forgets the tokens that the old ones verified.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration`; the old keys and rules stay in use then.
     public func replace(with keySet: TokenKeySet) throws {
         let new = try Self.configuration(keySet)
         configuration.withLock { $0 = new }
@@ -53,10 +54,10 @@ public final class UserTokens: Sendable {
 
     // MARK: Verifying
 
-    /// Whose token it is, if it was verified before: one look-up.
+    /// Returns the user of a token that was verified before: one look-up.
     public func rememberedUser(_ token: String, at now: Date) -> UserID? { remembered.user(of: token, at: now) }
 
-    /// Whose token it is.
+    /// Verifies a token and returns its user.
     /// - Throws: ``TokenRejection``.
     public func user(_ token: String, at now: Date) throws(TokenRejection) -> UserID {
         if let user = remembered.user(of: token, at: now) { return user }
@@ -77,13 +78,13 @@ public final class UserTokens: Sendable {
             let header = try? JSONDecoder().decode(TokenHeader.self, from: headerBytes), !header.hasCritical,
             ["jwt", "at+jwt"].contains(header.type?.lowercased() ?? "jwt")
         else { throw .malformed }
-        // Without a key id each may be meant: who leaves it out while there is one key goes on so while it is exchanged.
+        // A token without a key id may be signed by any key, so that a login server without key ids can rotate its key.
         let named = header.keyID.map { id in configuration.keys[ExactText(id)].map { [$0] } ?? [] }
         let accepted = (named ?? Array(configuration.keys.values)).filter { key in
             key.acceptedUntil.map { now < $0 } ?? true
         }
         guard !accepted.isEmpty else { throw .unknownKey }
-        // The key says which algorithm is right, never the token.
+        // The key decides the algorithm, never the token.
         let fitting = accepted.filter { $0.algorithm.rawValue == header.algorithm }
         guard !fitting.isEmpty else { throw .wrongAlgorithm }
         let signed = token[..<parts[1].endIndex]
@@ -97,15 +98,16 @@ public final class UserTokens: Sendable {
 
     // MARK: Making
 
-    /// A token for trying out.
-    /// - Parameter lifetime: in seconds; at most what the rules allow, which is also taken when none is given.
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when no key can sign, or the user's name or the lifetime cannot be.
+    /// Makes a token for trials.
+    /// - Parameter lifetime: in seconds; at most the rules' maximum, which is the default.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` when no key can sign, or the user's name or the
+    ///   lifetime is invalid.
     public func makeToken(for user: UserID, at now: Date, lifetime: TimeInterval? = nil) async throws -> String {
         let configuration = configuration.withLock { $0 }
         guard let key = configuration.signing.first(where: { $0.acceptedUntil.map { now < $0 } ?? true }) else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "No key for users' tokens that is good now is a private one. Tokens are made where the private key is.")
+                "None of the active keys can sign tokens. Run this command where the private key is.")
         }
         guard TokenRules.isSubject(user.rawValue) else {
             throw MerchantServerError(.invalidConfiguration, TokenRejection.unusableSubject.sentence)
@@ -117,9 +119,9 @@ public final class UserTokens: Sendable {
         guard seconds >= 1, seconds <= configuration.rules.maximumLifetime else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "A token lives 1 to \(Int64(configuration.rules.maximumLifetime)) seconds here.")
+                "A token's lifetime must be 1 to \(Int64(configuration.rules.maximumLifetime)) seconds.")
         }
-        // Whole seconds, so that a lifetime of the longest kind is not made longer by rounding.
+        // Use whole seconds, so that rounding does not make the longest lifetime longer.
         let issuedAt = now.timeIntervalSince1970.rounded(.down)
         let claims = TokenClaims(
             issuer: configuration.rules.issuer, subject: user.rawValue, audience: configuration.rules.audience,

@@ -6,7 +6,7 @@ import Merchant
 import MerchantWire
 import StoreWire
 
-/// The developer's own backend, by API key: products, users, the books and the webhooks.
+/// Serves the developer's own backend, by API key: products, users, the ledger and webhooks.
 struct BackendController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
@@ -25,7 +25,7 @@ struct BackendController: Sendable {
         add(.testWebhook, to: router, testWebhook)
     }
 
-    /// Answers a route of the table to who has its scope.
+    /// Adds a route that requires the scope which the table names for it.
     private func add(
         _ route: MerchantRoute, to router: Router<MerchantRequestContext>,
         _ handler: @escaping @Sendable (Request, MerchantRequestContext) async throws -> Response
@@ -45,7 +45,7 @@ struct BackendController: Sendable {
         let body = try WrittenProduct(json: Data(bytes.readableBytesView))
         let (bundle, id) = (BundleID(try context.parameter("bundle")), ProductID(try context.parameter("product")))
         guard body.bundleID ?? bundle == bundle, body.id ?? id == id else {
-            throw MerchantError(.invalidRequest, "The body is about another product than the address.")
+            throw MerchantError(.invalidRequest, "The body names another product than the path.")
         }
         let product = MerchantProduct(
             bundleID: bundle, productID: id, kind: body.kind, grants: body.grants, isOnSale: body.isOnSale ?? true,
@@ -105,7 +105,7 @@ struct BackendController: Sendable {
 }
 
 extension Authentication {
-    /// Makes sure that the request's API key has a route's scope.
+    /// Requires that the request's API key has the route's scope.
     func require(_ route: MerchantRoute, _ request: Request) async throws {
         guard case .scope(let name) = route.access, let scope = APIScope(rawValue: name) else {
             throw MerchantError(.forbidden)

@@ -3,38 +3,40 @@ import Foundation
 import Merchant
 import MerchantWire
 
-/// Puts content in, from wherever it comes: it is put together in a file of its own, which leaves nothing when it breaks off, and becomes the item's
-/// next version when it is whole.
+/// Stores content from any source. The bytes are assembled in a temporary file, which is removed when the transfer
+/// breaks off. A complete file becomes the item's next version.
 struct ContentIntake: Sendable {
     let merchant: Merchant
     let uploads: StagingFolder
 
-    /// A file on its way in.
+    /// A file that is being received.
     struct Incoming: Sendable {
         fileprivate let file: StagedFile
         fileprivate let turn: Int
 
-        /// - Throws: ``MerchantError`` `too_large` for more than one version may have; ``BlobError``.
+        /// Appends bytes.
+        /// - Throws: ``MerchantError`` `too_large` over the size limit of a version; ``BlobError``.
         func append(_ bytes: some Sequence<UInt8> & Sendable & Collection) async throws {
             guard file.length + Int64(bytes.count) <= MerchantLimits.content else { throw ContentIntake.tooLarge }
             _ = try await file.append(bytes, turn: turn)
         }
     }
 
-    private static let tooLarge = MerchantError(.tooLarge, "A file has at most \(MerchantLimits.content) bytes.")
+    private static let tooLarge = MerchantError(.tooLarge, "A file must have at most \(MerchantLimits.content) bytes.")
 
-    /// - Parameter size: in bytes, before any of them has come.
+    /// Checks the announced size before any byte arrives.
+    /// - Parameter size: in bytes.
     /// - Throws: ``MerchantError`` `too_large`.
     func check(size: Int64) throws {
         guard size <= MerchantLimits.content else { throw Self.tooLarge }
     }
 
-    /// Keeps what `fill` appends as the item's next version.
-    /// - Throws: as ``Merchant/addContent(_:file:digest:size:mediaType:)``, and what `fill` throws.
+    /// Stores the bytes that `fill` appends as the item's next version.
+    /// - Throws: the errors of ``Merchant/addContent(_:file:digest:size:mediaType:)`` and of `fill`.
     func keep(
         _ item: ContentItemID, mediaType: String, _ fill: (Incoming) async throws -> Void
     ) async throws -> ContentVersion {
-        // Before all of it has come.
+        // Check the media type before all bytes have arrived.
         try Merchant.check(mediaType: mediaType)
         let url = uploads.url.appendingPathComponent("\(UUID().uuidString).new")
         defer { try? FileManager.default.removeItem(at: url) }

@@ -4,13 +4,13 @@ import Hummingbird
 import Merchant
 import MerchantWire
 
-/// Puts content in: the body is the file, and becomes the item's next version.
+/// Serves content uploads: the body is the file, and becomes the item's next version.
 struct ContentUploadController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
-    /// Where a file is put together before it is kept.
+    /// The folder in which a file is assembled before it is stored.
     let uploads: StagingFolder
-    /// How slowly a client may send.
+    /// The lowest rate at which a client may upload.
     let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<MerchantRequestContext>) {

@@ -3,14 +3,14 @@ import Crypto
 import Foundation
 import Glibc
 
-/// What is in a backup, written last: a folder without it is no whole backup.
+/// The contents of a backup. It is written last: a folder without it is not a complete backup.
 struct BackupManifest: Codable, Equatable, Sendable {
     static let fileName = "backup.json"
     static let format = "cornerstore-merchant-backup"
-    /// In bytes; a hundred for each of half a million content files.
+    /// The largest manifest in bytes: a hundred for each of half a million content files.
     static let maximumSize = 64 << 20
 
-    /// A file of the backup's folder.
+    /// A file in the backup's folder.
     struct File: Codable, Equatable, Sendable {
         var name: String
         var size: Int64
@@ -26,53 +26,55 @@ struct BackupManifest: Codable, Equatable, Sendable {
         case sqlite
         case postgresql
 
-        /// What the database's file is called.
+        /// The name of the database's file.
         var fileName: String { self == .sqlite ? "merchant.sqlite" : "merchant.pgdump" }
     }
 
     var format = Self.format
     var version = 1
-    /// Milliseconds since 1970: everything that was confirmed before is in it.
+    /// The start of the backup, in milliseconds since 1970. Everything that was confirmed before is in it.
     var begunAt: Int64
     var engine: Engine
-    /// PostgreSQL's.
+    /// The schema's name; nil for SQLite.
     var schema: String?
     var database: File
-    /// The keys of users' tokens, when the data directory has them.
+    /// The keys of users' tokens; nil when the data directory has none.
     var keys: File?
-    /// All that the database names, and perhaps a little more.
+    /// All content that the database names, and possibly some more.
     var content: [Content]
-    /// Whether the bytes of the content are in the backup.
+    /// Whether the backup contains the bytes of the content.
     var hasContent: Bool
 
-    /// Reads a backup's, and makes sure that the files that it names are as they were.
+    /// Reads a backup's manifest, and checks that the files that it names are unchanged.
     /// - Throws: ``MerchantServerError`` `badBackup`.
     static func read(_ folder: URL) async throws -> BackupManifest {
         let file = folder.appendingPathComponent(fileName)
         let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber)?.int64Value
         guard let size else {
             throw MerchantServerError(
-                .badBackup, "\(folder.path) is no backup: it has no \(fileName), which is written last.")
+                .badBackup, "\(folder.path) is not a complete backup: it has no \(fileName), which is written last.")
         }
         guard size <= maximumSize, let data = FileManager.default.contents(atPath: file.path),
             let manifest = try? JSONDecoder().decode(BackupManifest.self, from: data), manifest.format == format
-        else { throw MerchantServerError(.badBackup, "\(file.path) is not what “merchant backup” writes.") }
+        else { throw MerchantServerError(.badBackup, "\(file.path) is not a file that “merchant backup” writes.") }
         guard manifest.version == 1 else {
-            throw MerchantServerError(.badBackup, "\(folder.path) was made by a newer cornerstore. Use that.")
+            throw MerchantServerError(
+                .badBackup, "\(folder.path) was made by a newer version of cornerstore. Use that version.")
         }
         guard manifest.database.name == manifest.engine.fileName,
             manifest.keys.map({ $0.name == TokenKeySet.fileName }) ?? true
-        else { throw MerchantServerError(.badBackup, "\(file.path) names files that are none of a backup's.") }
+        else { throw MerchantServerError(.badBackup, "\(file.path) names files that do not belong to a backup.") }
         for named in [manifest.database] + [manifest.keys].compactMap({ $0 }) {
             guard try await File.of(folder, named.name) == named else {
                 throw MerchantServerError(
-                    .badBackup, "\(folder.appendingPathComponent(named.name).path) is not as it was when it was made.")
+                    .badBackup,
+                    "\(folder.appendingPathComponent(named.name).path) has changed since the backup was made.")
             }
         }
         return manifest
     }
 
-    /// Writes it, mode 0600.
+    /// Writes the manifest, mode 0600.
     func write(into folder: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -81,7 +83,7 @@ struct BackupManifest: Codable, Equatable, Sendable {
 }
 
 extension BackupManifest.File {
-    /// A file as it is; nil when it is not there or not regular.
+    /// The size and digest of a file as it is now; nil when it does not exist or is not a regular file.
     static func of(_ folder: URL, _ name: String) async throws -> Self? {
         let url = folder.appendingPathComponent(name)
         guard let file = try? await BlobThreads.run({ try BlobFile(url) }) else { return nil }

@@ -2,29 +2,29 @@ import BlobStorage
 import Crypto
 import Foundation
 
-/// Copies content from one place to another, and trusts neither: what arrives is hashed.
+/// Copies content from one store to another, and trusts neither: the bytes are hashed on arrival.
 struct ContentCopy {
     let source: any BlobStore
     let target: any BlobStore
-    /// Where a file is put together.
+    /// The folder in which a file is assembled.
     let staging: URL
 
-    /// Copies what the target does not have, or not as it was.
-    /// - Returns: whether the target had nothing of it.
-    /// - Throws: ``MerchantServerError`` `badBackup` when the bytes are not those of the digest; ``BlobError``.
+    /// Copies content that the target lacks or has damaged.
+    /// - Returns: whether the target had nothing under the digest.
+    /// - Throws: ``MerchantServerError`` `badBackup` when the bytes do not match the digest; ``BlobError``.
     func copy(_ content: BackupManifest.Content) async throws -> Bool {
         guard let digest = BlobDigest(content.sha256) else {
-            throw MerchantServerError(.badBackup, "“\(content.sha256.prefix(80))” is no SHA-256.")
+            throw MerchantServerError(.badBackup, "“\(content.sha256.prefix(80))” is not a SHA-256.")
         }
         let known = try await target.size(of: digest)
         if known == content.size, try await isWhole(digest, content.size) { return false }
-        // More bytes than there were are as wrong as other ones.
+        // Additional bytes are as wrong as different ones.
         guard try await source.size(of: digest) == content.size else { throw Self.damaged(digest) }
         let url = staging.appendingPathComponent(content.sha256)
         defer { try? FileManager.default.removeItem(at: url) }
         let file = try await StagedFile.open(url)
         let turn = file.begin().turn
-        // A bucket gives no empty range.
+        // A bucket does not serve an empty range.
         if content.size > 0 {
             do {
                 for try await piece in try await source.bytes(of: digest, in: 0..<content.size) {
@@ -35,13 +35,13 @@ struct ContentCopy {
             }
         }
         guard file.digest == digest else { throw Self.damaged(digest) }
-        // A file of the right length would be taken for the right one.
+        // The store would keep an existing file of the right length.
         if known == content.size { try await target.remove(digest) }
         try await target.put(url, as: digest)
         return known == nil
     }
 
-    /// Whether the target's bytes are those of the digest.
+    /// Whether the target's bytes match the digest.
     private func isWhole(_ digest: BlobDigest, _ size: Int64) async throws -> Bool {
         var hash = SHA256()
         if size > 0 {
@@ -53,6 +53,6 @@ struct ContentCopy {
     }
 
     private static func damaged(_ digest: BlobDigest) -> MerchantServerError {
-        MerchantServerError(.badBackup, "The content file \(digest) is not there, or not as it was.")
+        MerchantServerError(.badBackup, "The content file \(digest) is missing or damaged.")
     }
 }

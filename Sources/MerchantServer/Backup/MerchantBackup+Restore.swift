@@ -6,34 +6,37 @@ import HTTPSupport
 import Merchant
 
 extension MerchantBackup {
-    /// A moment in a restore, by name. Tests of crashes kill the process at these.
+    /// A step of a restore, by name. Crash tests kill the process at these.
     package enum RestoreStep: String, Sendable, CaseIterable {
-        /// The database lies whole beside the place.
+        /// The database is complete beside the merchant's place.
         case loaded = "restore-loaded"
-        /// Its books were proved; nothing of the place has changed but keys and content.
+        /// Its ledger balances. Only keys and content of the place have changed.
         case proved = "restore-proved"
-        /// It is in its place; what was there may still lie beside it.
+        /// The database is in place. The old one may still be beside it.
         case swapped = "restore-swapped"
     }
 
-    /// Is told of each step, for tests of crashes.
+    /// Called at each step, for crash tests.
     @TaskLocal package static var onStep: (@Sendable (RestoreStep) -> Void)?
 
-    /// Puts a backup in the place's stead, all of it or nothing: the database comes last, when it and the content were found whole and the books balance.
-    /// - Parameter replaces: whether what is there may be replaced.
-    /// - Throws: ``MerchantServerError`` `badBackup`, `notEmpty`, `dataDirectoryInUse`, `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
+    /// Replaces the merchant's data by a backup, all of it or nothing. The database comes last, when it and the content
+    /// are complete and the ledger balances.
+    /// - Parameter replaces: whether existing data may be replaced.
+    /// - Throws: ``MerchantServerError`` `badBackup`, `notEmpty`, `dataDirectoryInUse`, `storage`, `noTools`;
+    ///   ``DatabaseError``, ``BlobError``.
     public func restore(from folder: URL, replaces: Bool) async throws -> Report {
         let manifest = try await BackupManifest.read(folder)
         guard manifest.engine == engine else {
             throw MerchantServerError(
                 .badBackup,
-                "\(folder.path) is of a merchant on \(manifest.engine == .sqlite ? "SQLite" : "PostgreSQL"), and can be restored only so"
+                "\(folder.path) is a backup of a merchant on \(manifest.engine == .sqlite ? "SQLite" : "PostgreSQL"), and can be restored only on the same engine"
                     + "\(manifest.engine == .sqlite ? "" : ": name the server with --database").")
         }
         let restores = place.folder.appendingPathComponent(MerchantPlace.restoreFolder)
         guard !(folder.standardizedFileURL.path + "/").hasPrefix(restores.standardizedFileURL.path + "/") else {
             throw MerchantServerError(
-                .badBackup, "\(restores.path) is where restores are put together. Move the backup somewhere else first."
+                .badBackup,
+                "\(restores.path) is the folder in which restores are assembled. Move the backup somewhere else first."
             )
         }
         let lock = try place.lock()
@@ -41,20 +44,20 @@ extension MerchantBackup {
         let commands = try place.lockForCommands(.exclusive)
         defer { commands?.release() }
         let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
-        // The same ones are those that a restore has put there which was killed.
+        // Identical keys are those of an earlier restore that was killed.
         if !replaces, manifest.keys != nil, FileManager.default.fileExists(atPath: keys.path),
             try await BackupManifest.File.of(place.folder, TokenKeySet.fileName) != manifest.keys
         {
             throw Self.notEmpty(keys.path)
         }
-        // A killed restore leaves it, so that nobody takes the place for a new one.
+        // A killed restore leaves this folder, so that the place is not taken for a new one.
         _ = try place.makeFolder(MerchantPlace.restoreFolder)
         let staging = try StagingFolder(in: restores)
-        // Locked as long as it is used.
+        // Keep the folder locked while it is used.
         defer {
             withExtendedLifetime(staging) {}
             try? FileManager.default.removeItem(at: staging.url)
-            // Unless another restore is in it.
+            // The folder stays when another restore uses it.
             unlink(restores.appendingPathComponent(StagingFolder.lockName).path)
             rmdir(restores.path)
         }
@@ -67,7 +70,8 @@ extension MerchantBackup {
 
     static func notEmpty(_ what: String) -> MerchantServerError {
         MerchantServerError(
-            .notEmpty, "\(what) is there already. Restore into an empty place, or give --replace to lose what is there."
+            .notEmpty,
+            "\(what) exists already. Restore into an empty place, or give --replace to overwrite the existing data."
         )
     }
 
@@ -93,13 +97,14 @@ extension MerchantBackup {
         try await SQLiteCopy.check(aside.databaseFile.path)
         Self.onStep?(.loaded)
         let content = try await prove(aside)
-        // What proving it wrote, a migration say, has to be in the file, which is all that is moved.
+        // Proving may write, for example in a migration. Everything must be in the file, which alone is moved.
         guard Self.isFolded(aside.databaseFile) else {
             throw MerchantServerError(.storage, "\(staging.path) cannot be written. Is the disk full?")
         }
         let report = try await takingBackOnFailure(manifest, from: folder, staging, content) {
             try await withKeys(manifest, from: folder) {
-                // What the old one's log holds is folded into it, or is as broken as it is; beside the new one a log would be taken for its own.
+                // Fold the old database's log into its file, unless it is broken too: the new database would take a log
+                // beside it for its own.
                 if FileManager.default.fileExists(atPath: file.path) {
                     do { try await place.fold(logger: logger) } catch let error as DatabaseError
                         where error.code == .full || error.code == .readOnly
@@ -110,12 +115,12 @@ extension MerchantBackup {
                 for name in ["-wal", "-shm"] { unlink(file.path + name) }
                 Self.onStep?(.proved)
                 guard rename(aside.databaseFile.path, file.path) == 0 else {
-                    throw MerchantServerError(.storage, "\(file.path) cannot be put in its place.")
+                    throw MerchantServerError(.storage, "\(file.path) cannot be moved into place.")
                 }
             }
             Self.onStep?(.swapped)
         }
-        // The database names the content now, which has to stay whatever comes of this.
+        // The database names the content now, which must stay whatever fails after this.
         try Self.flush(place.folder)
         return report
     }
@@ -126,13 +131,13 @@ extension MerchantBackup {
         _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ tools: PostgreSQLTools, replaces: Bool
     ) async throws -> Report {
         guard let origin = manifest.schema, PostgreSQLTools.isName(origin) else {
-            throw MerchantServerError(.badBackup, "\(folder.path) does not say which schema it is of.")
+            throw MerchantServerError(.badBackup, "\(folder.path) does not name the schema that it was made from.")
         }
         try await tools.checkNobodyIsThere()
         if !replaces, !(try await tools.isEmpty()) { throw Self.notEmpty("The schema \(place.schema)") }
         return try await takingBackOnFailure(manifest, from: folder, staging, manifest.content) {
             do {
-                // Of an earlier restore that was killed.
+                // Schemas of an earlier restore that was killed.
                 try await tools.removeLeftovers()
                 let new = try await tools.load(
                     folder.appendingPathComponent(manifest.database.name), madeOf: origin)
@@ -140,14 +145,15 @@ extension MerchantBackup {
                 let named = try await prove(
                     try MerchantPlace(folder: place.folder, databaseURL: place.databaseURL, schema: new))
                 guard Set(named).isSubset(of: manifest.content) else {
-                    throw MerchantServerError(.badBackup, "The database names content that the backup does not know.")
+                    throw MerchantServerError(
+                        .badBackup, "The backup is damaged: its database names content that its list does not.")
                 }
                 let strangers = try await tools.strangers(beside: new)
                 guard strangers.isEmpty else {
                     throw MerchantServerError(
                         .notEmpty,
-                        "The schema \(place.schema) has, or is used by, what is not the merchant's and would be lost: "
-                            + "\(strangers.joined(separator: ", ")). Move that away, or restore into another --schema.")
+                        "The schema \(place.schema) contains or is used by objects that are not the merchant's and would be lost: "
+                            + "\(strangers.joined(separator: ", ")). Move them away, or restore into another --schema.")
                 }
                 try await withKeys(manifest, from: folder) {
                     try await tools.checkNobodyIsThere()
@@ -163,7 +169,7 @@ extension MerchantBackup {
                 try await tools.removeLeftovers()
             } catch {
                 logger.error(
-                    "the schema whose place was taken cannot be removed; the next restore will try again",
+                    "the replaced schema cannot be removed; the next restore will try again",
                     metadata: ["error": "\(error)"])
             }
         }
@@ -171,8 +177,8 @@ extension MerchantBackup {
 
     // MARK: Both
 
-    /// Makes sure that the books of a restored database balance.
-    /// - Returns: the content that it names.
+    /// Checks that the ledger of a restored database balances.
+    /// - Returns: the content that the database names.
     private func prove(_ place: MerchantPlace) async throws -> [BackupManifest.Content] {
         try await place.withMerchant(logger: logger) { merchant in
             let books = try await merchant.checkBooks()
@@ -184,7 +190,8 @@ extension MerchantBackup {
         }
     }
 
-    /// Puts the content in its place, then runs `body`; when that fails, what was put there goes again if nobody else can have come upon it.
+    /// Puts the content in place, then runs `body`. When that fails, removes the content again, unless another process
+    /// may use it already.
     private func takingBackOnFailure(
         _ manifest: BackupManifest, from folder: URL, _ staging: URL, _ content: [BackupManifest.Content],
         _ body: () async throws -> Void
@@ -202,10 +209,11 @@ extension MerchantBackup {
             for file in content {
                 guard let digest = BlobDigest(file.sha256), try await blobs.size(of: digest) == file.size else {
                     throw MerchantServerError(
-                        .badBackup, "The content file \(file.sha256) is neither in the backup nor in its place.")
+                        .badBackup, "The content file \(file.sha256) is neither in the backup nor in content storage.")
                 }
             }
-            // On PostgreSQL others may count on it from now on: another restore, or this one's own swap that took place unheard.
+            // On PostgreSQL others may rely on the content from now on: another restore, or this one's swap if it
+            // succeeded and its answer was lost.
             isAlone = place.databaseURL == nil
             try await body()
         } catch {
@@ -218,13 +226,13 @@ extension MerchantBackup {
             hasContent: manifest.hasContent)
     }
 
-    /// Whether a closed database's log is in its file.
+    /// Whether a closed database's log is folded into its file.
     private static func isFolded(_ file: URL) -> Bool {
         var log = stat()
         return stat(file.path + "-wal", &log) != 0 || log.st_size == 0
     }
 
-    /// Puts the backup's keys in their place, then runs `body`; when that fails, the ones that were there stand there again.
+    /// Puts the backup's keys in place, then runs `body`. When that fails, restores the previous keys.
     private func withKeys(
         _ manifest: BackupManifest, from folder: URL, _ body: () async throws -> Void
     ) async throws {
@@ -245,7 +253,7 @@ extension MerchantBackup {
                 if let before { try put(before) } else { unlink(target.path) }
             } catch {
                 logger.error(
-                    "the keys of users' tokens that were there before are lost", metadata: ["error": "\(error)"])
+                    "the previous keys of users' tokens are lost", metadata: ["error": "\(error)"])
             }
             throw error
         }

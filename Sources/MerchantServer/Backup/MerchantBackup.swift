@@ -5,17 +5,22 @@ import Glibc
 import Logging
 import Merchant
 
-/// A copy of all that a merchant has, made while it works: the database as it stood at one moment, the content that it names, and the keys of users'
-/// tokens. Content never changes under its digest, so it is copied after the database.
+/// A copy of all of a merchant's data, made while the server runs: a snapshot of the database, the content that it
+/// names, and the keys of users' tokens. Content never changes under its digest, so it is copied after the database.
 public struct MerchantBackup: Sendable {
-    /// What was made, or restored.
+    /// The result of a backup or restore.
     public struct Report: Encodable, Sendable {
+        /// The path of the backup, or of the data directory that was restored.
         public var directory: String
+        /// The database's engine: `sqlite` or `postgresql`.
         public var engine: String
+        /// The size of the database's copy, in bytes.
         public var databaseBytes: Int64
+        /// The number of content files.
         public var contentFiles: Int
+        /// The total size of the content files, in bytes.
         public var contentBytes: Int64
-        /// Whether the bytes of the content are in the backup.
+        /// Whether the backup contains the bytes of the content.
         public var hasContent: Bool
     }
 
@@ -24,14 +29,15 @@ public struct MerchantBackup: Sendable {
     let now: @Sendable () -> Date
     let logger: Logger
 
+    /// Creates a backup of a merchant's place.
     /// - Parameters:
-    ///   - bucket: where the merchant keeps content; nil for the folder in its data directory.
+    ///   - bucket: the bucket in which the merchant stores content; nil for the folder in its data directory.
     ///   - now: the machine's clock.
     public init(
         of place: MerchantPlace, bucket: S3Location?, now: @escaping @Sendable () -> Date, logger: Logger
     ) throws {
         self.place = place
-        // A folder that is made here would look as if a server kept its content there.
+        // Do not create the folder: it would look as if a server stored its content there.
         blobs = try place.blobs(bucket, makesFolder: false, now: now)
         self.now = now
         self.logger = logger
@@ -39,15 +45,15 @@ public struct MerchantBackup: Sendable {
 
     var engine: BackupManifest.Engine { place.databaseURL == nil ? .sqlite : .postgresql }
 
-    /// Makes a backup; the folder is there whole or not at all.
+    /// Makes a backup. The folder appears whole or not at all.
     /// - Parameters:
-    ///   - folder: is made; it may be there and empty.
-    ///   - withContent: false for a merchant whose bucket is kept safe by itself.
+    ///   - folder: the folder to create; it may exist if it is empty.
+    ///   - withContent: false for a merchant whose bucket is backed up separately.
     /// - Throws: ``MerchantServerError`` `storage`, `noTools`; ``DatabaseError``, ``BlobError``.
     public func make(at folder: URL, withContent: Bool) async throws -> Report {
         let known = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
         guard known == [] || known == nil && !FileManager.default.fileExists(atPath: folder.path) else {
-            throw MerchantServerError(.storage, "\(folder.path) is there already. Name a folder that is not.")
+            throw MerchantServerError(.storage, "\(folder.path) exists already. Name a folder that does not exist.")
         }
         let staging: StagingFolder
         do {
@@ -57,16 +63,18 @@ public struct MerchantBackup: Sendable {
             staging = try StagingFolder(
                 beside: parent, name: ".\(folder.lastPathComponent).\(UUID().uuidString).new", where: Self.isLeft)
         } catch {
-            throw MerchantServerError(.storage, "\(folder.path) cannot be made.")
+            throw MerchantServerError(.storage, "\(folder.path) cannot be created.")
         }
-        // Locked as long as it is filled.
+        // Keep the folder locked while it is filled.
         defer { withExtendedLifetime(staging) {} }
-        // A restore would put another database in the place of the one that is copied. Taken after the staging folder, which may be in the same one.
+        // A restore would replace the database that is being copied. Lock after the staging folder is created, which
+        // may be in the same folder.
         let lock = try place.lockForCommands(.shared)
         defer { lock?.release() }
         let report = try await fill(staging.url, withContent)
         guard rename(staging.url.path, folder.path) == 0 else {
-            throw MerchantServerError(.storage, "\(folder.path) cannot be made: \(String(cString: strerror(errno))).")
+            throw MerchantServerError(
+                .storage, "\(folder.path) cannot be created: \(String(cString: strerror(errno))).")
         }
         try? Self.flush(folder.deletingLastPathComponent())
         return Report(
@@ -75,7 +83,8 @@ public struct MerchantBackup: Sendable {
             hasContent: report.hasContent)
     }
 
-    /// Whether a folder is one of a backup that was killed: a day ago, since of another machine's the lock may not be seen.
+    /// Whether a folder was left by a killed backup: it is a day old, since the lock of another machine may not be
+    /// visible.
     private static func isLeft(_ folder: URL) -> Bool {
         let name = folder.lastPathComponent
         guard name.hasPrefix("."), name.hasSuffix(".new"), UUID(uuidString: String(name.dropLast(4).suffix(36))) != nil,
@@ -102,7 +111,7 @@ public struct MerchantBackup: Sendable {
             throw MerchantServerError(.storage, "\(copy.path) cannot be read.")
         }
         let keys = try await copyKeys(into: folder)
-        // Versions are only ever added: these are all that the copy names, and those added meanwhile.
+        // Versions are only ever added, so these include all that the copy names, and those added since.
         let (blobs, items) = try await place.withMerchant(logger: logger) { merchant in
             (try await merchant.contentBlobs(), withContent ? try await merchant.contentList().items : [])
         }
@@ -130,13 +139,13 @@ public struct MerchantBackup: Sendable {
     private func copyKeys(into folder: URL) async throws -> BackupManifest.File? {
         let keys = place.folder.appendingPathComponent(TokenKeySet.fileName)
         guard FileManager.default.fileExists(atPath: keys.path) else { return nil }
-        // Refused as the server would refuse it: one with public keys alone is no secret.
+        // Refuse the file as the server would. A file with public keys alone is not secret.
         _ = try await TokenKeySet.read(keys)
         _ = try SecretFile.create(folder.appendingPathComponent(TokenKeySet.fileName), try SecretFile.readPublic(keys))
         return try await BackupManifest.File.of(folder, TokenKeySet.fileName)
     }
 
-    /// Waits until a folder's names are on the disk.
+    /// Waits until a folder's entries are on the disk.
     static func flush(_ folder: URL) throws {
         let descriptor = open(folder.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw MerchantServerError(.storage, "\(folder.path) cannot be read.") }

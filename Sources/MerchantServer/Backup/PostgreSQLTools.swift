@@ -1,28 +1,28 @@
 import Foundation
 import Glibc
 
-/// PostgreSQL's own programs (`pg_dump`, `pg_restore`, `psql`), which know how to copy a schema.
+/// Copies a schema with PostgreSQL's own programs (`pg_dump`, `pg_restore`, `psql`).
 struct PostgreSQLTools: Sendable {
     let schema: String
     private let folder: URL
-    /// The address without its password, which is handed on in the environment: a command line can be seen by everybody.
+    /// The address without its password, which is passed in the environment: everyone can see a command line.
     let address: String
     private let password: String?
 
-    /// - Parameter folders: where the programs are looked for.
+    /// - Parameter folders: the folders to search for the programs.
     /// - Throws: ``MerchantServerError`` `noTools`, `invalidConfiguration`.
     init(url: String, schema: String, in folders: [String] = PostgreSQLTools.places) throws {
         guard Self.isName(schema) else {
             throw MerchantServerError(
-                .invalidConfiguration, "A schema is named with 1 to 63 small letters, digits and _.")
+                .invalidConfiguration, "A schema's name must be 1 to 63 lower-case letters, digits and _.")
         }
         guard var parts = URLComponents(string: url) else {
-            throw MerchantServerError(.invalidConfiguration, "The address of the PostgreSQL is malformed.")
+            throw MerchantServerError(.invalidConfiguration, "The PostgreSQL URL is malformed.")
         }
         guard parts.queryItems?.contains(where: { $0.name == "sslpassword" }) != true else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "An sslpassword would stand in the command lines of PostgreSQL's programs. Give them a key without one, or use ~/.pgpass."
+                "An sslpassword would be visible in the command lines of PostgreSQL's programs. Use a key without a password, or ~/.pgpass."
             )
         }
         password = parts.password ?? parts.queryItems?.first { $0.name == "password" }?.value
@@ -30,14 +30,14 @@ struct PostgreSQLTools: Sendable {
         parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
         if parts.queryItems?.isEmpty == true { parts.queryItems = nil }
         guard let address = parts.string else {
-            throw MerchantServerError(.invalidConfiguration, "The address of the PostgreSQL is malformed.")
+            throw MerchantServerError(.invalidConfiguration, "The PostgreSQL URL is malformed.")
         }
         self.address = address
         self.schema = schema
         folder = try Self.find(in: folders)
     }
 
-    /// Debian keeps the programs of each version apart; those of the newest read every older server.
+    /// The folders to search. Debian has a folder for each version; the newest programs read every older server.
     static var places: [String] {
         let debian = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
@@ -46,7 +46,7 @@ struct PostgreSQLTools: Sendable {
         return versions.map { "\(debian)/\($0)/bin" } + path
     }
 
-    /// The first folder that has all three.
+    /// The first folder that contains all three programs.
     static func find(in folders: [String]) throws -> URL {
         for folder in folders
         where ["pg_dump", "pg_restore", "psql"].allSatisfy({ access("\(folder)/\($0)", X_OK) == 0 }) {
@@ -54,11 +54,11 @@ struct PostgreSQLTools: Sendable {
         }
         throw MerchantServerError(
             .noTools,
-            "A PostgreSQL is backed up and restored by its own programs pg_dump, pg_restore and psql, which are not installed "
+            "Backups of PostgreSQL need its programs pg_dump, pg_restore and psql, which are not installed "
                 + "(Debian: apt-get install postgresql-client).")
     }
 
-    /// Writes the schema, as it stands at one moment, into a file.
+    /// Writes a consistent snapshot of the schema to a file.
     func dump(into file: URL) async throws {
         _ = try await run([
             command(
@@ -73,12 +73,12 @@ struct PostgreSQLTools: Sendable {
         }
     }
 
-    /// Whether it can be put into a statement as the name of a schema. ``DatabaseLocation`` takes no other.
+    /// Whether a text can be a schema's name in a statement. ``DatabaseLocation`` accepts no other names.
     static func isName(_ name: String) -> Bool { name.wholeMatch(of: /[a-z_][a-z0-9_]{0,62}/) != nil }
 
-    /// Makes a schema of such a file, beside the one that is there. The file names the schema that it was made of: while the transaction lasts in which
-    /// it is read, one of that name stands aside, which nobody else sees.
-    /// - Parameter origin: the name of the schema that the file was made of.
+    /// Creates a schema from a dump, beside the existing one. A dump contains the name of its original schema. So a
+    /// schema of that name is renamed while the dump is read, in one transaction that nobody else sees.
+    /// - Parameter origin: the name of the dump's original schema.
     /// - Returns: the new schema's name.
     func load(_ file: URL, madeOf origin: String) async throws -> String {
         let number = UInt32.random(in: 0..<(.max))
@@ -86,11 +86,12 @@ struct PostgreSQLTools: Sendable {
         let aside = "\(origin.prefix(40))_aside_\(number)"
         let isThere = try await ask("SELECT count(*) FROM pg_namespace WHERE nspname = '\(origin)'") == "1"
         var before = isThere ? ["ALTER SCHEMA \"\(origin)\" RENAME TO \"\(aside)\""] : []
-        // A dump never makes this one, which every new database has.
+        // Every new database has the schema `public`, and a dump never creates it.
         if origin == "public" { before.append("CREATE SCHEMA public") }
         var after = ["ALTER SCHEMA \"\(origin)\" RENAME TO \"\(new)\"", mark(new)]
         if isThere { after.append("ALTER SCHEMA \"\(aside)\" RENAME TO \"\(origin)\"") }
-        // Until it reads this key, psql runs no commands of its own (`\!`), which a malicious file may hold (CVE-2025-8714).
+        // Until psql reads this key it runs no commands of its own (`\!`), which a malicious file may contain
+        // (CVE-2025-8714).
         let key = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
         let script = command(
             "pg_restore", ["--restrict-key=\(key)", "--no-owner", "--no-privileges", "--file=-", file.path])
@@ -102,7 +103,7 @@ struct PostgreSQLTools: Sendable {
         return new
     }
 
-    /// Puts a schema that ``load(_:madeOf:)`` has made in the place of the one that is there, at one moment.
+    /// Replaces the existing schema by one that ``load(_:madeOf:)`` has created, in one transaction.
     func swap(in new: String) async throws {
         let old = "\(schema.prefix(40))_replaced_\(UInt32.random(in: 0..<(.max)))"
         let isThere = try await ask("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'") == "1"
@@ -114,7 +115,7 @@ struct PostgreSQLTools: Sendable {
         ])
     }
 
-    /// Removes what restores have left: schemas that were not put in this one's place, and those whose place was taken.
+    /// Removes the schemas that restores left behind: those that never replaced this one, and those that were replaced.
     func removeLeftovers() async throws {
         let names = try await ask(
             "SELECT nspname FROM pg_namespace WHERE obj_description(oid, 'pg_namespace') = '\(leftover)' ORDER BY nspname"
@@ -124,12 +125,13 @@ struct PostgreSQLTools: Sendable {
         }
     }
 
-    /// The comment by which a restore knows the schemas that it may remove.
+    /// The comment that marks the schemas which a restore may remove.
     private var leftover: String { "cornerstore: left by a restore of \(schema)" }
 
     private func mark(_ name: String) -> String { "COMMENT ON SCHEMA \"\(name)\" IS '\(leftover)'" }
 
-    /// Relations, functions, types and extensions of a schema, whosever they are; a constraint's or table's own are not named beside it.
+    /// A query for the relations, functions, types and extensions of a schema, whoever owns them. Parts of a constraint
+    /// or table are not listed.
     private static func things(of schema: String) -> String {
         let oid = "(SELECT oid FROM pg_namespace WHERE nspname = '\(schema)')"
         return """
@@ -142,14 +144,15 @@ struct PostgreSQLTools: Sendable {
             """
     }
 
-    /// Whether there is anything in the schema.
+    /// Whether the schema contains nothing.
     func isEmpty() async throws -> Bool {
         try await ask("SELECT count(*) FROM (\(Self.things(of: schema))) AS things") == "0"
     }
 
-    /// What would be lost with the schema that is none of a merchant's: what the restored one has not, and what depends on it from outside.
+    /// Finds objects that the replacement would destroy and that are not the merchant's: objects of this schema that
+    /// the restored one lacks, and objects outside that depend on this schema.
     /// - Parameter new: the restored schema's name.
-    /// - Returns: names, some of them if there are many.
+    /// - Returns: the names of up to ten objects.
     func strangers(beside new: String) async throws -> [String] {
         let more = "(\(Self.things(of: schema))) EXCEPT (\(Self.things(of: new)))"
         func namespace(_ column: String) -> String { "(SELECT nspname FROM pg_namespace WHERE oid = \(column))" }
@@ -170,7 +173,7 @@ struct PostgreSQLTools: Sendable {
         ).split(separator: "\n").map(String.init)
     }
 
-    /// Makes sure that no server and no command works on the schema.
+    /// Requires that no server and no command is connected to the schema.
     /// - Throws: ``MerchantServerError`` `dataDirectoryInUse`.
     func checkNobodyIsThere() async throws {
         let count = try await ask(
@@ -181,18 +184,19 @@ struct PostgreSQLTools: Sendable {
         guard count == "0" else {
             throw MerchantServerError(
                 .dataDirectoryInUse,
-                "The schema \(schema) is in use: \(count) connections of a cornerstore are open. Stop the server first."
+                "The schema \(schema) is in use: Cornerstore has \(count) open connections to it. Stop the server first."
             )
         }
     }
 
-    /// What a statement gives, a line for each row. Names of schemas in it are checked: small letters, digits and `_`.
+    /// Runs a statement and returns its rows as lines. The names of schemas in the statement must be valid: lower-case
+    /// letters, digits and `_`.
     private func ask(_ sql: String) async throws -> String {
         try await run([command("psql", psql + ["--no-align", "--tuples-only", "--command=\(sql)"])])
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Its errors name no rows.
+    /// The options of psql. Its errors contain no rows.
     private var psql: [String] {
         [
             "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--set=VERBOSITY=terse", "--set=SHOW_CONTEXT=never",
@@ -204,7 +208,7 @@ struct PostgreSQLTools: Sendable {
         .init(program: folder.appendingPathComponent(name), arguments: arguments)
     }
 
-    /// Runs programs, each with the output of the one before as its input.
+    /// Runs programs, each with the output of the one before as its input. Returns the last one's output.
     private func run(_ commands: [ToolProcess.Command]) async throws -> String {
         var environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PGCONNECT_TIMEOUT": "10"]
         environment["HOME"] = ProcessInfo.processInfo.environment["HOME"]

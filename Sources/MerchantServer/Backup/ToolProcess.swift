@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Other programs, run to their end.
+/// Runs other programs to their end.
 enum ToolProcess {
     struct Command: Sendable {
         var program: URL
@@ -9,19 +9,20 @@ enum ToolProcess {
     }
 
     struct Result: Sendable {
-        /// The name of the first program that did not end well; nil when all is well.
+        /// The name of the first program that failed; nil when all succeeded.
         var failed: String?
-        /// What the last one printed.
+        /// The output of the last program.
         var output: String
-        /// What all of them complained of.
+        /// The error output of all programs.
         var errors: String
     }
 
-    /// Of each stream so much is kept, in bytes.
+    /// How many bytes of each stream are kept.
     private static let kept = 16 << 10
 
-    /// Runs them side by side, each with the output of the one before as its input. When the task is cancelled they are told to stop.
-    /// - Throws: ``MerchantServerError`` `noTools` when one cannot be started.
+    /// Runs the programs concurrently, each with the output of the one before as its input. Terminates them when the
+    /// task is cancelled.
+    /// - Throws: ``MerchantServerError`` `noTools` when a program cannot be started.
     static func run(_ commands: [Command], environment: [String: String]) async throws -> Result {
         let (output, errors) = (Pipe(), Pipe())
         var input: Pipe?
@@ -34,7 +35,7 @@ enum ToolProcess {
             if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
             let next = index == commands.count - 1 ? output : Pipe()
             process.standardOutput = next
-            // As a handle: of a pipe, the first to start would close this end for the others.
+            // Pass a file handle: with a pipe, the first process to start would close this end for the others.
             process.standardError = errors.fileHandleForWriting
             let (endings, end) = AsyncStream.makeStream(of: Int32.self)
             process.terminationHandler = { process in
@@ -78,7 +79,7 @@ enum ToolProcess {
         var endings: AsyncStream<Int32>
     }
 
-    /// All that comes, of which the beginning is kept.
+    /// Reads a stream to its end, and keeps its beginning.
     private static func read(_ handle: FileHandle) async -> String {
         await withCheckedContinuation { continuation in
             Thread {

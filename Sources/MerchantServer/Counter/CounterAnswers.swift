@@ -5,8 +5,8 @@ import NIOCore
 import StoreReceipts
 import StoreWire
 
-/// An answer that is asked for so often that it is written without an encoder, at a fraction of the time: with the same members, in the same order
-/// each time.
+/// A frequent answer, which is written without an encoder in a fraction of the time. Its members are the encoder's, in
+/// a fixed order.
 protocol CounterAnswer: Sendable {
     func write(to json: inout JSONBytes)
 }

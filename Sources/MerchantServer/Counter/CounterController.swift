@@ -8,7 +8,8 @@ import MerchantWire
 import NIOCore
 import StoreWire
 
-/// The app's side: what is on sale, redeeming, balances and rights. Each handler authenticates, decodes, calls one function and encodes.
+/// Serves the app: products on sale, redemptions, balances and entitlements. Each handler authenticates, decodes, calls
+/// one function and encodes.
 struct CounterController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
@@ -27,7 +28,7 @@ struct CounterController: Sendable {
         let bundleID = BundleID(try request.query("bundle"))
         let list = try await merchant.productList(of: bundleID)
         let json = try JSONEncoder.inOrder.encode(list)
-        // By what it says: a database that was restored may count to the same revision with another list.
+        // The tag depends on the content: a restored database may count to the same revision with another list.
         let tag = "\"\(Data(SHA256.hash(data: json).prefix(12)).base64EncodedString())\""
         let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
         guard !request.isFresh(tag) else { return Response(status: .notModified, headers: headers) }
@@ -69,7 +70,7 @@ struct CounterController: Sendable {
 }
 
 extension JSONEncoder {
-    /// Writes the same value as the same bytes.
+    /// An encoder that writes equal values as equal bytes.
     fileprivate static var inOrder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -78,7 +79,7 @@ extension JSONEncoder {
 }
 
 extension Router where Context == MerchantRequestContext {
-    /// Answers a route of the table.
+    /// Adds the handler of a route of the table.
     func add(_ route: MerchantRoute, _ handler: @escaping @Sendable (Request, Context) async throws -> Response) {
         on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
     }
@@ -90,13 +91,14 @@ extension Request {
     func query(_ name: String) throws -> String {
         guard let value = uri.queryParameters[Substring(name)], !value.isEmpty else {
             throw HTTPProblem(
-                .badRequest, code: MerchantErrorCode.invalidRequest.rawValue, message: "The query needs “\(name)”.")
+                .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
+                message: "The query must contain “\(name)”.")
         }
         return String(value)
     }
 
-    /// `environment`; nil when it is left out.
-    /// - Throws: ``HTTPProblem`` 400 for a word that names none.
+    /// The query's `environment`; nil when it has none.
+    /// - Throws: ``HTTPProblem`` 400 for a text that is not an environment.
     func environment() throws -> StoreEnvironment? {
         try uri.queryParameters["environment"].map { text in
             guard let environment = StoreEnvironment(rawValue: String(text)) else {
@@ -108,20 +110,20 @@ extension Request {
         }
     }
 
-    /// `currency`, `before` and `environment`.
+    /// The query's `currency`, `before` and `environment`.
     func historyQuery() throws -> (CurrencyID, Int64?, StoreEnvironment?) {
         let before = try uri.queryParameters["before"].map { text in
             guard let number = Int64(text), number > 0 else {
                 throw HTTPProblem(
                     .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
-                    message: "“before” is a number above 0.")
+                    message: "“before” must be a number above 0.")
             }
             return number
         }
         return (CurrencyID(try query("currency")), before, try environment())
     }
 
-    /// Whether the client has the version of that tag already (`If-None-Match`; RFC 9110, section 13.1.2).
+    /// Whether the client has the version with this entity tag already (`If-None-Match`; RFC 9110, section 13.1.2).
     func isFresh(_ tag: String) -> Bool {
         guard let known = headers[.ifNoneMatch] else { return false }
         return known.split(separator: ",").contains { part in
@@ -130,8 +132,8 @@ extension Request {
         }
     }
 
-    /// What the body proves: a receipt as it is (`application/octet-stream`), a signed transaction as it is (`application/jose`), or
-    /// one of them in JSON.
+    /// Reads the evidence in the body: a receipt (`application/octet-stream`), a signed transaction
+    /// (`application/jose`), or JSON that contains one of them.
     func evidence() async throws -> Evidence {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
         let body = try await boundedBody(upTo: MerchantLimits.redemption)
@@ -143,7 +145,7 @@ extension Request {
                 throw HTTPProblem(
                     .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
                     message:
-                        "The body is no JSON object. Send a receipt as Content-Type application/octet-stream, a signed transaction as application/jose."
+                        "The body is not a JSON object. Send a receipt as Content-Type application/octet-stream, a signed transaction as application/jose."
                 )
             }
             let redemption = try body.decodedJSON(RedemptionRequest.self)
@@ -153,7 +155,7 @@ extension Request {
             default:
                 throw HTTPProblem(
                     .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
-                    message: "The body has exactly one of “receipt” and “signedTransaction”.")
+                    message: "The body must have exactly one of “receipt” and “signedTransaction”.")
             }
         }
     }

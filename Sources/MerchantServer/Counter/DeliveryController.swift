@@ -6,11 +6,11 @@ import Merchant
 import MerchantWire
 import NIOCore
 
-/// Content to whom it belongs: against a redeemed right, or against the evidence that comes with the request.
+/// Delivers content to its owner: to a user who redeemed it, or for the evidence in the request.
 struct DeliveryController: Sendable {
     let merchant: Merchant
     let authentication: Authentication
-    /// How slowly a client may take what it asked for.
+    /// The lowest rate at which a client may download.
     let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<MerchantRequestContext>) {
@@ -72,7 +72,7 @@ struct DeliveryController: Sendable {
             headers[.contentLength] = String(count)
             return Response(status: status, headers: headers)
         }
-        // A bucket gives no empty range.
+        // A bucket does not serve an empty range.
         let bytes = count > 0 ? try await merchant.blobs.bytes(of: digest, in: range) : nil
         return Response(
             status: status, headers: headers,
@@ -93,10 +93,11 @@ struct DeliveryController: Sendable {
 }
 
 extension MerchantRequestContext {
-    /// The content item in the path.
+    /// The content item that the path names.
     func item() throws -> ContentItemID { ContentItemID(try parameter("item")) }
 
-    /// A name in the path.
+    /// The value of a path parameter.
+    /// - Throws: ``MerchantError`` `not_found` when it is empty or longer than 1,024 bytes.
     func parameter(_ name: String) throws -> String {
         guard let value = parameters.get(name), !value.isEmpty, value.utf8.count <= 1_024 else {
             throw MerchantError(.notFound, "There is nothing at this address.")
@@ -106,6 +107,6 @@ extension MerchantRequestContext {
 }
 
 extension HTTPField.Name {
-    /// `Repr-Digest` (RFC 9530).
+    /// The `Repr-Digest` field (RFC 9530).
     static let reprDigest = HTTPField.Name("repr-digest") ?? .eTag
 }

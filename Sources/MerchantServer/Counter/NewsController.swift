@@ -5,7 +5,8 @@ import Hummingbird
 import Merchant
 import MerchantWire
 
-/// What stores tell (App Store Server Notifications V2). A notification proves itself by its signature; nothing else is asked for.
+/// Receives the stores' notifications (App Store Server Notifications V2). A notification's signature authenticates it;
+/// nothing else is required.
 struct NewsController: Sendable {
     let merchant: Merchant
 
@@ -15,7 +16,7 @@ struct NewsController: Sendable {
 
     func addRoutes(to router: Router<MerchantRequestContext>) { router.add(.notifications, receive) }
 
-    /// 200 tells the store that it need not come again; it does for everything else.
+    /// Answers 200 when the store need not send the notification again; after any other status it does.
     @Sendable private func receive(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let body = try await request.decodeJSON(Body.self, upTo: MerchantLimits.notification)
         let outcome = try await merchant.receive(signedPayload: Array(body.signedPayload.utf8))

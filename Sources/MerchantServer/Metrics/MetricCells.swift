@@ -1,13 +1,13 @@
 import Metrics
 import Synchronization
 
-/// What one series holds. Each is a handler of swift-metrics as well.
+/// The values of one series. Each cell is also a handler of swift-metrics.
 protocol MetricCell: AnyObject, Sendable {
-    /// The lines of the series, without `# TYPE`.
+    /// The lines of the series in Prometheus' text format, without `# TYPE`.
     func lines(_ name: String, _ labels: [(String, String)]) -> String
 }
 
-/// A number that only grows.
+/// A counter, which only increases.
 final class CounterCell: MetricCell, CounterHandler, FloatingPointCounterHandler {
     private let value = Mutex(0.0)
 
@@ -25,7 +25,7 @@ final class CounterCell: MetricCell, CounterHandler, FloatingPointCounterHandler
     }
 }
 
-/// A number that goes up and down.
+/// A gauge, which goes up and down.
 final class GaugeCell: MetricCell, MeterHandler, RecorderHandler {
     private let value = Mutex(0.0)
 
@@ -41,15 +41,15 @@ final class GaugeCell: MetricCell, MeterHandler, RecorderHandler {
     }
 }
 
-/// How many values lay at or below each of fixed bounds.
+/// A histogram: the number of values at or below each bound.
 final class HistogramCell: MetricCell, RecorderHandler, TimerHandler {
-    /// Seconds, from a remembered answer to a request that ran into its limit.
+    /// Bounds in seconds, from a remembered answer up to a request that reached its time limit.
     static let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-    /// Counts and sizes.
+    /// Bounds for counts and sizes.
     static let amounts = [1.0, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 100_000, 1_000_000, 10_000_000]
 
     private struct State {
-        /// One for each bound, and one for what is over all.
+        /// One count for each bound, and one for the values above all bounds.
         var counts: [Int64]
         var sum = 0.0
     }
@@ -57,7 +57,7 @@ final class HistogramCell: MetricCell, RecorderHandler, TimerHandler {
     private let bounds: [Double]
     private let state: Mutex<State>
 
-    /// - Parameter bounds: rising.
+    /// - Parameter bounds: in rising order.
     init(_ bounds: [Double]) {
         self.bounds = bounds
         state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
@@ -74,7 +74,7 @@ final class HistogramCell: MetricCell, RecorderHandler, TimerHandler {
         }
     }
 
-    /// Kept in seconds, as Prometheus wants times.
+    /// Records a duration in seconds, the unit that Prometheus expects.
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 
     func lines(_ name: String, _ labels: [(String, String)]) -> String {

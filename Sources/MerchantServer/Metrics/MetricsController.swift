@@ -2,12 +2,12 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// `GET /metrics`, for Prometheus.
+/// Serves `GET /metrics` to Prometheus.
 struct MetricsController: Sendable {
     static let path = "/metrics"
 
     let metrics: PrometheusMetrics
-    /// Who may read them: an API key of scope `metrics`. nil where nobody else can reach the port.
+    /// Requires an API key with the scope `metrics`; nil when only this machine can reach the port.
     let authentication: Authentication?
 
     func addRoutes(to router: Router<MerchantRequestContext>) {

@@ -1,12 +1,13 @@
 import Metrics
 import Synchronization
 
-/// A backend of swift-metrics that keeps all in memory and tells it in Prometheus' text form. Names and series are bounded: past the bound, the series of a
-/// name are counted together under the label `other="true"`, and further names are dropped.
+/// A backend of swift-metrics that keeps all metrics in memory and writes them in Prometheus' text format. The numbers
+/// of names and series are bounded: further series of a name are counted together under the label `other="true"`, and
+/// further names are dropped.
 public final class PrometheusMetrics: MetricsFactory {
-    /// Names at most.
+    /// The largest number of names.
     static let names = 256
-    /// Series of one name at most, besides the one for all others.
+    /// The largest number of series of one name, besides the one for all others.
     static let seriesOfOneName = 512
 
     private enum Kind: String {
@@ -22,15 +23,16 @@ public final class PrometheusMetrics: MetricsFactory {
 
     private struct Family {
         var kind: Kind
-        /// By the labels as they are written.
+        /// The series by their labels as text.
         var series: [String: Series] = [:]
     }
 
     private let families = Mutex<[String: Family]>([:])
 
+    /// Creates an empty backend.
     public init() {}
 
-    /// All metrics as text, in the order of their names.
+    /// All metrics in Prometheus' text format, sorted by name.
     public var text: String {
         let families = families.withLock { $0 }
         var text = ""
@@ -45,24 +47,24 @@ public final class PrometheusMetrics: MetricsFactory {
 
     // MARK: MetricsFactory
 
-    /// Named `…_total`.
+    /// Makes a counter named `…_total`.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         cell(label, "_total", .counter, dimensions) { CounterCell() }
     }
 
-    /// Named `…_total`.
+    /// Makes a counter named `…_total`.
     public func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         cell(label, "_total", .counter, dimensions) { CounterCell() }
     }
 
-    /// A gauge.
+    /// Makes a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         cell(label, "", .gauge, dimensions) { GaugeCell() }
     }
 
-    /// A histogram of amounts, or a gauge when the values are not to be added up.
+    /// Makes a histogram of amounts; a gauge when the values are not aggregated.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -70,25 +72,26 @@ public final class PrometheusMetrics: MetricsFactory {
         return cell(label, "", .gauge, dimensions) { GaugeCell() }
     }
 
-    /// A histogram named `…_seconds`.
+    /// Makes a histogram named `…_seconds`.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         cell(label, "_seconds", .histogram, dimensions) { HistogramCell(HistogramCell.seconds) }
     }
 
-    // A series stays when its handler goes: what was counted was counted.
+    // A series outlives its handler, so that nothing counted is lost.
 
-    /// Keeps what was counted.
+    /// Does nothing: the count is kept.
     public func destroyCounter(_ handler: any CounterHandler) {}
-    /// Keeps what was counted.
+    /// Does nothing: the count is kept.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    /// Keeps the last value.
+    /// Does nothing: the last value is kept.
     public func destroyMeter(_ handler: any MeterHandler) {}
-    /// Keeps what was recorded.
+    /// Does nothing: the recorded values are kept.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
-    /// Keeps what was recorded.
+    /// Does nothing: the recorded values are kept.
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// The series' cell. The same name and labels always have the same one; a name that has another kind gets one that nobody reads.
+    /// The series' cell. Equal names and labels share one cell. A name that is already used for another kind gets a
+    /// cell that is never written out.
     private func cell<Cell: MetricCell>(
         _ label: String, _ suffix: String, _ kind: Kind, _ labels: [(String, String)], _ make: () -> Cell
     ) -> Cell {

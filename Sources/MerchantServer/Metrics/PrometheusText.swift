@@ -2,7 +2,7 @@
 enum PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// A metric's or label's name with what may not be in one replaced by `_`.
+    /// A metric's or label's name, with characters that Prometheus does not allow replaced by `_`.
     static func name(_ text: String) -> String {
         var name = String(
             text.unicodeScalars.prefix(128).map { scalar -> Character in
@@ -29,12 +29,12 @@ enum PrometheusText {
         return value
     }
 
-    /// `{a="1",b="2"}`, or nothing without labels.
+    /// The labels as `{a="1",b="2"}`; an empty text without labels.
     static func labels(_ labels: [(String, String)]) -> String {
         labels.isEmpty ? "" : "{" + labels.map { "\(name($0.0))=\"\(value($0.1))\"" }.joined(separator: ",") + "}"
     }
 
-    /// A number: whole ones without a fraction.
+    /// A number; whole numbers have no fraction.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }

@@ -3,8 +3,9 @@ import Hummingbird
 import Metrics
 import Synchronization
 
-/// Counts requests and their times: `http_server_requests_total` by route, method and status, `http_server_request_duration_seconds` by route and method. Routes are those
-/// of the table, never paths as they came, so that nobody makes a series of his own. It stands before the middleware that turns errors into answers.
+/// Counts requests and their durations: `http_server_requests_total` by route, method and status, and
+/// `http_server_request_duration_seconds` by route and method. Routes are those of the table, never request paths, so
+/// that clients cannot create series. The middleware comes before the one that turns errors into responses.
 struct RequestMetricsMiddleware: RouterMiddleware {
     typealias Context = MerchantRequestContext
 
@@ -38,8 +39,8 @@ struct RequestMetricsMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Counts one request, also one that was answered without the router.
-    /// - Parameter route: as in the table; nil for none.
+    /// Counts one request, including one that was answered without the router.
+    /// - Parameter route: the route's template in the table; nil when no route matched.
     func count(
         _ method: HTTPRequest.Method, route: String?, _ status: HTTPResponse.Status, after duration: Duration
     ) {
@@ -69,7 +70,7 @@ struct RequestMetricsMiddleware: RouterMiddleware {
 }
 
 extension Duration {
-    /// Whole nanoseconds; times of more than 200 years are cut.
+    /// The duration in nanoseconds; the maximum for more than 200 years.
     fileprivate var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -3,20 +3,21 @@ import Foundation
 import NIOCore
 import StoreWire
 
-/// The requests that the merchant's server makes of others. It follows no redirection and waits for nothing without end.
+/// The requests that the merchant's server sends. It follows no redirects, and every wait has a limit.
 enum OutgoingHTTP {
-    /// Lives as long as the process. Says at once that nobody listens, since its callers try again by rules of their own.
+    /// The process's only client. It reports a refused connection at once, since its callers retry by their own rules.
     static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
-        // More than ask at once: who waits for a connection is given up after the time that one may take to be made.
+        // More connections than concurrent requests: a request that waits for a free connection fails after the connect
+        // timeout.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         configuration.timeout.connect = .seconds(5)
         configuration.redirectConfiguration = .disallow
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// An address that may be asked: `https`, or `http` on this machine, where nobody listens in between.
+    /// Reads an address for requests: `https`, or `http` to a loopback host, where nobody can listen in.
     /// - Throws: ``MerchantServerError`` `invalidConfiguration`.
     static func url(_ text: String, for purpose: String) throws -> URL {
         guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil,
@@ -24,7 +25,7 @@ enum OutgoingHTTP {
         else {
             throw MerchantServerError(
                 .invalidConfiguration,
-                "The address of \(purpose) is written https://host[:port][/path], without a password.")
+                "The address of \(purpose) must have the form https://host[:port][/path], without a password.")
         }
         switch url.scheme?.lowercased() {
         case "https": return whole
@@ -36,7 +37,7 @@ enum OutgoingHTTP {
         }
     }
 
-    /// Whether a host is this machine, by its name or number; a name that only begins so may lead anywhere.
+    /// Whether a host is a loopback address. A host name that begins with 127 may resolve to any address.
     static func isLoopback(_ host: String) -> Bool {
         let name = host.lowercased().trimmingCharacters(in: ["[", "]"])
         if name == "localhost" || name == "::1" { return true }
@@ -44,23 +45,24 @@ enum OutgoingHTTP {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map(String.init) == String($0) }
     }
 
-    /// A whole answer.
+    /// A complete answer.
     struct Answer: Sendable {
         var status: Int
-        /// `Retry-After` in seconds, when it is a number; a date is not waited for.
+        /// `Retry-After` in seconds; nil when it is a date, which is ignored.
         var retryAfter: Int?
-        /// Empty when it was not asked for.
+        /// The body; empty when the caller did not ask for it.
         var body: [UInt8]
     }
 
-    /// What was wrong with an answer's body.
+    /// The answer's body is longer than the limit.
     struct BodyTooLarge: Error {}
 
     /// Posts a body.
     /// - Parameters:
-    ///   - limit: bytes of the answer at most; nil when the answer's body does not matter and is dropped.
-    ///   - timeout: for all of it.
-    /// - Throws: ``BodyTooLarge``, `CancellationError`, or the client's error: `deadlineExceeded` when the time is over.
+    ///   - limit: the largest answer in bytes; nil to ignore the answer's body.
+    ///   - timeout: the time limit of the whole exchange.
+    /// - Throws: ``BodyTooLarge``, `CancellationError`, or the client's error: `deadlineExceeded` when the time is
+    ///   up.
     static func post(
         _ body: [UInt8], to url: URL, headers: [(String, String)], answerLimit limit: Int?, timeout: Duration
     ) async throws -> Answer {
@@ -74,7 +76,7 @@ enum OutgoingHTTP {
         var answer = Answer(
             status: Int(response.status.code), retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: [])
         guard let limit else {
-            // A short body is taken off the connection, which then serves the next request as well.
+            // Read a short body to its end, so that the connection can serve the next request.
             try? await withTimeLimit(min(deadline - .now, .seconds(1)), else: HTTPClientError.deadlineExceeded) {
                 var dropped = 0
                 var parts = response.body.makeAsyncIterator()

@@ -2,16 +2,18 @@ import Foundation
 import HTTPSupport
 import Hummingbird
 
-/// Holds back addresses and API keys that come too often, before anything else is done for them.
+/// Refuses the requests of addresses and API keys that have reached their rate limit, before anything else is done for
+/// them.
 ///
-/// A request with a good API key counts for its key alone; every other one counts for its address, also one that
-/// guesses keys.
+/// A request with a valid API key counts for its key alone. Every other request counts for its address, including one
+/// with a guessed key.
 struct RateLimitMiddleware: RouterMiddleware {
     typealias Context = MerchantRequestContext
 
     let limits: RateLimits
     let keys: APIKeys
-    /// Whether a proxy stands before this server that adds the client's address to `X-Forwarded-For`. Without one, the header is the client's invention.
+    /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`. Without one, the
+    /// client can write anything in the header.
     let isBehindProxy: Bool
     let now: @Sendable () -> Date
 
@@ -31,7 +33,7 @@ struct RateLimitMiddleware: RouterMiddleware {
 
     private func take(key text: Substring, from address: NetworkAddress, at now: Date) async throws {
         if let name = keys.knownName(of: text) { return try limits.take(.key(name), at: now) }
-        // A key that was never seen costs a look-up in the database, and is the address' guess until it is found good.
+        // An unknown key costs a database look-up, and counts as a guess of its address until it is found valid.
         try limits.take(.address(address), at: now)
         guard let key = try await keys.key(text, at: now) else { return }
         limits.giveBack(.address(address))

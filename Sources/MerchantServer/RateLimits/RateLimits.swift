@@ -3,19 +3,23 @@ import HTTPSupport
 import MerchantWire
 import Synchronization
 
-/// How often one address, one user and one API key may come.
+/// The rate limits of each address, user and API key.
 public final class RateLimits: Sendable {
-    /// The rates, each the burst and what a second brings back.
+    /// The rates of the three limits.
     public struct Rates: Sendable, Equatable {
+        /// The rate of each network address.
         public var address: TokenRate
+        /// The rate of each user.
         public var user: TokenRate
+        /// The rate of each API key.
         public var key: TokenRate
 
-        /// Many users may stand behind one address, and a backend speaks for all of them.
+        /// The standard rates. Many users may share one address, and a backend acts for all of its users.
         public static let standard = Rates(
             address: .init(burst: 400, perSecond: 200), user: .init(burst: 60, perSecond: 20),
             key: .init(burst: 4_000, perSecond: 2_000))
 
+        /// Creates rates.
         public init(
             address: TokenRate, user: TokenRate, key: TokenRate
         ) {
@@ -25,33 +29,36 @@ public final class RateLimits: Sendable {
         }
     }
 
-    /// Who is counted.
+    /// The subject that a request is counted for.
     public enum Subject: Sendable, Equatable {
+        /// A client's network address.
         case address(NetworkAddress)
+        /// A user.
         case user(UserID)
-        /// An API key, by its name.
+        /// An API key, by name.
         case key(String)
     }
 
-    /// Addresses, users and keys that are counted at the same time, at most.
+    /// The largest number of addresses, of users and of keys that are counted at the same time.
     public static let capacity = 65_536
 
-    // Separate locks: a request of a user passes the addresses' and the users'.
+    // Separate locks: a user's request takes one of the address and one of the user.
     private let addresses: Mutex<TokenBuckets<NetworkAddress>>
     private let users: Mutex<TokenBuckets<UserID>>
     private let keys: Mutex<TokenBuckets<String>>
 
+    /// Creates limits with the given rates.
     public init(_ rates: Rates, capacity: Int = capacity) {
         addresses = Mutex(TokenBuckets(rates.address, capacity: capacity))
         users = Mutex(TokenBuckets(rates.user, capacity: capacity))
         keys = Mutex(TokenBuckets(rates.key, capacity: capacity))
     }
 
-    /// Counts one request. False when it is one too many.
+    /// Counts one request. Returns false when the limit is reached.
     public func allows(_ subject: Subject, at now: Date) -> Bool { wait(subject, at: now) == nil }
 
     /// Counts one request.
-    /// - Throws: ``HTTPProblem`` 429 `rate_limited` with the time to wait.
+    /// - Throws: ``HTTPProblem`` 429 `rate_limited` with the time to wait when the limit is reached.
     public func take(_ subject: Subject, at now: Date) throws {
         guard let wait = wait(subject, at: now) else { return }
         let who =
@@ -62,11 +69,11 @@ public final class RateLimits: Sendable {
             }
         throw HTTPProblem(
             .tooManyRequests, code: MerchantErrorCode.rateLimited.rawValue,
-            message: "There are too many requests of \(who). Try again later.",
+            message: "Too many requests of \(who). Try again later.",
             retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
     }
 
-    /// Takes back the count of a request that is counted again.
+    /// Undoes the count of a request that is counted again.
     func giveBack(_ subject: Subject) {
         switch subject {
         case .address(let address): addresses.withLock { $0.giveBack(address) }

@@ -3,19 +3,20 @@ import HTTPTypes
 import Hummingbird
 import MerchantWire
 
-/// Answers the methods that an address does not have, known ones and others: 405, with those that it has in `Allow` (RFC 9110, section 15.5.6).
+/// Answers a method that an address does not support, known or not: 405, with the supported methods in `Allow` (RFC
+/// 9110, section 15.5.6).
 struct OtherMethodsMiddleware: RouterMiddleware {
     typealias Context = MerchantRequestContext
 
     private struct Address: Sendable {
-        /// Of the template; nil matches anything.
+        /// The segments of the template; nil matches any segment.
         var segments: [String?]
         var methods: [HTTPRequest.Method]
     }
 
     private let addresses: [Address]
 
-    /// - Parameter alsoRouted: methods that are answered beside those of the table, by template.
+    /// - Parameter alsoRouted: the methods that are routed besides those of the table, by template.
     init(alsoRouted: [String: [HTTPRequest.Method]]) {
         addresses = Dictionary(grouping: MerchantRoute.all, by: \.template).map { template, routes in
             let methods = routes.map { HTTPRequest.Method($0.method) } + (alsoRouted[template] ?? [])
@@ -31,12 +32,12 @@ struct OtherMethodsMiddleware: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            // No route took it.
+            // No route matched.
             guard let methods = methods(at: request.uri.path), !methods.contains(request.method) else { throw error }
             let list = methods.map(\.rawValue).joined(separator: ", ")
             var response = try HTTPProblem(
                 .methodNotAllowed, code: MerchantErrorCode.invalidRequest.rawValue,
-                message: "This address answers \(list)."
+                message: "This address supports \(list)."
             ).response(from: request, context: context)
             response.headers[.allow] = list
             return response

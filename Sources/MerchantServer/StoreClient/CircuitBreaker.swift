@@ -1,28 +1,28 @@
-/// Stops asking a host that fails again and again: it is given a rest, and then one request tries whether it is back.
+/// Stops requests to a host that fails repeatedly. After a rest, one trial request checks whether the host is back.
 struct CircuitBreaker: Sendable, Equatable {
-    /// When it opens, and for how long.
+    /// When the circuit opens, and for how long.
     struct Settings: Sendable, Equatable {
-        /// Failures one after another.
+        /// The number of consecutive failures that open the circuit.
         var failures = 8
-        /// Seconds that it stays open; twice as long after each trial that failed.
+        /// The seconds that the circuit stays open; the time doubles after each failed trial.
         var rest: Double = 10
-        /// Seconds at most.
+        /// The longest rest, in seconds.
         var longestRest: Double = 300
-        /// Seconds after which a trial that nobody reported of is taken for lost.
+        /// The seconds after which a trial without a reported result counts as lost.
         var trial: Double = 60
     }
 
-    /// Whether a request may be made.
+    /// Whether a request may be sent.
     enum Admission: Sendable, Equatable {
         case allowed
-        /// Not before so many seconds.
+        /// Not allowed for the given number of seconds.
         case refused(seconds: Double)
     }
 
     private enum State: Equatable {
         case closed(failures: Int)
         case open(until: Double, rest: Double)
-        /// One request is under way, begun at that moment.
+        /// A trial request is in progress since that moment.
         case halfOpen(since: Double, rest: Double)
     }
 
@@ -31,16 +31,16 @@ struct CircuitBreaker: Sendable, Equatable {
 
     init(_ settings: Settings) { self.settings = settings }
 
-    /// Whether requests go through as usual.
+    /// Whether requests are sent as usual.
     var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    /// Asks for leave to make one request, whose end is to be reported.
+    /// Asks for permission to send one request. Report its result afterwards.
     /// - Parameter now: in seconds.
     mutating func admit(at now: Double) -> Admission {
         switch state {
         case .closed: return .allowed
         case .open(let until, let rest):
-            // A clock that was put back does not keep it open for longer than it would ever be.
+            // If the clock was set back, do not stay open longer than the longest rest.
             guard now >= until || until - now > settings.longestRest else { return .refused(seconds: until - now) }
             state = .halfOpen(since: now, rest: rest)
             return .allowed
@@ -53,10 +53,10 @@ struct CircuitBreaker: Sendable, Equatable {
         }
     }
 
-    /// The host answered as it should.
+    /// Reports that the host answered properly.
     mutating func succeeded() { state = .closed(failures: 0) }
 
-    /// It did not.
+    /// Reports that the host failed.
     mutating func failed(at now: Double) {
         switch state {
         case .closed(let failures):
@@ -67,12 +67,13 @@ struct CircuitBreaker: Sendable, Equatable {
             let longer = min(rest * 2, settings.longestRest)
             state = .open(until: now + longer, rest: longer)
         case .open:
-            // Of a request that was admitted before it opened.
+            // The result of a request that was admitted before the circuit opened.
             break
         }
     }
 
-    /// What came of the request says nothing of the host: it was given up, or answered by something else. A trial is made again at once.
+    /// Reports a result that says nothing about the host: the request was cancelled, or something else answered. The
+    /// next trial may follow at once.
     mutating func abandoned(at now: Double) {
         if case .halfOpen(_, let rest) = state { state = .open(until: now, rest: rest) }
     }

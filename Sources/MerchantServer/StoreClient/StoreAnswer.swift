@@ -1,29 +1,29 @@
 import Foundation
 import StoreReceipts
 
-/// What one request to a store came to.
+/// The result of one request to a store.
 enum StoreAnswer: Sendable, Equatable {
-    /// A status that stands; the body has all.
+    /// A final status, with the whole body.
     case settled([UInt8], Verdict)
-    /// 21007: the receipt is the sandbox's.
+    /// 21007: the receipt belongs to the sandbox.
     case isOfSandbox([UInt8])
-    /// Try again later: what was wrong, and what the store said of when, in seconds.
+    /// A temporary failure: the reason, and the store's `Retry-After` in seconds.
     case passing(String, retryAfter: Int?)
-    /// No answer of a store, and trying again will not help.
+    /// The answer is not a store's, and a retry will not help.
     case malformed(String)
 
-    /// What a status that stands says, and whose fault it is if it is no yes.
+    /// The meaning of a final status.
     enum Verdict: Sendable, Equatable {
-        /// The receipt is good, or of the other environment.
+        /// The receipt is valid, or belongs to the other environment.
         case answered
-        /// The receipt is refused, for good.
+        /// The store refused the receipt for good.
         case rejected(VerifyReceiptStatus)
-        /// The merchant's: its shared secret, or what lies between it and the store.
+        /// The merchant is at fault: its shared secret, or a proxy between it and the store.
         case misconfigured(VerifyReceiptStatus)
-        /// Nobody can tell; a status that Apple has not documented, or one that does not say whether to try again.
+        /// The cause is unknown: Apple has not documented the status, or it does not say whether to retry.
         case unexplained(VerifyReceiptStatus)
 
-        /// - Parameter isRetryable: the answer's flag; nil when it has none.
+        /// - Parameter isRetryable: the answer's `is-retryable` flag; nil when it has none.
         init(_ status: VerifyReceiptStatus, isRetryable: Bool?) {
             self =
                 switch status {
@@ -37,11 +37,11 @@ enum StoreAnswer: Sendable, Equatable {
         }
     }
 
-    /// Judges a whole answer of HTTP.
+    /// Judges a complete HTTP answer.
     init(_ answer: OutgoingHTTP.Answer) {
         switch answer.status {
         case 200: self.init(body: answer.body)
-        // The answer is 200 whatever it says; anything else did not come from verifyReceipt itself.
+        // verifyReceipt itself always answers 200. Any other status came from something else.
         case 408, 429, 500...599: self = .passing("HTTP \(answer.status)", retryAfter: answer.retryAfter)
         default: self = .malformed("HTTP \(answer.status)")
         }
@@ -49,13 +49,13 @@ enum StoreAnswer: Sendable, Equatable {
 
     private init(body: [UInt8]) {
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(body)) else {
-            self = .malformed("the answer is no JSON object with a status")
+            self = .malformed("the answer is not a JSON object with a status")
             return
         }
         let verdict = Verdict(VerifyReceiptStatus(rawValue: members.status), isRetryable: members.isRetryable)
         switch members.status {
         case VerifyReceiptStatus.sandboxReceipt.rawValue: self = .isOfSandbox(body)
-        // Apple: 21005 is temporary, 21009 is to be tried again, and of 21100 to 21199 the flag tells.
+        // Apple: 21005 is temporary, 21009 is to be retried, and the flag decides for 21100 to 21199.
         case 21_005, 21_009:
             self = members.isRetryable == false ? .settled(body, verdict) : Self.later(members.status)
         case 21_100...21_199:
@@ -66,7 +66,7 @@ enum StoreAnswer: Sendable, Equatable {
 
     private static func later(_ status: Int) -> StoreAnswer { .passing("status \(status)", retryAfter: nil) }
 
-    /// The members that decide. The flag has been seen under both names, and documented as a number.
+    /// The members that decide. The flag has been seen under both names, and is documented as a number.
     private struct Members: Decodable {
         var status: Int
         var isRetryable: Bool?

@@ -7,23 +7,25 @@ import StoreReceipts
 import StoreWire
 import Synchronization
 
-/// Asks Apple's hosts, or a Cornerstore's, about receipts by `verifyReceipt`: production first, the sandbox only when production says 21007.
+/// Verifies receipts with `verifyReceipt` on Apple's hosts, or on a Cornerstore's: on production first, and on the
+/// sandbox only when production answers 21007.
 public struct StoreClient: RemoteVerifying {
-    /// How patient it is.
+    /// The client's limits on attempts and time.
     public struct Patience: Sendable, Equatable {
-        /// Requests made of one host at most.
+        /// The largest number of requests to one host.
         public var attempts = 4
-        /// For one request.
+        /// The time limit of one request.
         public var timeout = Duration.seconds(15)
-        /// Seconds for all requests and pauses of one receipt.
+        /// The time limit of all requests and pauses for one receipt, in seconds.
         public var total: Double = 40
         var backoff = Backoff(first: 0.25, longest: 4)
         var circuit = CircuitBreaker.Settings()
 
+        /// Creates the standard limits.
         public init() {}
     }
 
-    /// Bytes of an answer at most; Apple's hold the whole history of a subscriber.
+    /// The largest answer in bytes. Apple's answers contain the whole history of a subscriber.
     static let answerLimit = 16 << 20
 
     private let hosts: StoreHosts
@@ -35,9 +37,11 @@ public struct StoreClient: RemoteVerifying {
     private let metrics: StoreClientMetrics?
     private let logger: Logger
 
+    /// Creates a client.
     /// - Parameters:
-    ///   - sharedSecret: the app's; needed for receipts with subscriptions. It goes to the store and nowhere else.
-    ///   - metrics: counts requests by host and outcome.
+    ///   - sharedSecret: the app's shared secret, which receipts with subscriptions require. Only the store receives
+    ///     it.
+    ///   - metrics: counts requests by host and outcome; nil for none.
     public init(
         _ hosts: StoreHosts, sharedSecret: String?, patience: Patience = Patience(), pacing: Pacing,
         metrics: StoreClientMetrics?, logger: Logger
@@ -51,6 +55,8 @@ public struct StoreClient: RemoteVerifying {
         circuits = Circuits(patience.circuit)
     }
 
+    /// Verifies a receipt.
+    /// - Throws: ``RemoteVerificationError``, `CancellationError`.
     public func verify(receipt: [UInt8]) async throws -> RemoteAnswer {
         guard receipt.count <= StoreLimits.verifyReceiptRequest / 2 else {
             throw RemoteVerificationError(.malformedAnswer, "the receipt is too large for verifyReceipt")
@@ -70,22 +76,22 @@ public struct StoreClient: RemoteVerifying {
         }
     }
 
-    /// A host, by which of the two stores it is.
+    /// One of the two stores' hosts.
     enum Host: String, Sendable, CaseIterable {
         case production
         case sandbox
     }
 
-    private enum Stands {
+    private enum Outcome {
         case settled(RemoteAnswer)
         case isOfSandbox([UInt8])
     }
 
     private var seconds: Double { pacing.now().timeIntervalSince1970 }
 
-    /// Asks one host until it gives an answer that stands.
+    /// Asks one host until it gives a final answer.
     /// - Throws: ``RemoteVerificationError``, `CancellationError`.
-    private func ask(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> Stands {
+    private func ask(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> Outcome {
         var attempt = 1
         while true {
             switch try await askOnce(host, url, body, until: deadline) {
@@ -97,14 +103,15 @@ public struct StoreClient: RemoteVerifying {
             case .isOfSandbox(let json): return .isOfSandbox(json)
             case .malformed(let reason):
                 logger.warning(
-                    "a store's answer is none", metadata: ["host": .string(host.rawValue), "reason": .string(reason)])
+                    "a store's answer is malformed",
+                    metadata: ["host": .string(host.rawValue), "reason": .string(reason)])
                 throw RemoteVerificationError(.malformedAnswer, "the \(host.rawValue) host: \(reason)")
             case .passing(let reason, let retryAfter):
                 let pause = max(
                     patience.backoff.pause(after: attempt, random: pacing.random()), Double(retryAfter ?? 0))
                 guard attempt < patience.attempts, seconds + pause < deadline else {
                     logger.warning(
-                        "a store does not answer",
+                        "a store is unavailable",
                         metadata: [
                             "host": .string(host.rawValue), "reason": .string(reason),
                             "attempts": .stringConvertible(attempt),
@@ -119,17 +126,17 @@ public struct StoreClient: RemoteVerifying {
         }
     }
 
-    /// One request, if the circuit lets it through.
+    /// Sends one request, if the circuit breaker allows it.
     private func askOnce(_ host: Host, _ url: URL, _ body: [UInt8], until deadline: Double) async throws -> StoreAnswer
     {
         if case .refused(let wait) = circuits.change(host, { $0.admit(at: seconds) }) {
             metrics?.count(host, .refused)
             throw RemoteVerificationError(
-                .circuitOpen, "the \(host.rawValue) host failed too often and is not asked now",
+                .circuitOpen, "the \(host.rawValue) host failed too often and gets no requests for now",
                 retryAfter: Int(min(max(wait.rounded(.up), 1), 3_600)))
         }
         let answer: StoreAnswer
-        // One that found no connection free says nothing of the store.
+        // A request that found no free connection says nothing about the store.
         var wasSent = true
         do {
             let left = Duration.seconds(max(deadline - seconds, 0.1))
@@ -161,14 +168,14 @@ public struct StoreClient: RemoteVerifying {
             circuits.change(host) { wasSent ? $0.failed(at: seconds) : $0.abandoned(at: seconds) }
             metrics?.count(host, .failed)
         case .malformed:
-            // It may be the receipt's fault, and then nobody else's requests are to suffer for it.
+            // The receipt may be the cause, and must not block other requests.
             circuits.change(host) { $0.abandoned(at: seconds) }
             metrics?.count(host, .failed)
         }
         return answer
     }
 
-    /// One circuit for each host.
+    /// A circuit breaker for each host.
     private final class Circuits: Sendable {
         private let circuits: Mutex<[Host: CircuitBreaker]>
 

@@ -1,22 +1,23 @@
 import Metrics
 
-/// Counts requests to the store: `merchant_store_requests_total`, by host and outcome.
+/// Counts requests to the store by host and outcome: `merchant_store_requests_total`.
 public struct StoreClientMetrics: Sendable {
     enum Outcome: String, Sendable, CaseIterable {
-        /// The receipt is good, or of the other environment.
+        /// The receipt is valid, or belongs to the other environment.
         case answered
-        /// The receipt is refused.
+        /// The store refused the receipt.
         case rejected
-        /// The store does not take the merchant's shared secret, or its request.
+        /// The store rejected the merchant's shared secret or its request.
         case misconfigured
-        /// No answer, or none that says anything.
+        /// There was no answer, or one without a meaning.
         case failed
-        /// Not made, since the circuit was open.
+        /// The request was not sent, since the circuit breaker was open.
         case refused
     }
 
     private let counters: [StoreClient.Host: [Outcome: Counter]]
 
+    /// Creates the counters in a metrics backend.
     public init(_ factory: any MetricsFactory) {
         var counters: [StoreClient.Host: [Outcome: Counter]] = [:]
         for host in StoreClient.Host.allCases {

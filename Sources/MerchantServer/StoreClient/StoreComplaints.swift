@@ -3,10 +3,10 @@ import Logging
 import StoreReceipts
 import Synchronization
 
-/// Tells the operator of statuses that are no yes. Those that are not the receipt's fault come with every receipt until somebody does something: they are
-/// told once a minute.
+/// Logs the statuses other than success. A status that is not the receipt's fault comes with every receipt until the
+/// operator acts, so it is logged at most once a minute.
 final class StoreComplaints: Sendable {
-    /// In seconds.
+    /// The pause between such log lines, in seconds.
     static let pause: TimeInterval = 60
 
     private let lastTold = Mutex<[Bool: Date]>([:])
@@ -23,19 +23,19 @@ final class StoreComplaints: Sendable {
         switch verdict {
         case .answered: break
         case .rejected(let status):
-            logger.info("a store refuses a receipt", metadata: metadata(status))
+            logger.info("a store refused a receipt", metadata: metadata(status))
         case .misconfigured(let status):
             guard isDue(isMisconfigured: true, at: now) else { return }
             logger.error(
                 status != .secretMismatch
-                    ? "a store cannot read the merchant's requests: look at what lies between the two"
+                    ? "a store cannot read the merchant's requests: check the proxies between the two"
                     : hasSecret
                         ? "the shared secret is wrong: receipts are not verified until the right one is given"
                         : "the store wants a shared secret: receipts with subscriptions are not verified until one is given",
                 metadata: metadata(status))
         case .unexplained(let status):
             guard isDue(isMisconfigured: false, at: now) else { return }
-            logger.warning("a store's answer says neither yes nor no", metadata: metadata(status))
+            logger.warning("a store's answer does not decide about the receipt", metadata: metadata(status))
         }
     }
 

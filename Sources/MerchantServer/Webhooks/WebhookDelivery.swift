@@ -5,43 +5,46 @@ import Merchant
 import Metrics
 import ServiceLifecycle
 
-/// Delivers the outbox's events to the merchant's backend: at least once, in no order that is promised, with pauses
-/// that grow, until each is delivered or dead. Several processes may do it over one database; the outbox leases an
-/// event to one of them at a time.
+/// Delivers the outbox's events to the merchant's backend: at least once, in no promised order, with growing pauses,
+/// until each event is delivered or dead. Several processes may deliver over one database; the outbox leases an event
+/// to one process at a time.
 ///
-/// Events are sent side by side, and each that ends makes place for another: one on which the receiver hangs holds its
-/// own place and no other. Events that were tried before have places of their own, so that those that fail again and
-/// again do not keep new ones waiting.
+/// Events are sent concurrently, and each attempt that ends makes room for another, so that an event on which the
+/// receiver hangs blocks no other. Retries have places of their own, so that events that keep failing do not delay new
+/// ones.
 public actor WebhookDelivery: Service {
-    /// Events that are sent side by side for the first time.
+    /// The number of new events that are sent concurrently.
     static let places = 24
-    /// Events that are sent side by side and were tried before.
+    /// The number of retried events that are sent concurrently.
     static let retryPlaces = 8
-    /// For one attempt.
+    /// The time limit of one attempt.
     static let timeout = Duration.seconds(15)
-    /// For how long no other process takes an event that this one has taken, unless told otherwise: longer than an attempt.
+    /// The default lease: how long no other process takes an event that this one has taken. It is longer than an
+    /// attempt.
     public static let lease = Duration.seconds(20)
-    /// The longest that it is slept, in milliseconds: other processes write to the outbox too.
+    /// The longest pause between two reads of the outbox, in milliseconds: other processes write to it too.
     static let longestNap: Int64 = 5_000
 
     private let receiver: WebhookReceiver
     private let outbox: any WebhookOutbox
     private let policy: WebhookPolicy
-    /// In milliseconds.
+    /// The lease, in milliseconds.
     private let lease: Int64
     private let pacing: Pacing
     private let logger: Logger
     private let counters: [String: Counter]
     private let alarms: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
-    /// New events under way, and such that were tried before.
+    /// The numbers of new events and of retries in progress.
     private(set) var (sending, retrying) = (0, 0)
-    /// Whether more may be due than there were places for, so that an attempt that ends has to have the outbox read.
+    /// Whether more events may be due than there was room for. An attempt that ends then triggers another read of the
+    /// outbox.
     private var isFull = false
 
+    /// Creates a delivery service.
     /// - Parameters:
-    ///   - lease: what a process that was killed had taken is sent by another, or by the next, after this time.
-    ///   - metrics: counts deliveries, `merchant_webhooks_total` by outcome.
+    ///   - lease: the time after which another process sends the events that a killed process had taken.
+    ///   - metrics: counts deliveries by outcome, `merchant_webhooks_total`; nil for none.
     public init(
         to receiver: WebhookReceiver, from outbox: any WebhookOutbox, policy: WebhookPolicy = WebhookPolicy(),
         lease: Duration = lease, pacing: Pacing, metrics: (any MetricsFactory)?, logger: Logger
@@ -63,10 +66,11 @@ public actor WebhookDelivery: Service {
         (alarms, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Says that there is something new in the outbox; it is looked at without delay.
+    /// Reads the outbox without delay. Call it when the outbox has a new event.
     public nonisolated func wake() { alarm.yield() }
 
-    /// Delivers until the task is cancelled or the server stops. What is under way then is sent again after its lease.
+    /// Delivers until the task is cancelled or the server stops. Attempts that this cuts off are made again after their
+    /// lease.
     public func run() async {
         await cancelWhenGracefulShutdown { await self.loop() }
     }
@@ -75,7 +79,7 @@ public actor WebhookDelivery: Service {
         alarm.yield()
         await withDiscardingTaskGroup { group in
             var nap: Task<Void, Never>?
-            // Ends when the task is cancelled.
+            // The loop ends when the task is cancelled.
             for await _ in alarms {
                 nap?.cancel()
                 let pause = await startDue(&group)
@@ -90,8 +94,8 @@ public actor WebhookDelivery: Service {
         }
     }
 
-    /// Takes what is due, as far as there are places, and starts an attempt for each.
-    /// - Returns: in how many milliseconds to look again, unless an attempt ends before.
+    /// Takes the due events that there is room for, and starts an attempt for each.
+    /// - Returns: the milliseconds until the next read of the outbox, unless an attempt ends before.
     private func startDue(_ group: inout DiscardingTaskGroup) async -> Int64 {
         var due = Int64.max
         do {
@@ -103,11 +107,11 @@ public actor WebhookDelivery: Service {
             if !(error is CancellationError) { report(error) }
         }
         let now = milliseconds
-        // An event that is due already and was not taken waits for a place, or is under another's lease.
+        // A due event that was not taken waits for room, or another process holds its lease.
         return due > now ? min(due - now, Self.longestNap) : 1_000
     }
 
-    /// Makes an attempt for an event that was taken, and gives its place to another.
+    /// Makes one attempt for a taken event, then makes room for another.
     private func attend(to event: WebhookEvent) async {
         do {
             try await deliver(event)
@@ -122,19 +126,20 @@ public actor WebhookDelivery: Service {
     }
 
     private func report(_ error: any Error) {
-        logger.error("webhooks are not delivered", metadata: ["error": .string(String(describing: error))])
+        logger.error("webhooks could not be delivered", metadata: ["error": .string(String(describing: error))])
     }
 
     private nonisolated var milliseconds: Int64 { Int64(pacing.now().timeIntervalSince1970 * 1000) }
 
-    /// Takes what is due, as far as there are places.
+    /// Takes the due events that there is room for.
     private func takeDue() async throws -> [WebhookEvent] {
         let now = milliseconds
         let (new, retries) = (Self.places - sending, Self.retryPlaces - retrying)
-        // An attempt that ends while the outbox is read gives a place back that this read does not fill. It must ring.
+        // An attempt may end while the outbox is read, and this read does not use the room that it makes. It must
+        // trigger another.
         isFull = true
         guard new > 0 || retries > 0 else { return [] }
-        // The places are taken before anything is waited for.
+        // Reserve the room before the first suspension.
         sending += new
         retrying += retries
         var events: [WebhookEvent] = []
@@ -149,9 +154,9 @@ public actor WebhookDelivery: Service {
         return events
     }
 
-    /// Takes what is due, once, and makes an attempt for each.
-    /// - Returns: how many events were taken.
-    /// - Throws: what the outbox throws.
+    /// Takes the due events once, and makes one attempt for each.
+    /// - Returns: the number of events taken.
+    /// - Throws: the outbox's error.
     @discardableResult
     func deliverDue() async throws -> Int {
         let events = try await takeDue()
@@ -165,7 +170,7 @@ public actor WebhookDelivery: Service {
 
     private nonisolated func deliver(_ event: WebhookEvent) async throws {
         let attempt = await attempt(event)
-        // A delivery that was cut off by the server's stopping is made again.
+        // A delivery that the server's stop cut off is made again.
         try Task.checkCancellation()
         let now = milliseconds
         let outcome = policy.outcome(
@@ -177,7 +182,7 @@ public actor WebhookDelivery: Service {
         case .dead(let reason):
             counters["dead"]?.increment()
             logger.error(
-                "a webhook is given up",
+                "a webhook was given up",
                 metadata: ["event": .string(event.eventID), "type": .string(event.type), "reason": .string(reason)])
         }
     }

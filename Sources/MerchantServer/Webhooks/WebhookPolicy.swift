@@ -1,33 +1,35 @@
 import Merchant
 
-/// What becomes of an event after an attempt to deliver it.
+/// Decides about an event after an attempt to deliver it.
 public struct WebhookPolicy: Sendable, Equatable {
-    /// Attempts at most; with the pauses below the last is made one and a half to three days after the first.
+    /// The largest number of attempts. With the pauses below, the last attempt is one and a half to three days after
+    /// the first.
     public var attempts = 24
     var backoff = Backoff(first: 5, longest: 6 * 3_600)
-    /// The longest `Retry-After` that is kept, in seconds.
+    /// The longest `Retry-After` that is respected, in seconds.
     var longestWish = 6 * 3_600
 
+    /// Creates the standard policy.
     public init() {}
 
-    /// What an attempt came to.
+    /// The result of one attempt.
     enum Attempt: Sendable, Equatable {
         /// The receiver's status, and its `Retry-After` in seconds.
         case answered(Int, retryAfter: Int?)
-        /// There was no answer: why, in a word.
+        /// There was no answer, for the given reason.
         case failed(String)
     }
 
     /// - Parameters:
-    ///   - attempts: made so far, with this one.
+    ///   - attempts: the attempts so far, including this one.
     ///   - now: milliseconds since 1970.
-    ///   - random: from 0 up to 1.
+    ///   - random: a number from 0 up to, but not including, 1.
     func outcome(of attempt: Attempt, attempts: Int, now: Int64, random: Double) -> WebhookOutcome {
         let reason: String
         var wish: Int?
         switch attempt {
         case .answered(200...299, _): return .delivered
-        // The receiver says that it is gone for good.
+        // 410: the receiver is gone for good.
         case .answered(410, _): return .dead(reason: "HTTP 410")
         case .answered(let status, let retryAfter):
             reason = "HTTP \(status)"

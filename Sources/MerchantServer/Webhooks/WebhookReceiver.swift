@@ -1,18 +1,19 @@
 import Foundation
 
-/// Where the merchant's backend listens for changes.
+/// The address at which the merchant's backend receives webhooks.
 public struct WebhookReceiver: Sendable {
     let url: URL
     let secrets: [WebhookSecret]
 
+    /// Creates a receiver.
     /// - Parameters:
-    ///   - address: `https`, or `http` on this machine.
-    ///   - secrets: the newest first; more than one while a secret is being replaced.
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration`.
+    ///   - address: an `https` URL, or an `http` URL of a loopback host.
+    ///   - secrets: the signing secrets, newest first; more than one while a secret is being replaced.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` for an invalid address, or not 1 to 8 secrets.
     public init(address: String, secrets: [WebhookSecret]) throws {
         url = try OutgoingHTTP.url(address, for: "the webhooks' receiver")
         guard (1...8).contains(secrets.count) else {
-            throw MerchantServerError(.invalidConfiguration, "The webhooks' receiver has 1 to 8 secrets.")
+            throw MerchantServerError(.invalidConfiguration, "The webhooks' receiver must have 1 to 8 secrets.")
         }
         self.secrets = secrets
     }

@@ -1,41 +1,44 @@
 import Crypto
 import Foundation
 
-/// A secret by which webhooks are signed: 24 to 64 bytes, written `whsec_` and Base64 (standardwebhooks.com, "Standard Webhooks 1.0.0").
+/// A secret that signs webhooks: 24 to 64 bytes, written as `whsec_` and Base64 (standardwebhooks.com, "Standard
+/// Webhooks 1.0.0").
 public struct WebhookSecret: Sendable, CustomStringConvertible {
     static let prefix = "whsec_"
 
     fileprivate let key: SymmetricKey
 
-    /// - Throws: ``MerchantServerError`` `invalidConfiguration` for a text that is no secret.
+    /// Reads a secret.
+    /// - Throws: ``MerchantServerError`` `invalidConfiguration` for a text that is not a secret.
     public init(_ text: String) throws {
         guard text.hasPrefix(Self.prefix), let bytes = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))),
             (24...64).contains(bytes.count)
         else {
             throw MerchantServerError(
-                .invalidConfiguration, "A webhook's secret is written whsec_ and 24 to 64 random bytes in Base64.")
+                .invalidConfiguration, "A webhook's secret must be whsec_ followed by 24 to 64 random bytes in Base64.")
         }
         key = SymmetricKey(data: bytes)
     }
 
-    /// The text of a new secret.
+    /// Makes the text of a new secret.
     public static func make() -> String { prefix + Data(RandomBytes.make(32)).base64EncodedString() }
 
-    /// Without the secret.
+    /// A text that does not reveal the secret.
     public var description: String { "whsec_…" }
 }
 
-/// The signature of a webhook: HMAC-SHA256 over its id, the moment it is sent and its body, in the header `webhook-signature`. While a secret is replaced by
-/// another there is one for each, and the receiver takes either.
+/// The signature of a webhook: HMAC-SHA256 over its id, the time of sending and its body, in the header
+/// `webhook-signature`. While a secret is being replaced, the header has a signature for each secret, and the receiver
+/// accepts either.
 public enum WebhookSignature {
     static let idHeader = "webhook-id"
     static let timeHeader = "webhook-timestamp"
     static let signatureHeader = "webhook-signature"
 
-    /// The three headers.
+    /// The three headers of a signed webhook.
     /// - Parameters:
-    ///   - seconds: since 1970.
-    ///   - secrets: all that receivers may know now.
+    ///   - seconds: the time of sending, in seconds since 1970.
+    ///   - secrets: all secrets that receivers may know now.
     static func headers(id: String, seconds: Int64, body: [UInt8], secrets: [WebhookSecret]) -> [(String, String)] {
         let signatures = secrets.map { "v1," + Data(code(id, String(seconds), body, $0)).base64EncodedString() }
         return [
@@ -43,12 +46,12 @@ public enum WebhookSignature {
         ]
     }
 
-    /// Whether a webhook that was received is genuine and new: the receiver's part.
+    /// Whether a received webhook is genuine and recent. This is the receiver's part.
     /// - Parameters:
     ///   - id: `webhook-id`
     ///   - timestamp: `webhook-timestamp`
     ///   - signature: `webhook-signature`
-    ///   - tolerance: how far the moment of sending may be off, in seconds.
+    ///   - tolerance: the largest difference between `timestamp` and `now`, in seconds.
     public static func isValid(
         id: String, timestamp: String, signature: String, body: [UInt8], secrets: [WebhookSecret], at now: Date,
         tolerance: TimeInterval = 300

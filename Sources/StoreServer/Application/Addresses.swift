@@ -1,14 +1,19 @@
 import Foundation
 import StoreWire
 
-/// Where a running server answers, as `addresses.json` in its data directory says. Base URLs without a slash at the end.
+/// The addresses of a running server, as `addresses.json` in its data directory holds them: base URLs without a
+/// trailing slash.
 public struct Addresses: Codable, Sendable, Equatable {
+    /// The control port.
     public var control: String
+    /// The sandbox's protocol port.
     public var sandbox: String
+    /// Production's protocol port.
     public var production: String
-    /// The merchant that runs beside the store, when one does.
+    /// The merchant server that runs beside the store; nil when none does.
     public var merchant: String?
 
+    /// Creates addresses.
     public init(control: String, sandbox: String, production: String, merchant: String? = nil) {
         self.control = control
         self.sandbox = sandbox
@@ -16,7 +21,7 @@ public struct Addresses: Codable, Sendable, Equatable {
         self.merchant = merchant
     }
 
-    /// The protocol port of a store.
+    /// The protocol port of an environment's store.
     public func store(_ environment: StoreEnvironment) -> String {
         switch environment {
         case .sandbox: sandbox
@@ -27,22 +32,24 @@ public struct Addresses: Codable, Sendable, Equatable {
     /// The name of the file in a data directory.
     public static let fileName = "addresses.json"
 
-    /// Reads the file of a data directory; nil when no server has written one.
+    /// Reads the file from a data directory. Returns nil when no server has written one.
     public static func read(from dataDirectory: URL) -> Addresses? {
         guard let data = try? Data(contentsOf: dataDirectory.appendingPathComponent(fileName)) else { return nil }
         return try? JSONDecoder().decode(Addresses.self, from: data)
     }
 }
 
-/// The tester that the first start makes, as `sandbox-tester.json` (mode 0600) holds it for `cornerstore buy`.
+/// The sandbox account that the first start creates. `cornerstore buy` reads it from `sandbox-tester.json` (mode 0600).
 public struct SandboxTester: Codable, Sendable {
+    /// The tester's e-mail address.
     public var email: String
+    /// The tester's password.
     public var password: String
 
     /// The name of the file in a data directory.
     public static let fileName = "sandbox-tester.json"
 
-    /// Reads the file of a data directory; nil when there is none.
+    /// Reads the file from a data directory. Returns nil when the file does not exist or cannot be read.
     public static func read(from dataDirectory: URL) -> SandboxTester? {
         guard let data = try? Data(contentsOf: dataDirectory.appendingPathComponent(fileName)) else { return nil }
         return try? JSONDecoder().decode(SandboxTester.self, from: data)

@@ -2,16 +2,17 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// Looks once a second whether a catalog file changed, and takes it in. A file that has become bad leaves the old catalog in place and is told of in
-/// the log.
+/// Checks the catalog files once a second and loads a changed one. A file that has become invalid leaves the old
+/// catalog in place, and the log names the problem.
 struct CatalogReload: Service {
     var watcher: CatalogWatcher
     let catalog: CurrentCatalog
     let logger: Logger
-    /// Called with the new catalog before it takes the old one's place.
+    /// Called with the new catalog before it replaces the old one.
     let prepare: @Sendable (Catalog) async throws -> Void
     private var waiting: (catalog: Catalog, notes: [String])?
-    /// A bad file may only be half written: it is told of when it is the same at the next look.
+    /// The error of an invalid file, which may only be half written. It is logged when the file is unchanged at the
+    /// next check.
     private var suspicion: CatalogError?
 
     init(
@@ -31,7 +32,8 @@ struct CatalogReload: Service {
         }
     }
 
-    /// Takes the files in if one changed since the last look. A good catalog that could not be prepared, since the database was away, is tried again.
+    /// Loads the files when one changed since the last check. A valid catalog that could not be prepared because the
+    /// database was unavailable is tried again.
     mutating func look() async {
         switch watcher.reload() {
         case .unchanged:
@@ -49,13 +51,13 @@ struct CatalogReload: Service {
             try await prepare(new)
             waiting = nil
             catalog.replace(with: new)
-            logger.notice("catalog taken in again", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
+            logger.notice("catalog reloaded", metadata: ["apps": "\(new.apps.count)", "notes": "\(notes)"])
         } catch {
             report(error)
         }
     }
 
     private func report(_ error: any Error) {
-        logger.error("catalog file not taken in, the old one stays", metadata: ["problem": "\(error)"])
+        logger.error("catalog not reloaded, the old one stays in use", metadata: ["problem": "\(error)"])
     }
 }

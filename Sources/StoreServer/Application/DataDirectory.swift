@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import HTTPSupport
 
-/// The folder in which a server keeps everything, held by one process at a time.
+/// The folder in which a server keeps everything. One process at a time can hold it.
 public final class DataDirectory: Sendable {
+    /// The folder's location.
     public let url: URL
     private let lock: DirectoryLock
 
-    /// Takes the folder, which is made with mode 0700 when it is not there.
-    /// - Throws: ``StoreServerError`` when another process has it, or it cannot be made or written.
+    /// Locks the folder, and creates it with mode 0700 when it does not exist.
+    /// - Throws: ``StoreServerError`` when another process holds the folder, or it cannot be created or written.
     public init(_ url: URL) throws {
         self.url = url
         do {
@@ -16,28 +17,28 @@ public final class DataDirectory: Sendable {
                 at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw StoreServerError(
-                .dataDirectoryUnusable, "The data directory \(url.path) cannot be made. Give another with --data.")
+                .dataDirectoryUnusable, "The data directory \(url.path) cannot be created. Choose another with --data.")
         }
         do {
             lock = try DirectoryLock(url)
         } catch .unwritable {
             throw StoreServerError(
-                .dataDirectoryUnusable, "The data directory \(url.path) cannot be written. Give another with --data.")
+                .dataDirectoryUnusable, "The data directory \(url.path) cannot be written. Choose another with --data.")
         } catch {
             throw StoreServerError(
                 .dataDirectoryInUse,
-                "The data directory \(url.path) is in use by another cornerstore\(error.owner). Stop it, or give another directory with "
+                "The data directory \(url.path) is in use by another cornerstore\(error.owner). Stop it, or choose another directory with "
                     + "--data.")
         }
     }
 
-    /// Gives the folder back, so that it can be opened again. Nothing may be written afterwards.
+    /// Releases the folder, so that it can be opened again. Do not write to it afterwards.
     func release() { lock.release() }
 
-    /// A path in it.
+    /// The location of a file or folder in the directory.
     public func path(_ name: String) -> URL { url.appendingPathComponent(name) }
 
-    /// Makes a folder in it, mode 0700.
+    /// Creates a folder in the directory, mode 0700.
     func makeFolder(_ name: String) throws -> URL {
         let folder = path(name)
         try FileManager.default.createDirectory(
@@ -45,8 +46,9 @@ public final class DataDirectory: Sendable {
         return folder
     }
 
-    /// Writes a file aside and puts it in its place, so that a reader sees the old one or the new one whole.
-    /// - Parameter isSecret: mode 0600 rather than 0644 from the first byte on.
+    /// Writes a file beside its target and renames it into place, so that a reader sees either the old file or the new
+    /// one.
+    /// - Parameter isSecret: whether the file has mode 0600 rather than 0644, from the first byte on.
     func write(_ bytes: some DataProtocol, to name: String, isSecret: Bool) throws {
         let target = path(name)
         let aside = target.path + ".\(getpid()).new"

@@ -4,7 +4,8 @@ import Store
 import StoreReceipts
 import StoreWire
 
-/// The short cut for the two requests that load a store: `verifyReceipt`, and purchases that need nothing looked up.
+/// Answers the two requests that make up a store's load without the router: `verifyReceipt`, and purchases that need no
+/// lookup.
 struct DirectStoreAnswers: DirectAnswering {
     let store: Store
 
@@ -47,7 +48,7 @@ struct DirectStoreAnswers: DirectAnswering {
             return .later(record(prepared, eventLoop))
         }
         guard !store.knowsAccount(token: token) else { return .declined }
-        // Each account's first purchase after a start.
+        // The account's first purchase since the start: look the account up once.
         let learned = eventLoop.makePromise(of: Bool.self)
         store.learnAccount(token: token) { learned.succeed($0) }
         return .later(

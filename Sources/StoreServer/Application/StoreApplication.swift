@@ -11,17 +11,23 @@ import StoreReceipts
 import StoreWire
 import UnixSignals
 
-/// Both stores, their control port and everything that they keep, put together once.
+/// The store server: both stores, their control port and everything that they keep.
 public struct StoreApplication: Sendable {
+    /// The configuration that the server was started with.
     public let configuration: StoreServerConfiguration
+    /// The sandbox's store.
     public let sandbox: Store
+    /// Production's store.
     public let production: Store
+    /// The apps that the server knows, with their numbers and shared secrets.
     public let apps: AppRegistry
+    /// The catalog in use, which follows the catalog files.
     public let catalog: CurrentCatalog
-    /// What is to be said of the catalog files, such as a bundle identifier that was derived.
+    /// Notes on the catalog files for the operator, such as a bundle identifier that was derived.
     public let catalogNotes: [String]
+    /// The certificate authority that signs receipts and transactions.
     public let authority: CertificateAuthority
-    /// Where hosted content is uploaded and reviewed.
+    /// The upload and review of hosted content.
     public let desk: ContentDesk
 
     private let directory: DataDirectory
@@ -30,7 +36,8 @@ public struct StoreApplication: Sendable {
     private let now: @Sendable () -> Date
     private let logger: Logger
 
-    /// Opens the data directory, the databases and the catalog; makes the keys and the sandbox tester on the first start.
+    /// Opens the data directory, the databases and the catalog. The first start also creates the keys and the sandbox
+    /// tester.
     /// - Parameters:
     ///   - now: the machine's clock.
     /// - Throws: ``StoreServerError``, ``CatalogError``, a database's error, ``ReceiptAuthorityError``.
@@ -40,10 +47,10 @@ public struct StoreApplication: Sendable {
         guard configuration.isLoopback || configuration.adminToken != nil else {
             throw StoreServerError(
                 .unsafeControlPort,
-                "The control port is open to other machines with --host \(configuration.host). Set an admin token of your own first "
+                "--host \(configuration.host) opens the control port to other machines. Set an admin token first "
                     + "(CORNERSTORE_ADMIN_TOKEN).")
         }
-        // The watcher is made first, so that a change while the files are read is seen later.
+        // The watcher is created first, so that it notices a change that happens while the files are read.
         let watcher = CatalogWatcher(files: configuration.catalogFiles)
         let (catalog, notes) = try Catalog.load(files: configuration.catalogFiles)
         let directory = try DataDirectory(configuration.dataDirectory)
@@ -58,7 +65,7 @@ public struct StoreApplication: Sendable {
             databases, blobs: try blobs(configuration, directory, now),
             staging: try directory.makeFolder("content/uploads"))
         let signing = try await authority
-        // An iOS 6 receipt carries its leaf alone.
+        // An iOS 6 receipt carries only its leaf certificate.
         let intermediates = StoreEnvironment.allCases.compactMap {
             signing.receiptSigner(for: $0).certificates.dropFirst().first
         }
@@ -96,7 +103,8 @@ public struct StoreApplication: Sendable {
         return try DirectoryBlobStore(folder: try directory.makeFolder("content/packages"))
     }
 
-    /// Gives new apps their numbers and secrets, writes the secrets for the operator, and turns hosting on where the catalog says so.
+    /// Gives new apps their numbers and secrets, writes the secrets to a file for the operator, and turns hosting on
+    /// for the products that the catalog names.
     private func register(_ catalog: Catalog) async throws {
         let milliseconds = Int64(now().timeIntervalSince1970 * 1000)
         try await apps.register(catalog.apps.map(\.bundleID), at: milliseconds)
@@ -108,7 +116,7 @@ public struct StoreApplication: Sendable {
         }
     }
 
-    /// Writes the public roots, and makes the tester when no account is there.
+    /// Writes the public roots, and creates the sandbox tester when the data directory has none.
     private func prepareDirectory() async throws {
         _ = try directory.makeFolder("roots")
         try directory.write(authority.receiptRoot, to: "roots/receipt-root.der", isSecret: false)
@@ -118,7 +126,7 @@ public struct StoreApplication: Sendable {
         let password = (0..<4).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 36) }
             .joined(separator: "-")
         var tester = SandboxTester(email: "tester@sandbox.example", password: password)
-        // A database that was used before knows that address, but the password was in another data directory.
+        // A database that was used before has this address already, but its password is in another data directory.
         if try await sandbox.accounts.account(email: tester.email) != nil {
             tester.email = "tester-\(password.prefix(6))@sandbox.example"
         }
@@ -136,12 +144,13 @@ public struct StoreApplication: Sendable {
 
     // MARK: Running
 
-    /// Serves until the task is cancelled or the process is told to stop, then finishes what is under way.
+    /// Serves until the task is cancelled or a signal stops the process, then finishes the requests that are in
+    /// progress.
     /// - Parameters:
-    ///   - gracefulShutdownSignals: what tells the process to stop.
-    ///   - merchant: the base URL of the merchant that answers beside the store, for `addresses.json`.
-    ///   - onReady: called once all three ports answer, after `addresses.json` was written.
-    /// - Throws: ``StoreServerError`` when a port cannot be had, or another store has taken the databases.
+    ///   - gracefulShutdownSignals: the signals that stop the process.
+    ///   - merchant: the base URL of the merchant that runs beside the store, for `addresses.json`.
+    ///   - onReady: called when all three ports are open and `addresses.json` is written.
+    /// - Throws: ``StoreServerError`` when a port cannot be opened, or another store has taken the databases.
     public func run(
         gracefulShutdownSignals: [UnixSignal], merchant: String? = nil,
         onReady: @escaping @Sendable (Addresses) async -> Void
@@ -189,11 +198,10 @@ public struct StoreApplication: Sendable {
             isBehindProxy: configuration.isBehindProxy, patience: configuration.stallPatience)
     }
 
-    /// Opens and closes the ports that were named, so that one in use is reported before anything runs and has to be
-    /// stopped again.
+    /// Opens and closes the configured ports, so that a port in use is reported before anything has started.
     ///
-    /// The probe accepts no connection: one that it accepted would stay open after it, and nobody would serve it. The
-    /// kernel resets what connects meanwhile, and the client tries again.
+    /// The probe accepts no connection: a connection that it accepted would stay open, and nobody would serve it. The
+    /// kernel resets connections that arrive meanwhile, and the clients try again.
     private func probePorts() async throws {
         for port in ReadyPorts.Port.allCases where port.number(configuration) != 0 {
             do {
@@ -208,12 +216,12 @@ public struct StoreApplication: Sendable {
         }
     }
 
-    /// What takes changed catalog files in.
+    /// The service that loads changed catalog files.
     var catalogReload: CatalogReload {
         CatalogReload(watcher: watcher, catalog: catalog, logger: logger) { try await register($0) }
     }
 
-    /// Closes the databases after what is queued, and gives the data directory back.
+    /// Closes the databases after the queued work, and releases the data directory.
     public func close() async {
         try? FileManager.default.removeItem(at: directory.path(Addresses.fileName))
         await databases.close()
@@ -238,7 +246,7 @@ public struct StoreApplication: Sendable {
     }
 }
 
-/// Stops the server in order when another store has taken its databases.
+/// Stops the server in an orderly way when another store has taken its databases.
 private struct DatabaseWatch: Service {
     let databases: StoreDatabases
     let configuration: StoreServerConfiguration
@@ -250,7 +258,7 @@ private struct DatabaseWatch: Service {
     }
 }
 
-/// One of the server's ports, which says which it was when it cannot be had.
+/// A service that runs one of the server's ports, and names the port when it cannot be opened.
 private struct PortService<Base: Service>: Service {
     let application: Base
     let port: ReadyPorts.Port
@@ -269,27 +277,27 @@ extension StoreServerError {
     fileprivate init(_ error: DatabasesInUse, _ configuration: StoreServerConfiguration) {
         self.init(
             .databaseInUse,
-            "Another store works on the PostgreSQL schemas \(configuration.schemaPrefix)_… (\(error.owner)). Stop that store, or give this "
-                + "one schemas of its own with --schema-prefix. Several store processes cannot share a database yet.")
+            "Another store is using the PostgreSQL schemas \(configuration.schemaPrefix)_… (\(error.owner)). Stop that store, or give this "
+                + "one its own schemas with --schema-prefix. Several store processes cannot share a database yet.")
     }
 
     fileprivate init(_ port: ReadyPorts.Port, _ configuration: StoreServerConfiguration, _ error: IOError) {
         self.init(
             .portUnavailable,
             "Port \(port.number(configuration)) cannot be opened on \(configuration.host): "
-                + "\(String(cString: strerror(error.errnoCode))). Is another server running? Give another with --\(port)-port, or 0 for "
-                + "any free one.")
+                + "\(String(cString: strerror(error.errnoCode))). Is another server running? Choose another port with --\(port)-port, or 0 for "
+                + "any free port.")
     }
 }
 
-/// Collects the ports as they open, and tells when all have.
+/// Collects the addresses of the ports as they open, and reports them when all are open.
 private actor ReadyPorts {
     enum Port: Sendable, CaseIterable {
         case control
         case sandbox
         case production
 
-        /// 0 takes any free one.
+        /// The configured port number; 0 takes any free port.
         func number(_ configuration: StoreServerConfiguration) -> Int {
             switch self {
             case .control: configuration.controlPort
@@ -305,7 +313,7 @@ private actor ReadyPorts {
     init(_ whenAll: @escaping @Sendable (Addresses) async -> Void) { self.whenAll = whenAll }
 
     func opened(_ port: Port, host: String, number: Int) async {
-        // An address that listens everywhere is not one to connect to.
+        // A server that listens on all addresses is reached at loopback.
         let name = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
         open[port] = "http://\(name):\(number)"
         guard let control = open[.control], let sandbox = open[.sandbox], let production = open[.production] else {

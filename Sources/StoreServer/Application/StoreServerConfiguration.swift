@@ -3,38 +3,42 @@ import Foundation
 import HTTPSupport
 import Store
 
-/// How a store server is started.
+/// The configuration of a store server.
 public struct StoreServerConfiguration: Sendable {
-    /// Everything that the server keeps, mode 0700.
+    /// The folder for everything that the server keeps, mode 0700.
     public var dataDirectory: URL
+    /// The catalog files to load and watch.
     public var catalogFiles: [CatalogFile]
-    /// Where to listen; loopback unless told otherwise.
+    /// The address to listen on; loopback by default.
     public var host: String
-    /// 0 takes any free port.
+    /// The control port's number; 0 takes any free port.
     public var controlPort: Int
+    /// The number of the sandbox's protocol port; 0 takes any free port.
     public var sandboxPort: Int
+    /// The number of production's protocol port; 0 takes any free port.
     public var productionPort: Int
-    /// `postgres://…`, or nil for SQLite in the data directory.
+    /// The database's `postgres://…` URL; nil for SQLite in the data directory.
     public var databaseURL: String?
-    /// What the names of the schemas in PostgreSQL begin with; stores that share a server each need one of their own.
+    /// The prefix of the schema names in PostgreSQL. Stores that share a database server each need their own prefix.
     public var schemaPrefix: String
-    /// Required of every request to the control port when it is not on loopback.
+    /// The token that every request to the control port must carry. Required when ``host`` is not loopback.
     public var adminToken: String?
     /// This process's number in transaction ids, 0 to 63.
     public var node: Int
-    /// The bucket for hosted content, or nil for a folder in the data directory.
+    /// The bucket for hosted content; nil for a folder in the data directory.
     public var bucket: S3Location?
-    /// How often clients may try to sign in; nil for no bound.
+    /// The rate limit on sign-ins; nil for no limit.
     public var signInRates: SignInLimits.Rates? = .standard
-    /// What hashing a new password costs. Tests that open many stores lower it.
+    /// The cost of hashing a new password. Tests that open many stores lower it.
     public var passwordCost = PasswordCost.standard
-    /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
+    /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
     public var isBehindProxy = false
-    /// The bounds on connections and bodies, which the servers of a process share.
+    /// The limits on connections and bodies, which the servers of a process share.
     public var limits = ServerLimits()
-    /// How slowly a client may send or take hosted content.
+    /// The lowest rate at which a client may upload or download hosted content.
     package var stallPatience = StallWatch.Rule.usual
 
+    /// Creates a configuration.
     public init(
         dataDirectory: URL, catalogFiles: [CatalogFile], host: String = "127.0.0.1", controlPort: Int = 8400,
         sandboxPort: Int = 8401,
@@ -55,33 +59,43 @@ public struct StoreServerConfiguration: Sendable {
         self.bucket = bucket
     }
 
-    /// Whether ``host`` is this machine only.
+    /// Whether ``host`` is a loopback address.
     public var isLoopback: Bool { host == "localhost" || host == "::1" || isLoopbackIPv4 }
 
-    /// Four numbers beginning with 127; a name that begins so may lead anywhere.
+    /// Whether the host is an IPv4 address in 127.0.0.0/8. A host name that begins with 127 may resolve to any address.
     private var isLoopbackIPv4: Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0).map(String.init) == String($0) }
     }
 }
 
-/// Why the server did not start, or had to stop.
+/// The reason why the server did not start, or had to stop.
 public struct StoreServerError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of failure.
     public enum Code: String, Sendable {
+        /// Another process uses the data directory.
         case dataDirectoryInUse
+        /// Another store uses the PostgreSQL schemas.
         case databaseInUse
+        /// The data directory cannot be created or written.
         case dataDirectoryUnusable
+        /// A port cannot be opened.
         case portUnavailable
+        /// The control port would be open to other machines without an admin token.
         case unsafeControlPort
     }
 
+    /// The kind of failure.
     public var code: Code
+    /// A sentence for the operator: what failed, and what to do.
     public var detail: String
 
+    /// Creates an error.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
+    /// The ``detail``.
     public var description: String { detail }
 }

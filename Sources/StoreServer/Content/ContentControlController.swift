@@ -7,10 +7,11 @@ import NIOCore
 import Store
 import StoreWire
 
-/// The developer's and the reviewer's side of hosted content. On the control port alone.
+/// Serves the developer's uploads and the reviewer's decisions about hosted content. These routes are on the control
+/// port only.
 struct ContentControlController: Sendable {
     let desk: ContentDesk
-    /// How slowly a client may send.
+    /// The lowest rate at which a client may upload.
     let patience: StallWatch.Rule
     private var library: ContentLibrary { desk.library }
 
@@ -60,7 +61,7 @@ struct ContentControlController: Sendable {
     @Sendable private func setRule(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let rule = try await request.decodeJSON(ControlAPI.ContentRule.self, upTo: ControlController.bodyLimit)
         guard let review = ContentReview(rawValue: rule.review) else {
-            throw StoreError(.invalidRequest, "“review” is “manual” or “automatic”.")
+            throw StoreError(.invalidRequest, "“review” must be “manual” or “automatic”.")
         }
         try await desk.setReview(review, of: BundleID(rule.bundleId), rule.productId.map { ProductID($0) })
         return Response(status: .noContent)
@@ -71,7 +72,7 @@ struct ContentControlController: Sendable {
     @Sendable private func beginUpload(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let new = try await request.decodeJSON(ControlAPI.NewContentUpload.self, upTo: ControlController.bodyLimit)
         guard let digest = BlobDigest(new.sha256) else {
-            throw StoreError(.invalidRequest, "“sha256” is 64 lower-case hexadecimal digits.")
+            throw StoreError(.invalidRequest, "“sha256” must be 64 lower-case hexadecimal digits.")
         }
         let upload = try await library.beginUpload(
             of: ContentProduct(ProductID(new.productId), of: BundleID(new.bundleId)), length: new.length,
@@ -85,7 +86,7 @@ struct ContentControlController: Sendable {
 
     @Sendable private func append(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         guard let offset = request.uri.queryParameters["offset"].flatMap({ Int64($0) }), offset >= 0 else {
-            throw StoreError(.invalidRequest, "The query needs “offset”, the number of bytes that have arrived.")
+            throw StoreError(.invalidRequest, "The query must contain “offset”, the number of bytes that have arrived.")
         }
         do {
             let upload = try await request.withPieces(on: context.channel, patience) { pieces in
@@ -96,7 +97,8 @@ struct ContentControlController: Sendable {
             return try .json(
                 ControlAPI.WrongOffset(
                     code: WireError.Code.wrongOffset.rawValue,
-                    message: "\(error.offset) bytes have arrived. Go on there.", requestID: context.requestID,
+                    message: "\(error.offset) bytes have arrived. Continue from that offset.",
+                    requestID: context.requestID,
                     offset: error.offset), status: .conflict)
         }
     }
@@ -109,7 +111,7 @@ struct ContentControlController: Sendable {
     @Sendable private func complete(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let id = try Self.id(context)
         let desk = desk
-        // Of its own, since it goes on when the developer's connection breaks.
+        // A task of its own, which continues when the developer's connection breaks.
         let outcome = try await Task { try await desk.library.complete(id, at: { desk.now }) }.value
         switch outcome {
         case .kept(let version): return try .json(ControlAPI.ContentVersion(version))
@@ -118,7 +120,7 @@ struct ContentControlController: Sendable {
             return try .json(
                 ControlAPI.RefusedContent(
                     code: WireError.Code.invalidContent.rawValue,
-                    message: "The package is not in order: \(count).", requestID: context.requestID,
+                    message: "The package is invalid: \(count).", requestID: context.requestID,
                     findings: findings.map(ControlAPI.Finding.init)), status: .unprocessableContent)
         }
     }
@@ -130,7 +132,7 @@ struct ContentControlController: Sendable {
 
     private static func id(_ context: StoreRequestContext) throws -> UUID {
         guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)) else {
-            throw StoreError(.invalidRequest, "The id is a UUID.")
+            throw StoreError(.invalidRequest, "The id must be a UUID.")
         }
         return id
     }

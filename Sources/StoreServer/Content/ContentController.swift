@@ -6,10 +6,10 @@ import NIOCore
 import Store
 import StoreWire
 
-/// The bytes of hosted content, by the addresses that the store made for one transaction each.
+/// Serves the bytes of hosted content at the addresses that the store signs for one transaction each.
 struct ContentController: Sendable {
     let store: Store
-    /// How slowly a client may take the bytes.
+    /// The lowest rate at which a client may download.
     let patience: StallWatch.Rule
 
     func addRoutes(to router: Router<StoreRequestContext>) {
@@ -63,7 +63,7 @@ struct ContentController: Sendable {
             body: body(bytes, count: count, cutAfter: fault?.cutAfter, context.channel))
     }
 
-    /// One piece after the other, each when the connection has taken the one before.
+    /// Writes one piece at a time, each when the connection has taken the one before.
     private func body(
         _ bytes: BlobBytes, count: Int64, cutAfter: Int64?, _ channel: any Channel
     ) -> ResponseBody {
@@ -82,11 +82,11 @@ struct ContentController: Sendable {
         }
     }
 
-    /// Closes the connection in the middle.
+    /// Ends a response early, which closes the connection.
     private struct OrderedCut: Error {}
 }
 
 extension HTTPField.Name {
-    /// `Repr-Digest` (RFC 9530).
+    /// The `Repr-Digest` field (RFC 9530).
     static let reprDigest = HTTPField.Name("repr-digest") ?? .eTag
 }

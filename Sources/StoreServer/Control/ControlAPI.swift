@@ -3,42 +3,51 @@ import Store
 import StoreReceipts
 import StoreWire
 
-/// The JSON of the control port, which the command line speaks too. Dates are ISO 8601 in UTC with milliseconds.
+/// The JSON messages of the control port, which the command line uses too. Dates are ISO 8601 in UTC with milliseconds.
 public enum ControlAPI {
     /// The prefix of every path.
     public static let prefix = "/control/v1"
 
     /// One app: `GET /control/v1/apps`.
     public struct App: Codable, Sendable, Equatable {
+        /// The app's bundle identifier.
         public var bundleId: String
+        /// The app's name; nil when the app is not in a catalog file.
         public var name: String?
+        /// The app's Apple ID (“adam id”), a number of ten digits.
         public var appId: Int64
-        /// Secret.
+        /// The app's shared secret for `verifyReceipt`. Keep it secret.
         public var sharedSecret: String
-        /// False when the app is in no catalog file any more.
+        /// False when no catalog file contains the app any more.
         public var isInCatalog: Bool
+        /// The identifiers of the app's products in the catalog.
         public var productIds: [String]
     }
 
     /// The store's clock: `GET` and `PUT /control/v1/{environment}/clock`.
     public struct Clock: Codable, Sendable, Equatable {
+        /// The clock's current time, as ISO 8601 text.
         public var now: String
+        /// The same time in milliseconds since 1970.
         public var milliseconds: Int64
+        /// Whether the clock is stopped.
         public var frozen: Bool
-        /// Milliseconds ahead of the machine's clock.
+        /// How many milliseconds the store's clock is ahead of the machine's clock; negative when it is behind.
         public var offset: Int64
     }
 
-    /// What to do to the clock; carried out in this order: `reset`, `freeze`, `set`, `advance`.
+    /// A change to the clock. The store applies the parts in this order: `reset`, `freeze`, `set`, `advance`.
     public struct ClockChange: Codable, Sendable {
+        /// True returns the clock to the machine's time.
         public var reset: Bool?
-        /// True stops it, false lets it go on.
+        /// True stops the clock; false lets it run again.
         public var freeze: Bool?
-        /// ISO 8601.
+        /// The time to set the clock to, in ISO 8601.
         public var set: String?
-        /// Milliseconds, negative for back.
+        /// How many milliseconds to move the clock forward; negative moves it back.
         public var advance: Int64?
 
+        /// Creates a change. Parts that are nil change nothing.
         public init(reset: Bool? = nil, freeze: Bool? = nil, set: String? = nil, advance: Int64? = nil) {
             self.reset = reset
             self.freeze = freeze
@@ -47,19 +56,24 @@ public enum ControlAPI {
         }
     }
 
-    /// An ordered failure: `GET`, `POST` and `DELETE /control/v1/{environment}/faults`.
+    /// A failure that the operator ordered: `GET`, `POST` and `DELETE /control/v1/{environment}/faults`. It has exactly
+    /// one of `status`, `error`, `cutAfter` and `lie`.
     public struct Fault: Codable, Sendable, Equatable {
+        /// The operation that fails, such as `purchases` or `download`.
         public var operation: String
-        /// How the request fails: a status, or …
+        /// The status that the store answers: one of verifyReceipt's for `verifyReceipt`, an HTTP status for the
+        /// others.
         public var status: Int?
-        /// … an error that the device gives to the app: a case of `SKError.Code`, or `SSServerErrorDomain/5020`.
+        /// The error that the device reports to the app: a case of `SKError.Code`, or `SSServerErrorDomain/5020`.
         public var error: String?
-        /// … after so many bytes of a download, or …
+        /// How many bytes of a download the store sends before it closes the connection.
         public var cutAfter: Int64?
-        /// … not at all, but the answer about content says what is not so: `digest` or `length`.
+        /// What the store falsifies in its answer about content: `digest` or `length`. The request itself succeeds.
         public var lie: String?
+        /// How many more requests the fault applies to.
         public var count: Int
 
+        /// Creates a fault.
         public init(
             operation: String, status: Int? = nil, error: String? = nil, cutAfter: Int64? = nil, lie: String? = nil,
             count: Int
@@ -73,16 +87,21 @@ public enum ControlAPI {
         }
     }
 
-    /// When the sandbox's processor declines: `GET`, `POST` and `DELETE /control/v1/{environment}/payment-rules`.
+    /// A rule by which the sandbox's payment processor declines payments: `GET`, `POST` and `DELETE
+    /// /control/v1/{environment}/payment-rules`.
     public struct PaymentRule: Codable, Sendable, Equatable {
+        /// The rule's name. A new rule replaces one of the same name.
         public var name: String
-        /// E-mail address.
+        /// The e-mail address of the account whose payments are declined; nil for every account.
         public var account: String?
+        /// The product whose payments are declined; nil for every product.
         public var productId: String?
-        /// Decline amounts from here on, in milliunits.
+        /// The lowest amount that is declined, in milliunits; nil for every amount.
         public var minimumAmount: Int64?
+        /// How many more payments the rule declines; nil for no end.
         public var count: Int?
 
+        /// Creates a rule.
         public init(
             name: String, account: String? = nil, productId: String? = nil, minimumAmount: Int64? = nil,
             count: Int? = nil
@@ -97,23 +116,36 @@ public enum ControlAPI {
 
     /// An account: `GET /control/v1/{environment}/accounts`.
     public struct Account: Codable, Sendable, Equatable {
+        /// The account's identifier.
         public var accountId: String
+        /// The e-mail address that the customer signs in with.
         public var email: String
+        /// The country of the account's storefront, as an ISO 3166-1 alpha-3 code.
         public var storefront: String
+        /// False when parental controls or the operator forbid purchases.
         public var paymentsAllowed: Bool
+        /// Whether purchases wait for approval (Ask to Buy).
         public var asksToBuy: Bool
+        /// Whether the operator has locked the account.
         public var locked: Bool
+        /// Whether each purchase is interrupted and waits until it is resolved on the control port.
         public var interruptsPurchases: Bool
     }
 
     /// A new account: `POST /control/v1/{environment}/accounts`.
     public struct NewAccount: Codable, Sendable {
+        /// The e-mail address of the new account.
         public var email: String
+        /// The password of the new account.
         public var password: String
+        /// The storefront's country as an ISO 3166-1 alpha-3 code; nil for `USA`.
         public var storefront: String?
+        /// Whether the account can buy; nil for true.
         public var paymentsAllowed: Bool?
+        /// Whether purchases wait for approval (Ask to Buy); nil for false.
         public var asksToBuy: Bool?
 
+        /// Creates a request for a new account.
         public init(
             email: String, password: String, storefront: String? = nil, paymentsAllowed: Bool? = nil,
             asksToBuy: Bool? = nil
@@ -126,15 +158,21 @@ public enum ControlAPI {
         }
     }
 
-    /// A change of an account: `PATCH /control/v1/{environment}/accounts/{email}`.
+    /// A change of an account: `PATCH /control/v1/{environment}/accounts/{email}`. Properties that are nil stay as they
+    /// are.
     public struct AccountChange: Codable, Sendable {
+        /// The new storefront's country, as an ISO 3166-1 alpha-3 code.
         public var storefront: String?
+        /// Whether the account can buy.
         public var paymentsAllowed: Bool?
+        /// Whether purchases wait for approval (Ask to Buy).
         public var asksToBuy: Bool?
+        /// Whether the account is locked.
         public var locked: Bool?
-        /// Each purchase fails on the device and waits here until it is resolved.
+        /// Whether each purchase fails on the device and waits at the store until it is resolved.
         public var interruptsPurchases: Bool?
 
+        /// Creates a change.
         public init(
             storefront: String? = nil, paymentsAllowed: Bool? = nil, asksToBuy: Bool? = nil, locked: Bool? = nil,
             interruptsPurchases: Bool? = nil
@@ -147,58 +185,79 @@ public enum ControlAPI {
         }
     }
 
-    /// One row of the ledger: `GET /control/v1/{environment}/transactions?before=&bundle=&account=&limit=`, newest first.
+    /// One row of the ledger: `GET /control/v1/{environment}/transactions?before=&bundle=&account=&limit=`, newest
+    /// first.
     public struct Transaction: Codable, Sendable, Equatable {
+        /// The transaction's identifier, a decimal number.
         public var transactionId: String
+        /// The identifier of the first transaction of the same purchase.
         public var originalTransactionId: String
+        /// The identifier of the account that bought.
         public var accountId: String
+        /// The app's bundle identifier.
         public var bundleId: String
+        /// The identifier of the product.
         public var productId: String
+        /// The product's kind, such as `consumable`.
         public var kind: String
+        /// How many units were bought.
         public var quantity: Int
-        /// Decimal, for all of the quantity.
+        /// The price of the whole quantity, as a decimal.
         public var price: String
+        /// The currency of the price, as an ISO 4217 code.
         public var currency: String
+        /// The date of the purchase.
         public var purchaseDate: String
+        /// The end of the subscription period; nil for other kinds.
         public var expiresDate: String?
+        /// The date on which the app finished the transaction; nil until then.
         public var finishedDate: String?
+        /// The date of the refund; nil when the purchase was not refunded.
         public var revocationDate: String?
-        /// `app` or `other`.
+        /// The reason of the refund: `app` or `other`.
         public var revocationReason: String?
     }
 
-    /// A purchase that waits: `GET /control/v1/{environment}/pending-purchases`; `POST …/{key}/approve` or, of an
-    /// interrupted one, `…/resolve`, and `…/decline`.
+    /// A purchase that waits for approval or for its customer: `GET /control/v1/{environment}/pending-purchases`. `POST
+    /// …/{key}/approve` approves it, `…/resolve` resolves an interrupted one, and `…/decline` declines either.
     public struct PendingPurchase: Codable, Sendable, Equatable {
-        /// For whose word.
+        /// The party that the purchase waits for.
         public enum Word: String, Codable, Sendable {
-            /// Somebody's approval.
+            /// A person who approves purchases (Ask to Buy).
             case approval
-            /// The customer's, who was interrupted.
+            /// The customer, whose purchase was interrupted.
             case customer
         }
 
+        /// The idempotency key of the purchase, which names it in the paths.
         public var key: UUID
+        /// The identifier of the account that buys.
         public var accountId: String
+        /// The app's bundle identifier.
         public var bundleId: String
+        /// The identifier of the product.
         public var productId: String
+        /// How many units the customer asked for.
         public var quantity: Int
+        /// The date of the request.
         public var createdDate: String
+        /// The party that the purchase waits for.
         public var waitsFor: Word
     }
 }
 
 extension ControlAPI {
-    /// ISO 8601 with milliseconds, in UTC.
+    /// Writes a time as ISO 8601 with milliseconds, in UTC.
     static func text(_ milliseconds: Int64) -> String {
-        // Apart, since a style rounds the milliseconds of a floating-point date down by one now and then.
+        // The milliseconds are written apart: the format style sometimes rounds those of a floating-point date down by
+        // one.
         let (seconds, rest) = (Int64((Double(milliseconds) / 1000).rounded(.down)), (milliseconds % 1000 + 1000) % 1000)
         let date = Date(timeIntervalSince1970: Double(seconds))
         return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false))
             + ".\(String(rest + 1000).dropFirst())Z"
     }
 
-    /// Reads ISO 8601 with or without fractions of a second; nil for a day or a time that there is not. (Foundation takes
-    /// 30 February for 2 March.)
+    /// Reads ISO 8601 with or without fractions of a second. Returns nil for a day or a time that does not exist.
+    /// (Foundation reads 30 February as 2 March.)
     static func milliseconds(_ text: String) -> Int64? { ReceiptDate(rfc3339: text.utf8)?.milliseconds }
 }

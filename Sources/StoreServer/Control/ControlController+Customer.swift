@@ -3,7 +3,7 @@ import Hummingbird
 import Store
 import StoreWire
 
-/// What the operator does to customers and their purchases.
+/// The routes for the operator's actions on customers and their purchases.
 extension ControlController {
     func addCustomerRoutes(to router: Router<StoreRequestContext>) {
         on(router, .post, "transactions/{id}/refund", refund)
@@ -24,12 +24,12 @@ extension ControlController {
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
         guard let id = context.parameters.get("id").flatMap({ TransactionID($0) }) else {
-            throw StoreError(.invalidRequest, "That is not a transaction id.")
+            throw StoreError(.invalidRequest, "The path must contain a transaction id.")
         }
         let refund = try await request.decodeJSON(ControlAPI.Refund.self, upTo: Self.bodyLimit)
         let name = refund.reason ?? RevocationReason.other.name
         guard let reason = RevocationReason.allCases.first(where: { $0.name == name }) else {
-            throw StoreError(.invalidRequest, "“reason” is “app” or “other”.")
+            throw StoreError(.invalidRequest, "“reason” must be “app” or “other”.")
         }
         return try .json(ControlAPI.Refunded(try await store.refund(id, reason: reason)))
     }
@@ -57,7 +57,7 @@ extension ControlController {
         let new = try await request.decodeJSON(ControlAPI.NewPriceIncrease.self, upTo: Self.bodyLimit)
         let account = try await account(new.account, at: store)
         guard let price = Money(decimal: new.price, currency: "XXX") else {
-            throw StoreError(.invalidRequest, "“price” is a decimal such as 9.99.")
+            throw StoreError(.invalidRequest, "“price” must be a decimal such as 9.99.")
         }
         let increase = try await store.increasePrice(
             of: ProductID(new.productId), in: BundleID(new.bundleId), to: price.milliunits, for: account)
@@ -66,12 +66,13 @@ extension ControlController {
 
     private func account(_ email: String?, at store: Store) async throws -> Account {
         guard let account = try await existing(email, at: store) else {
-            throw StoreError(.invalidRequest, "“account” is needed, an e-mail address.")
+            throw StoreError(.invalidRequest, "“account” is missing. Give the account's e-mail address.")
         }
         return account
     }
 
-    /// The fault that an order asks for.
+    /// Converts an order on the control port to a fault.
+    /// - Throws: ``StoreError`` `invalidRequest` when the order does not have exactly one effect, or an unknown one.
     static func fault(_ order: ControlAPI.Fault, _ operation: Faults.Operation) throws -> Faults.Fault {
         if let cutAfter = order.cutAfter, order.status == nil, order.error == nil, order.lie == nil {
             var fault = Faults.Fault(cutAfter: cutAfter, remaining: order.count)
@@ -81,7 +82,7 @@ extension ControlController {
         if let name = order.lie, order.status == nil, order.error == nil, order.cutAfter == nil {
             guard let lie = Faults.Lie(rawValue: name) else {
                 let known = Faults.Lie.allCases.map(\.rawValue).joined(separator: ", ")
-                throw StoreError(.invalidRequest, "“lie” is one of \(known).")
+                throw StoreError(.invalidRequest, "“lie” must be one of \(known).")
             }
             var fault = Faults.Fault(lie: lie, remaining: order.count)
             fault.operation = operation
@@ -94,18 +95,19 @@ extension ControlController {
             guard let error = OrderedError(name: name) else {
                 throw StoreError(
                     .invalidRequest,
-                    "“error” is a case of SKError.Code such as paymentNotAllowed, or one of "
+                    "“error” must be a case of SKError.Code such as paymentNotAllowed, or one of "
                         + OrderedError.names.suffix(OrderedError.serverCodes.count).joined(separator: ", ") + ".")
             }
             return Faults.Fault(operation: operation, error: error, remaining: order.count)
         default:
-            throw StoreError(.invalidRequest, "A fault has one of “status”, “error”, “cutAfter” and “lie”.")
+            throw StoreError(
+                .invalidRequest, "A fault must have exactly one of “status”, “error”, “cutAfter” and “lie”.")
         }
     }
 }
 
 extension RevocationReason {
-    /// The word on the control port.
+    /// The reason's name on the control port.
     var name: String {
         switch self {
         case .other: "other"

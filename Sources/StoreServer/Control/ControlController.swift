@@ -5,7 +5,8 @@ import Hummingbird
 import Store
 import StoreWire
 
-/// The operator's side: moves clocks, orders faults, keeps accounts, and looks into the ledger. Never on a protocol port.
+/// Serves the operator: moves clocks, orders faults, manages accounts and reads the ledger. These routes are never on a
+/// protocol port.
 struct ControlController: Sendable {
     let stores: [StoreEnvironment: Store]
     let apps: AppRegistry
@@ -82,7 +83,7 @@ struct ControlController: Sendable {
 
     private func clock(of store: Store) -> ControlAPI.Clock {
         let now = store.clock.milliseconds
-        // Of a running clock the setting says it exactly; two looks at the machine's clock may differ.
+        // For a running clock, take the offset from the setting: two readings of the machine's clock may differ.
         let (isFrozen, offset) =
             switch store.clock.current {
             case .running(let offset): (false, offset)
@@ -120,7 +121,7 @@ struct ControlController: Sendable {
         let order = try await request.decodeJSON(ControlAPI.Fault.self, upTo: Self.bodyLimit)
         guard let operation = Faults.Operation(rawValue: order.operation) else {
             let known = Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")
-            throw StoreError(.invalidRequest, "“operation” is one of \(known).")
+            throw StoreError(.invalidRequest, "“operation” must be one of \(known).")
         }
         try store.faults.order(try Self.fault(order, operation))
         return try .json(store.faults.ordered.map(ControlAPI.Fault.init), status: .created)
@@ -182,7 +183,7 @@ struct ControlController: Sendable {
         let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
         let email = context.parameters.get("email")?.removingPercentEncoding ?? ""
         guard let account = try await existing(email, at: store) else {
-            throw StoreError(.invalidRequest, "An e-mail address is needed.")
+            throw StoreError(.invalidRequest, "The path must contain the account's e-mail address.")
         }
         let changed = try await store.accounts.change(
             account.accountID,
@@ -192,13 +193,14 @@ struct ControlController: Sendable {
         return try .json(ControlAPI.Account(changed))
     }
 
-    /// The account of an e-mail address that was given; nil when none was.
+    /// The account with an e-mail address; nil when the address is nil.
+    /// - Throws: ``HTTPProblem`` 404 when no account has the address.
     func existing(_ email: String?, at store: Store) async throws -> Account? {
         guard let email else { return nil }
         guard let account = try await store.accounts.account(email: email) else {
             throw HTTPProblem(
                 .notFound, code: "not_found",
-                message: "There is no account of that e-mail address in \(store.environment.name).")
+                message: "No account in \(store.environment.name) has this e-mail address.")
         }
         return account
     }
@@ -212,13 +214,13 @@ struct ControlController: Sendable {
         let account = try await existing(query["account"].map { String($0) }, at: store)
         let before = try query["before"].map { text in
             guard let id = TransactionID(text) else {
-                throw StoreError(.invalidRequest, "“before” is not a transaction id.")
+                throw StoreError(.invalidRequest, "“before” must be a transaction id.")
             }
             return id
         }
         let limit = try query["limit"].map { text in
             guard let limit = Int(text), (1...1000).contains(limit) else {
-                throw StoreError(.invalidRequest, "“limit” is a number from 1 to 1000.")
+                throw StoreError(.invalidRequest, "“limit” must be a number from 1 to 1000.")
             }
             return limit
         }
@@ -244,7 +246,7 @@ struct ControlController: Sendable {
 
     private static func key(_ context: StoreRequestContext) throws -> UUID {
         guard let key = context.parameters.get("key").flatMap(UUID.init(uuidString:)) else {
-            throw StoreError(.invalidRequest, "The key of a purchase is a UUID.")
+            throw StoreError(.invalidRequest, "A purchase's key must be a UUID.")
         }
         return key
     }

@@ -3,10 +3,14 @@ import HTTPSupport
 import HTTPTypes
 import Hummingbird
 
-/// Keeps web pages and strangers off the control port: the request must name a loopback host (a page that resolves its own name to 127.0.0.1 does
-/// not), a page's requests must come from this origin, bodies must be announced as JSON (which a page may not send to another origin unasked), and
-/// where there is an admin token it must be shown. A payment sheet's page and its answer need none: a browser has no token to show, and the
-/// sheet's unguessable id stands for it.
+/// Keeps web pages and strangers off the control port.
+///
+/// - Without an admin token, the request must name a loopback host. A page whose own host name resolves to 127.0.0.1
+///   does not.
+/// - A request that a web page sends must come from this origin.
+/// - A body must be declared as JSON, which a page may not send to another origin without a preflight.
+/// - With an admin token, the request must carry it. A payment sheet's page and its answer need no token: a browser
+///   has none to send, and the sheet's unguessable id authorizes them.
 struct ControlGuardMiddleware: RouterMiddleware {
     typealias Context = StoreRequestContext
 
@@ -26,19 +30,22 @@ struct ControlGuardMiddleware: RouterMiddleware {
             let host = (request.head.authority ?? "").lowercased()
             let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
             guard ["127.0.0.1", "localhost", "[::1]"].contains(String(name)) else {
-                throw HTTPProblem(.forbidden, code: "forbidden", message: "The control port answers on loopback only.")
+                throw HTTPProblem(
+                    .forbidden, code: "forbidden",
+                    message: "Without an admin token the control port accepts requests for loopback hosts only.")
             }
         }
-        // A page of another origin may send some requests unasked, but not without saying where it is from.
+        // A page of another origin can send some requests without a preflight, but never without its `Origin`.
         let authority = (request.head.authority ?? "").lowercased()
         if let origin = request.headers[.origin]?.lowercased(),
             !["http://\(authority)", "https://\(authority)"].contains(origin)
         {
             throw HTTPProblem(
-                .forbidden, code: "forbidden", message: "The control port does not answer other origins' pages.")
+                .forbidden, code: "forbidden", message: "The control port refuses requests from pages of other origins."
+            )
         }
         if [.post, .put, .patch].contains(request.method), request.headers[.contentLength].map({ $0 != "0" }) ?? true {
-            // What is uploaded is no JSON, and its type may be sent unasked as little.
+            // An upload is not JSON. A page cannot send `application/octet-stream` without a preflight either.
             let isUpload =
                 request.method == .patch && request.uri.path.hasPrefix(ContentControlController.uploads + "/")
                 && request.headers[.contentType] == "application/octet-stream"
@@ -50,7 +57,7 @@ struct ControlGuardMiddleware: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// Whether a browser asks for a payment sheet's page, or sends its answer.
+    /// Whether the request loads a payment sheet's page or sends its answer.
     private static func isSheet(_ request: Request) -> Bool {
         let path = request.uri.path.split(separator: "/", omittingEmptySubsequences: true)
         return switch request.method {

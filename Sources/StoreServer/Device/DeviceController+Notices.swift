@@ -3,17 +3,17 @@ import Hummingbird
 import Store
 import StoreWire
 
-/// What the device is told, and answers, beside buying.
+/// The device's requests about notices, promotions, price increases and codes.
 extension DeviceController {
     @Sendable func notices(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let account = try await signedIn(request)
         let query = request.uri.queryParameters
         guard let bundleID = query["bundle"] else {
-            throw StoreError(.invalidRequest, "The query needs “bundle”.")
+            throw StoreError(.invalidRequest, "The query must contain “bundle”.")
         }
         let after = try query["after"].map { text in
             guard let number = Int64(text), number >= 0 else {
-                throw StoreError(.invalidRequest, "“after” is the “cursor” of an earlier answer.")
+                throw StoreError(.invalidRequest, "“after” must be the “cursor” of an earlier answer.")
             }
             return number
         }

@@ -6,15 +6,15 @@ import NIOCore
 import Store
 import StoreWire
 
-/// The device's side of one store. Each handler authenticates, decodes, calls one function and encodes.
+/// Serves the devices of one store. Each handler authenticates, decodes, calls one function and encodes.
 struct DeviceController: Sendable {
-    /// In bytes of JSON.
+    /// The largest JSON body of a purchase, in bytes.
     static let largestPurchase = 16 << 10
 
     let store: Store
-    /// How often clients may try to sign in; nil for no bound.
+    /// The rate limit on sign-ins; nil for no limit.
     var signIns: SignInLimits?
-    /// Whether a proxy stands before the server that adds the client's address to `X-Forwarded-For`.
+    /// Whether the server is behind a proxy that adds the client's address to `X-Forwarded-For`.
     var isBehindProxy = false
 
     func addRoutes(to router: Router<StoreRequestContext>) {
@@ -38,7 +38,7 @@ struct DeviceController: Sendable {
         let address = NetworkAddress(
             of: context.channel.remoteAddress, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy)
         try signIns?.take(body.email, from: address, at: store.clock.realMilliseconds)
-        // A password is expensive to try: it is not tried for a client that has left.
+        // Checking a password is expensive, so stop when the client has left.
         do {
             let (token, account) = try await context.whileClientStays { [store] in
                 try await store.accounts.signIn(body, from: .client(address.text), at: store.clock.milliseconds)
@@ -46,7 +46,7 @@ struct DeviceController: Sendable {
             signIns?.giveBack(body.email, from: address)
             return try .json(SignInResponse(token: token, account: store.description(of: account)))
         } catch let error as StoreError where error.code == .unavailable {
-            // No password was tried.
+            // The store tried no password.
             signIns?.giveBack(body.email, from: address)
             throw error
         }
@@ -66,7 +66,7 @@ struct DeviceController: Sendable {
     @Sendable private func products(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         try fail(.products)
         let body = try await request.decodeJSON(ProductsRequest.self, upTo: StoreLimits.deviceRequest)
-        // Prices can be read by anyone; an account only decides the storefront. A stale token is no reason to hide them.
+        // Anyone may read prices, and the account only decides the storefront. Answer a stale token too.
         var account: Account?
         if request.bearerToken != nil {
             do { account = try await signedIn(request) } catch is StoreError {}
@@ -98,7 +98,7 @@ struct DeviceController: Sendable {
         let query = request.uri.queryParameters
         guard let bundleID = query["bundle"] else {
             throw HTTPProblem(
-                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query needs “bundle”.")
+                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query must contain “bundle”.")
         }
         let after = try query["after"].map { try Self.transactionID($0) }
         return try .json(
@@ -147,7 +147,7 @@ struct DeviceController: Sendable {
         return Self.bytes(try await store.transactionReceipt(try Self.transactionID(context), body, for: account))
     }
 
-    // MARK: What they share
+    // MARK: Helpers
 
     func signedIn(_ request: Request) async throws -> Account {
         guard let token = request.bearerToken else { throw StoreError(.notSignedIn, "Sign in first.") }
@@ -158,16 +158,17 @@ struct DeviceController: Sendable {
         if let fault = store.faults.next(operation) { throw Self.problem(fault) }
     }
 
-    /// What an ordered failure answers.
+    /// The response to a request that an ordered fault fails.
     static func problem(_ fault: Faults.Fault) -> HTTPProblem {
         if let error = fault.error {
             return HTTPProblem(
-                .unprocessableContent, code: WireError.Code.ordered.rawValue, message: "This failure was ordered.",
+                .unprocessableContent, code: WireError.Code.ordered.rawValue,
+                message: "The operator ordered this failure.",
                 cause: HTTPProblem.Cause(domain: error.domain, code: error.code))
         }
         return HTTPProblem(
             HTTPResponse.Status(code: fault.status), code: WireError.Code.unavailable.rawValue,
-            message: "This failure was ordered.")
+            message: "The operator ordered this failure.")
     }
 
     private static func transactionID(_ context: StoreRequestContext) throws -> TransactionID {
@@ -177,7 +178,8 @@ struct DeviceController: Sendable {
     static func transactionID(_ text: some StringProtocol) throws -> TransactionID {
         guard let id = TransactionID(text) else {
             throw HTTPProblem(
-                .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "That is not a transaction id.")
+                .badRequest, code: WireError.Code.invalidRequest.rawValue,
+                message: "The request must name a valid transaction id.")
         }
         return id
     }
@@ -190,7 +192,7 @@ struct DeviceController: Sendable {
 }
 
 extension TransactionID {
-    /// Stands for any id where only a route's template is wanted.
+    /// A placeholder for any id, where only a route's template is needed.
     fileprivate static var any: TransactionID { TransactionID(rawValue: 1) }
 }
 

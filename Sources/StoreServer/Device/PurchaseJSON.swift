@@ -2,11 +2,12 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-// A purchase is the store's most frequent write, and Foundation's coders took a third of its time. These read and write the same JSON by hand. What
-// they do not know at once they leave to the coders, which stay the measure: a test holds both against each other.
+// A purchase is the store's most frequent write, and Foundation's coders took a third of its time. These functions read
+// and write the same JSON by hand. They leave every unusual form to the coders, which define the format: a test
+// compares the two.
 
 extension PurchaseRequest {
-    /// Reads the usual form of the request; nil for anything else, which may be good or bad.
+    /// Reads the usual form of the request. Returns nil for any other form, which may still be valid.
     init?(usualJSON json: Span<UInt8>) {
         var reader = UsualPurchaseRequest()
         guard (try? reader.read(json)) != nil, let request = reader.request else { return nil }
@@ -14,7 +15,8 @@ extension PurchaseRequest {
     }
 }
 
-/// Collects the members of a request that is written as usual: each at most once, plain strings, whole numbers of few digits.
+/// Collects the members of a request in its usual form: each member at most once, strings without escapes, and short
+/// whole numbers.
 private struct UsualPurchaseRequest {
     private struct Unusual: Error {}
 
@@ -84,7 +86,7 @@ private struct UsualPurchaseRequest {
         return Money(milliunits: milliunits, currency: currency)
     }
 
-    /// A whole number that is not negative and has no more digits than that.
+    /// Reads a non-negative whole number of at most `digits` digits.
     private mutating func number(_ json: Span<UInt8>, digits: Int) throws -> Int64 {
         _ = scanner.peek(json)
         let start = scanner.position
@@ -100,7 +102,7 @@ private struct UsualPurchaseRequest {
 }
 
 extension FlatJSONScanner.StringToken {
-    /// Whether it is this name, written plainly.
+    /// Whether the token is `name`, written without escapes.
     fileprivate func `is`(_ name: StaticString, _ json: Span<UInt8>) -> Bool {
         guard name.utf8CodeUnitCount == range.count else { return false }
         return name.withUTF8Buffer { name in
@@ -118,7 +120,7 @@ extension String {
 }
 
 extension PurchaseResponse {
-    /// The response's JSON; nil for a failure and for hosted content, which are rare and left to the coders.
+    /// The response's JSON. Nil for a failure and for hosted content, which are rare and left to the coders.
     var usualJSON: [UInt8]? {
         guard failure == nil, transaction?.content == nil else { return nil }
         var json = JSONBytes(capacity: 640)

@@ -1,28 +1,29 @@
 import StoreWire
 import Synchronization
 
-/// The payment sheets that wait for somebody at a web page. In memory only: with the process the questions are gone, and
-/// devices ask again.
+/// The payment sheets that wait for an answer on a web page. They are kept in memory only: when the process ends the
+/// questions are lost, and devices ask again.
 final class SheetBoard: Sendable {
-    /// Sheets that can wait at once.
+    /// The largest number of sheets that can wait at once.
     static let most = 64
-    /// How long one waits.
+    /// How long a sheet waits for its answer.
     static let lifetime = Duration.seconds(600)
-    /// How long an answer that was given can be asked for again, by a device that it did not reach.
+    /// How long a device can fetch an answer again after the first time, in case the response was lost.
     static let answerLifetime = Duration.seconds(60)
-    /// Requests that may wait for one answer; the longest waiting gives way to another.
+    /// The largest number of requests that may wait for one answer. A further request releases the one that has waited
+    /// longest.
     private static let mostWaiters = 4
 
     private struct Entry {
         var question: SheetQuestion
-        /// In which order they came.
+        /// The sheet's place in the order of arrival.
         var number: Int
         var end: ContinuousClock.Instant
         var reply: SheetReply?
         var wasGiven = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
 
-        /// Whether nobody would miss it much: what was answered and told, and what is only to be read.
+        /// Whether the sheet can be dropped for a new one: its answer was delivered, or it is only a notice.
         var canGiveWay: Bool { wasGiven || question.kind == .notice }
     }
 
@@ -41,7 +42,8 @@ final class SheetBoard: Sendable {
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
 
-    /// Puts a question up; nil when too many wait. The oldest notice or answered sheet gives way.
+    /// Posts a question and returns its id. Drops the oldest notice or delivered answer when the board is full; returns
+    /// nil when none can be dropped.
     func post(_ question: SheetQuestion) -> String? {
         var generator = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in
@@ -68,7 +70,7 @@ final class SheetBoard: Sendable {
         return isPosted ? id : nil
     }
 
-    /// The question, while nobody has answered.
+    /// The question, while it has no answer and has not expired.
     func question(_ id: String) -> SheetQuestion? {
         let now = now()
         return state.withLock { state in
@@ -76,7 +78,7 @@ final class SheetBoard: Sendable {
         }
     }
 
-    /// Takes the first answer; false for another, or when the question is gone.
+    /// Stores the first answer. Returns false when the question has an answer already or has expired.
     func answer(_ id: String, _ reply: SheetReply) -> Bool {
         let now = now()
         let waiters: [CheckedContinuation<Void, Never>]? = state.withLock { state in
@@ -92,28 +94,29 @@ final class SheetBoard: Sendable {
         return true
     }
 
-    /// What the device learns.
+    /// The result of asking for an answer.
     enum Outcome: Sendable {
         case answered(SheetReply)
         case waiting
         case gone
     }
 
-    /// The answer; waits for it for a while, and with no time at all does not wait. It can be asked for again for ``answerLifetime``.
+    /// The answer, after waiting up to `time` for it. A zero time does not wait. The answer can be fetched again for
+    /// ``answerLifetime``.
     func outcome(_ id: String, waiting time: Duration) async -> Outcome {
         guard time > .zero, case .waiting = give(id) else { return give(id) }
         let number = state.withLock { $0.number() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.answered(id, number) }
             group.addTask { try? await Task.sleep(for: time) }
-            // Whichever is first ends the other.
+            // The first task to end cancels the other.
             await group.next()
             group.cancelAll()
         }
         return give(id)
     }
 
-    /// Waits until there is an answer, the question is gone, or the task is cancelled.
+    /// Waits until the question is answered or dropped, or the task is cancelled.
     private func answered(_ id: String, _ number: Int) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -4,12 +4,14 @@ import Hummingbird
 import NIOCore
 import StoreWire
 
-/// Payment sheets as web pages: a device posts its question, a person answers on the page, and the device fetches the
-/// answer. Behind the same guard as all of the control port, but that the page and its answer need no admin token: who knows the unguessable
-/// address may answer.
+/// Serves payment sheets as web pages: a device posts a question, a person answers on the page, and the device fetches
+/// the answer.
+///
+/// ``ControlGuardMiddleware`` protects these routes like the rest of the control port, except that the page and its
+/// answer need no admin token: anyone who knows the unguessable address may answer.
 struct SheetController: Sendable {
     let board: SheetBoard
-    /// The longest that a device's request may wait.
+    /// The longest time that a device's request may wait, in seconds.
     private static let longestWait = 25
 
     func addRoutes(to router: Router<StoreRequestContext>) {
@@ -17,11 +19,12 @@ struct SheetController: Sendable {
         router.post("\(sheets)") { request, _ in
             let question = try await request.decodeJSON(SheetQuestion.self, upTo: 64 << 10)
             guard (question.email?.utf8.count ?? 0) <= 254 else {
-                throw HTTPProblem(.badRequest, code: "invalid_request", message: "“email” has at most 254 bytes.")
+                throw HTTPProblem(.badRequest, code: "invalid_request", message: "“email” must have at most 254 bytes.")
             }
             guard let id = board.post(question.shortened) else {
                 throw HTTPProblem(
-                    .serviceUnavailable, code: "unavailable", message: "\(SheetBoard.most) sheets wait already.")
+                    .serviceUnavailable, code: "unavailable",
+                    message: "\(SheetBoard.most) sheets are waiting already. Try again later.")
             }
             return try Response.json(SheetPosted(id: id, path: "/sheets/\(id)"), status: .created)
         }
@@ -47,7 +50,7 @@ struct SheetController: Sendable {
     }
 
     private static let gone = HTTPProblem(
-        .notFound, code: "not_found", message: "This sheet was answered, or is over.")
+        .notFound, code: "not_found", message: "This sheet has been answered or has expired.")
 
     private static func id(_ context: StoreRequestContext) -> String { context.parameters.get("id") ?? "" }
 

@@ -1,9 +1,9 @@
 import StoreWire
 
-/// The web page of a payment sheet: plain, in one piece, with no source but its own.
+/// The web page of a payment sheet: plain HTML in one piece that loads nothing from elsewhere.
 enum SheetPage {
     /// The page's HTML.
-    /// - Parameter nonce: says to the browser which script and style are ours.
+    /// - Parameter nonce: the nonce by which the browser recognizes the page's own script and style.
     static func html(_ question: SheetQuestion, id: String, nonce: String) -> String {
         let lines = question.lines.map { "<p>\(escaped($0))</p>" }.joined(separator: "\n")
         return """
@@ -28,7 +28,7 @@ enum SheetPage {
               const answer = await fetch("/sheets/\(id)/answer", {
                 method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(reply),
               });
-              document.body.textContent = answer.ok ? "Thank you. You can close this page." : "This question is over.";
+              document.body.textContent = answer.ok ? "Thank you. You can close this page." : "This question was answered already or has expired.";
             });
             </script></body></html>
             """
@@ -57,7 +57,7 @@ enum SheetPage {
         return choices.map { #"<button value="\#($0.rawValue)">\#($1)</button>"# }.joined()
     }
 
-    /// Text that stays text in HTML, in attributes too.
+    /// Escapes text for HTML, including attribute values.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -6,8 +6,8 @@ import Store
 import StoreReceipts
 import StoreWire
 
-/// `verifyReceipt` as Apple's two hosts answer it: HTTP 200 whatever comes, the result in the body's `status`, and no interest in the request's
-/// content type.
+/// Answers `verifyReceipt` as Apple's two hosts do: every response is HTTP 200 with the result in the body's `status`,
+/// and the request's content type is ignored.
 struct VerifyReceiptController: Sendable {
     static let contentType = "application/json;charset=UTF-8"
 
@@ -30,7 +30,7 @@ struct VerifyReceiptController: Sendable {
         } catch let problem as HTTPProblem where problem.status == .serviceUnavailable {
             throw problem
         } catch is HTTPProblem {
-            // It broke off, or came too slowly: what is left of it is no request, and the connection goes with it.
+            // The body broke off or arrived too slowly. The rest of it cannot be a request, so close the connection.
             var response = Self.response(store.answerToUnreadableBody)
             response.headers[.connection] = "close"
             return response

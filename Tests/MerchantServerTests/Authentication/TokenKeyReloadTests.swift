@@ -159,7 +159,7 @@ struct TokenKeyReloadTests {
             let text = try String(contentsOf: file, encoding: .utf8)
             let changed = try #require(text.firstMatch(of: /key-[A-Za-z0-9_-]+/)).output
             try Self.write(text.replacing(changed, with: "another"), to: file)
-            for await line in log.arrivals where line.text.contains("taken in again") { break }
+            for await line in log.arrivals where line.text.contains("tokens reloaded") { break }
             let gone = try await merchant.send(.balances(), as: token)
             #expect(gone.status == 401 && gone.code == "not_signed_in")
             #expect(try await merchant.send(.balances(), as: try await merchant.token("ann")).status == 200)
