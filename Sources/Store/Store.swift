@@ -7,10 +7,15 @@ import Synchronization
 
 /// One store, production or sandbox: its accounts, its ledger, and what it says of them. It knows nothing of HTTP.
 public final class Store: Sendable {
+    /// Production or sandbox.
     public let environment: StoreEnvironment
+    /// The accounts of this store.
     public let accounts: Accounts
+    /// The time of this store.
     public let clock: StoreClock
+    /// The failures that the operator ordered.
     public let faults: Faults
+    /// The apps with their numbers and shared secrets, shared by both stores.
     public let apps: AppRegistry
     /// The sandbox's processor by its own type, for its rules.
     public let payments: SandboxPaymentProcessor
@@ -105,6 +110,7 @@ public final class CurrentCatalog: Sendable {
     private let catalog: Mutex<Catalog>
     private let listener = Mutex<(@Sendable (Catalog) -> Void)?>(nil)
 
+    /// Holds a catalog.
     public init(_ catalog: Catalog) { self.catalog = Mutex(catalog) }
 
     /// The catalog as it stands.

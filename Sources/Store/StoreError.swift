@@ -3,9 +3,12 @@ import StoreWire
 
 /// Why the store refused. `code` goes to the device as it stands; `detail` is safe to show and holds no secret.
 public struct StoreError: Error, Sendable, Equatable {
+    /// The code of the failure, as the wire format names it.
     public var code: WireError.Code
+    /// A sentence for a person. It holds no secret.
     public var detail: String
 
+    /// Creates an error.
     public init(_ code: WireError.Code, _ detail: String) {
         self.code = code
         self.detail = detail

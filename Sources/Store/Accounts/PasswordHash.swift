@@ -10,6 +10,7 @@ public struct PasswordCost: Sendable, Equatable {
     /// N = 16384, which takes about 50 ms and 16 MiB.
     public static let standard = PasswordCost(rounds: 16_384)
 
+    /// Creates a cost.
     public init(rounds: Int) { self.rounds = rounds }
 }
 

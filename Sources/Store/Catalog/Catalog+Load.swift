@@ -8,6 +8,7 @@ public struct CatalogFile: Sendable, Hashable {
     /// The bundle id of a `.storekit` file's app, where it is known.
     public var bundleID: BundleID?
 
+    /// Names a catalog file. Nothing is read yet.
     public init(path: String, bundleID: BundleID?) {
         self.path = path
         self.bundleID = bundleID

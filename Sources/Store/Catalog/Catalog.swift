@@ -31,8 +31,10 @@ public struct Catalog: Sendable, Equatable {
     /// All apps, by bundle id.
     public var apps: [CatalogApp] { byBundleID.values.sorted { $0.bundleID < $1.bundleID } }
 
+    /// The app with this bundle identifier; nil when the catalog has none.
     public func app(_ bundleID: BundleID) -> CatalogApp? { byBundleID[bundleID] }
 
+    /// The product with this identifier in the app; nil when the catalog has none.
     public func product(_ productID: ProductID, of bundleID: BundleID) -> CatalogProduct? {
         byBundleID[bundleID]?.product(productID)
     }

@@ -4,13 +4,16 @@ import StoreWire
 
 /// One app with all that it sells.
 public struct CatalogApp: Sendable, Equatable {
+    /// The app's bundle identifier.
     public let bundleID: BundleID
     /// The app's name as customers see it; `.storekit` files have none.
     public var name: String?
     /// Consumables and non-consumables first, then non-renewing and free subscriptions, then the groups' subscriptions,
     /// group by group, each in the file's order.
     public private(set) var products: [CatalogProduct]
+    /// The subscription groups, in the file's order.
     public private(set) var groups: [CatalogSubscriptionGroup]
+    /// The settings of the file, such as the default storefront.
     public var settings: CatalogSettings
     /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from
     /// the bundle id. Unique in a ``Catalog``.
@@ -78,6 +81,7 @@ public struct CatalogSettings: Sendable, Hashable {
     /// The other settings, with their underscores: `_timeRate`, `_askToBuyEnabled`, `_storeKitErrors` and so on.
     public var unknown: [String: JSONValue]
 
+    /// Creates settings.
     public init(
         identifier: String?, version: StoreKitFileVersion, storefront: String?, locale: String?,
         applicationInternalID: String?,
@@ -94,9 +98,12 @@ public struct CatalogSettings: Sendable, Hashable {
 
 /// The version of a `.storekit` file.
 public struct StoreKitFileVersion: Sendable, Hashable {
+    /// The major version, 1 to 5.
     public var major: Int
+    /// The minor version.
     public var minor: Int
 
+    /// Creates a version.
     public init(major: Int, minor: Int) {
         self.major = major
         self.minor = minor

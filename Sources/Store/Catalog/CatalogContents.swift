@@ -2,10 +2,12 @@ import StoreWire
 
 /// What one catalog file describes.
 public struct CatalogContents: Sendable, Equatable {
+    /// The apps that the file describes.
     public var apps: [CatalogApp]
     /// What the reader of the file should be told: how the bundle id was found, and what is likely not meant.
     public var notes: [String]
 
+    /// Creates the contents of a file.
     public init(apps: [CatalogApp], notes: [String]) {
         self.apps = apps
         self.notes = notes

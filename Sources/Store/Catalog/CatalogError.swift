@@ -11,6 +11,7 @@ public struct CatalogProblem: Error, Equatable, Sendable, CustomStringConvertibl
     /// What is wrong, and what to do.
     public var message: String
 
+    /// Creates a problem.
     public init(file: String, line: Int?, column: Int?, keyPath: String, message: String) {
         self.file = file
         self.line = line
@@ -28,6 +29,7 @@ public struct CatalogProblem: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Why a catalog could not be taken in: all problems that were found, not only the first.
 public struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of failure.
     public enum Code: String, Sendable {
         /// The file is not there or cannot be read.
         case unreadable
@@ -41,10 +43,12 @@ public struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible 
         case duplicateApp
     }
 
+    /// The kind of the first failure.
     public var code: Code
     /// Never empty; in the order of the file.
     public var problems: [CatalogProblem]
 
+    /// Creates an error.
     public init(code: Code, problems: [CatalogProblem]) {
         self.code = code
         self.problems = problems
@@ -53,5 +57,6 @@ public struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible 
     /// One line a problem.
     public var detail: String { problems.map(\.description).joined(separator: "\n") }
 
+    /// The same text as ``detail``.
     public var description: String { detail }
 }

@@ -4,12 +4,15 @@ import StoreWire
 public struct CatalogOffer: Sendable, Hashable {
     /// Only promotional and win-back offers have one. Xcode does not keep it unique.
     public var offerID: String?
+    /// The seller's own name for the offer; customers do not see it.
     public var referenceName: String?
     /// Xcode's own name of the offer.
     public var internalID: String?
+    /// How the customer pays: as they go, up front, or not at all.
     public var paymentMode: OfferDescription.PaymentMode
     /// Nil or zero when the offer is free, else there. The price that Xcode leaves at a free offer is in ``unknown``.
     public var prices: CatalogPrices?
+    /// The length of one period of the offer.
     public var period: SubscriptionPeriod
     /// Nil when the file does not say; then it is 1.
     public var numberOfPeriods: Int?
@@ -22,6 +25,7 @@ public struct CatalogOffer: Sendable, Hashable {
     /// Keys that this program does not know.
     public var unknown: [String: JSONValue]
 
+    /// Creates an offer.
     public init(
         offerID: String?, referenceName: String?, internalID: String?, paymentMode: OfferDescription.PaymentMode,
         prices: CatalogPrices?, period: SubscriptionPeriod, numberOfPeriods: Int?, eligibility: [String]?,
@@ -67,11 +71,14 @@ public struct CatalogBillingPlan: Sendable, Hashable {
     public var amount: Int64?
     /// What the whole commitment comes to.
     public var commitmentAmount: Int64?
+    /// Xcode's own identifier of the plan.
     public var internalID: String?
+    /// Whether the plan is on sale; nil when the file does not say.
     public var isEnabled: Bool?
     /// Keys that this program does not know.
     public var unknown: [String: JSONValue]
 
+    /// Creates a billing plan.
     public init(
         type: String, amount: Int64?, commitmentAmount: Int64?, internalID: String?, isEnabled: Bool?,
         unknown: [String: JSONValue]

@@ -10,6 +10,7 @@ public struct CatalogPrices: Sendable, Hashable {
     /// By ISO 4217 code, for all storefronts that charge in it.
     public var byCurrency: [String: Int64]
 
+    /// Creates prices. All amounts are in thousandths of the currency's unit.
     public init(amount: Int64, byStorefront: [String: Int64], byCurrency: [String: Int64]) {
         self.amount = amount
         self.byStorefront = byStorefront
@@ -25,12 +26,14 @@ public struct CatalogPrices: Sendable, Hashable {
 
 /// In which storefronts a product is sold.
 public enum CatalogAvailability: Sendable, Hashable {
+    /// Every storefront sells the product.
     case everywhere
     /// Country codes.
     case only(Set<String>)
     /// Country codes.
     case except(Set<String>)
 
+    /// Whether the storefront sells the product.
     public func includes(_ storefront: Storefront) -> Bool {
         switch self {
         case .everywhere: true

@@ -2,7 +2,9 @@ import StoreWire
 
 /// A product as the catalog describes it, with everything its file says.
 public struct CatalogProduct: Sendable, Hashable {
+    /// The product identifier, unique in the app.
     public var productID: ProductID
+    /// The type of product, such as consumable.
     public var kind: ProductKind
     /// The seller's own name for it; customers do not see it.
     public var referenceName: String?
@@ -10,7 +12,9 @@ public struct CatalogProduct: Sendable, Hashable {
     public var internalID: String?
     /// Zero for a free subscription.
     public var prices: CatalogPrices
+    /// The storefronts that sell the product.
     public var availability: CatalogAvailability
+    /// Whether the file marks the product for Family Sharing.
     public var isFamilyShareable: Bool
     /// Whether the store delivers content for it. Only non-consumables can have it, as at Apple's.
     public var isHosted: Bool
@@ -24,6 +28,7 @@ public struct CatalogProduct: Sendable, Hashable {
     /// digits made from the bundle id and the product id. Given by ``CatalogApp`` and unique in a ``Catalog``.
     public internal(set) var itemID: Int64 = 0
 
+    /// Creates a product. ``itemID`` is zero until a ``CatalogApp`` assigns it.
     public init(
         productID: ProductID, kind: ProductKind, referenceName: String?, internalID: String?, prices: CatalogPrices,
         availability: CatalogAvailability, isFamilyShareable: Bool, isHosted: Bool,

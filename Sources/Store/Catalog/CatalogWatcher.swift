@@ -9,6 +9,7 @@ public struct CatalogWatcher: Sendable {
         var number: UInt64?
     }
 
+    /// The files that this watcher looks at.
     public let files: [CatalogFile]
     private var stamps: [Stamp?]
 
@@ -28,6 +29,7 @@ public struct CatalogWatcher: Sendable {
 
     /// What became of the catalog at one look.
     public enum Reload: Sendable {
+        /// No file changed.
         case unchanged
         /// The files are good: this catalog takes the old one's place.
         case loaded(Catalog, notes: [String])

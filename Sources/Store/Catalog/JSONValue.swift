@@ -1,12 +1,17 @@
 /// A JSON value that this program carries without understanding it. A number keeps its digits as they stand in the
 /// file, so that nothing is lost on the way back.
 public indirect enum JSONValue: Sendable, Hashable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
     /// The literal, `1003` or `0.10`, in the grammar of RFC 8259.
     case number(String)
+    /// A string, without quotes or escapes.
     case string(String)
+    /// An array.
     case array([JSONValue])
+    /// An object. The order of its members is not kept.
     case object([String: JSONValue])
 
     /// The text as Xcode writes `.storekit` files: keys sorted without regard to case, two

@@ -6,12 +6,15 @@ import StoreWire
 public struct RedemptionCode: Sendable, Equatable {
     /// As it is kept: capitals and digits.
     public var code: String
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product that the code gives.
     public var productID: ProductID
     /// Milliseconds since 1970 by the store's clock.
     public var createdAt: Int64
     /// Who redeemed it.
     public var accountID: AccountID?
+    /// The transaction that redeeming the code created; nil until then.
     public var transactionID: TransactionID?
 }
 

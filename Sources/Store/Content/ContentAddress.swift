@@ -6,6 +6,7 @@ import StoreWire
 /// The address of a download at the store itself: what may be read, until when, for which transaction, and a signature over all of it, so that it
 /// needs no account and cannot be made by anyone else.
 public struct ContentAddress: Sendable, Equatable {
+    /// The path under which the store serves downloads.
     public static let prefix = "/content/v1/"
 
     var digest: BlobDigest

@@ -4,6 +4,7 @@ import StoreWire
 
 /// Where the developer turns hosting on: what App Store Connect asks of the catalog and of production before.
 public struct ContentDesk: Sendable {
+    /// The library whose hosting and review rules this desk changes.
     public let library: ContentLibrary
     private let production: Store
     private let catalog: CurrentCatalog

@@ -1,12 +1,20 @@
 /// Where a version of hosted content stands, in App Store Connect's words.
 public enum ContentState: String, Sendable, CaseIterable, Codable {
+    /// The package's bytes have not all arrived.
     case waitingForUpload = "WAITING_FOR_UPLOAD"
+    /// The store is checking the package.
     case processingContent = "PROCESSING_CONTENT"
+    /// The package passed the checks. The developer can submit it for review.
     case readyToSubmit = "READY_TO_SUBMIT"
+    /// The developer submitted the version; no reviewer has started.
     case waitingForReview = "WAITING_FOR_REVIEW"
+    /// A reviewer is looking at the version.
     case inReview = "IN_REVIEW"
+    /// The version is live: production devices can download it.
     case approved = "APPROVED"
+    /// A reviewer rejected the version.
     case rejected = "REJECTED"
+    /// The developer removed the version. The store deletes its bytes unless another version has the same.
     case removed = "DEVELOPER_REMOVED_FROM_SALE"
 
     /// As people read it.
@@ -46,10 +54,15 @@ public enum ContentReview: String, Sendable, CaseIterable, Codable {
 
 /// What is done to a version that is at the store.
 public enum ContentStep: Sendable, Equatable {
+    /// Submits the version for review.
     case submit
+    /// Starts the review.
     case beginReview
+    /// Approves the version.
     case approve
+    /// Rejects the version, with a reason for the developer.
     case reject(reason: String)
+    /// Removes the version.
     case remove
 }
 

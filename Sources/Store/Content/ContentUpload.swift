@@ -5,12 +5,17 @@ import StoreWire
 
 /// A package on its way to the store. Dates are milliseconds since 1970 by production's clock.
 public struct ContentUpload: Sendable, Equatable {
+    /// The identifier of the upload.
     public var uploadID: UUID
+    /// The product that the package is for.
     public var product: ContentProduct
     /// In bytes.
     public var length: Int64
+    /// The SHA-256 that the developer announced for the package.
     public var digest: BlobDigest
+    /// When the upload began.
     public var createdAt: Int64
+    /// When the upload began or last received bytes. Uploads expire seven days after this date.
     public var touchedAt: Int64
     /// Since when the package is looked at.
     public var processingAt: Int64?
@@ -38,10 +43,12 @@ public struct UploadFinding: Sendable, Equatable, Codable {
     public var rule: String
     /// The path inside the package, when it is about one.
     public var path: String?
+    /// What is wrong, in one sentence.
     public var message: String
     /// What to do.
     public var advice: String
 
+    /// Creates a finding.
     public init(rule: String, path: String?, message: String, advice: String) {
         self.rule = rule
         self.path = path
@@ -52,7 +59,9 @@ public struct UploadFinding: Sendable, Equatable, Codable {
 
 /// How looking at an uploaded package ended.
 public enum ContentUploadOutcome: Sendable, Equatable {
+    /// The package passed the checks; the store keeps it as this version.
     case kept(HostedVersion)
+    /// The package failed the checks, for these reasons.
     case refused([UploadFinding])
 }
 

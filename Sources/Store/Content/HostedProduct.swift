@@ -4,6 +4,7 @@ import StoreWire
 
 /// What the operator sees of a product's hosting.
 public struct HostedProduct: Sendable, Equatable {
+    /// The product and its app.
     public var product: ContentProduct
     /// Whether hosting is on.
     public var isHosted: Bool

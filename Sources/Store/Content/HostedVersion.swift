@@ -6,9 +6,12 @@ import StoreWire
 
 /// A product of an app.
 public struct ContentProduct: Sendable, Hashable {
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product's identifier, unique in the app.
     public var productID: ProductID
 
+    /// Names a product of an app.
     public init(_ productID: ProductID, of bundleID: BundleID) {
         self.bundleID = bundleID
         self.productID = productID
@@ -19,21 +22,29 @@ public struct ContentProduct: Sendable, Hashable {
 public struct HostedVersion: Sendable, Equatable {
     /// A state that it was in.
     public struct Moment: Sendable, Equatable {
+        /// The state that the version entered.
         public var state: ContentState
+        /// When it entered the state, in milliseconds since 1970 by production's clock.
         public var date: Int64
         /// Why it was rejected.
         public var reason: String?
     }
 
+    /// The identifier of this upload of the version.
     public var versionID: UUID
+    /// The product that the content belongs to.
     public var product: ContentProduct
+    /// The version number from the package (`ContentVersion`).
     public var version: ContentVersion
+    /// The current state.
     public var state: ContentState
     /// The package's size in bytes.
     public var length: Int64
     /// The size of its files once unpacked, in bytes.
     public var unpackedLength: Int64
+    /// The SHA-256 of the package.
     public var digest: BlobDigest
+    /// When the store accepted the package.
     public var createdAt: Int64
     /// When it was approved, if it ever was.
     public var approvedAt: Int64?

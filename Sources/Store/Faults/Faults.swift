@@ -5,12 +5,19 @@ import Synchronization
 public final class Faults: Sendable {
     /// Which requests fail.
     public enum Operation: String, Sendable, CaseIterable, Codable {
+        /// `verifyReceipt` requests.
         case verifyReceipt
+        /// Requests for product information.
         case products
+        /// Requests to buy.
         case purchases
+        /// Requests to restore purchases.
         case restores
+        /// Requests for an app receipt or a transaction receipt.
         case receipts
+        /// Requests to finish a transaction.
         case finish
+        /// Requests to sign in.
         case signIn
         /// The address of a download is asked for.
         case content
@@ -36,6 +43,7 @@ public final class Faults: Sendable {
 
     /// One order.
     public struct Fault: Sendable, Equatable {
+        /// The operation that fails.
         public var operation: Operation
         /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for ``Operation/download`` an HTTP status of 400 to 599; for
         /// the others one of 500 to 599. Of no meaning beside ``error``, ``cutAfter`` and ``lie``.
@@ -50,6 +58,7 @@ public final class Faults: Sendable {
         /// How many more requests it fails.
         public var remaining: Int
 
+        /// Creates a fault that answers with a status.
         public init(operation: Operation, status: Int, remaining: Int) {
             self.operation = operation
             self.status = status

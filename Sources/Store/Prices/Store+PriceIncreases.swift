@@ -5,18 +5,27 @@ import StoreWire
 public struct PriceIncrease: Sendable, Equatable {
     /// What the customer said; without an answer a subscription ends with its period.
     public enum Answer: String, Sendable {
+        /// The customer agreed to the new price.
         case accepted
+        /// The customer refused the new price.
         case declined
     }
 
+    /// The account that is asked.
     public var accountID: AccountID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The subscription whose price increases.
     public var productID: ProductID
+    /// The price of a period before the increase.
     public var oldPrice: Money
+    /// The price of a period after the increase, in the same currency.
     public var newPrice: Money
     /// Milliseconds since 1970 by the store's clock.
     public var askedAt: Int64
+    /// The customer's answer; nil before there is one.
     public var answer: Answer?
+    /// When the customer answered, in milliseconds since 1970 by the store's clock.
     public var answeredAt: Int64?
 }
 

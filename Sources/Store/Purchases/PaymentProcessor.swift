@@ -25,10 +25,15 @@ public protocol PaymentProcessor: Sendable {
 
 /// What is to be paid, by whom and for what.
 public struct PaymentAuthorization: Sendable, Equatable {
+    /// The purchase's key. Repeating it with the same amount charges nothing more.
     public var idempotencyKey: UUID
+    /// The account that pays.
     public var accountID: AccountID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product being bought.
     public var productID: ProductID
+    /// The price for the whole quantity.
     public var amount: Money
 }
 

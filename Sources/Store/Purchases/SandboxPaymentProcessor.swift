@@ -5,14 +5,18 @@ import Synchronization
 
 /// When the sandbox's processor declines. All that is given must match; an empty rule declines everything.
 public struct DeclineRule: Sendable, Equatable, Codable {
+    /// The rule's name, unique in the store.
     public var ruleID: String
+    /// The account whose payments it declines; nil for every account.
     public var accountID: AccountID?
+    /// The product whose payments it declines; nil for every product.
     public var productID: ProductID?
     /// In milliunits: amounts from here on are declined.
     public var minimumAmount: Int64?
     /// How many payments more it declines; nil for ever.
     public var remaining: Int?
 
+    /// Creates a rule.
     public init(ruleID: String, accountID: AccountID?, productID: ProductID?, minimumAmount: Int64?, remaining: Int?) {
         self.ruleID = ruleID
         self.accountID = accountID
@@ -55,6 +59,8 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         return SandboxPaymentProcessor(database: database, rules: rules)
     }
 
+    /// Declines when a rule matches, else approves.
+    /// - Throws: ``DatabaseError`` when the rule's remaining count cannot be saved.
     public func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
         let declining: DeclineRule? = rules.withLock { rules in
             guard let index = rules.firstIndex(where: { $0.matches(payment) }) else { return nil }
@@ -74,8 +80,10 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
     /// The processor's name for an authorization.
     static func reference(_ idempotencyKey: UUID) -> String { "sandbox-" + idempotencyKey.text }
 
+    /// Does nothing: this processor keeps no authorizations.
     public func void(_ idempotencyKey: UUID) async {}
 
+    /// Does nothing: this processor moves no money.
     public func refund(_ refund: PaymentRefund) async throws {}
 
     /// All rules by name.

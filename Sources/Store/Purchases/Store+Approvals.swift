@@ -5,11 +5,17 @@ import StoreWire
 extension Store {
     /// A purchase that waits for somebody's word.
     public struct PendingPurchase: Sendable, Equatable {
+        /// The key under which the device asked for the purchase.
         public var idempotencyKey: UUID
+        /// The account that is buying.
         public var accountID: AccountID
+        /// The app's bundle identifier.
         public var bundleID: BundleID
+        /// The product being bought.
         public var productID: ProductID
+        /// How many of the product, 1 to 10.
         public var quantity: Int
+        /// When the device asked, in milliseconds since 1970 by the store's clock.
         public var createdAt: Int64
         /// False when it waits for approval, true when it was interrupted.
         public var isInterrupted: Bool

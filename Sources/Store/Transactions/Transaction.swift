@@ -6,32 +6,51 @@ import StoreWire
 public struct Transaction: Sendable, Equatable {
     /// Why a subscription's period cost less than its price.
     public enum Offer: String, Sendable {
+        /// A free trial.
         case trial
+        /// A paid introductory price.
         case introductory
     }
 
+    /// The account that bought the product.
     public var accountID: AccountID
+    /// The transaction's identifier, unique in the store.
     public var transactionID: TransactionID
+    /// The first transaction of the same purchase; equal to ``transactionID`` when this is the first.
     public var originalTransactionID: TransactionID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product that was bought.
     public var productID: ProductID
     /// The product's Apple ID.
     public var itemID: Int64
+    /// The type of product, such as consumable.
     public var kind: ProductKind
+    /// How many of the product were bought, 1 to 10.
     public var quantity: Int
     /// For all of `quantity`.
     public var price: Money
     /// ISO 3166-1 alpha-3.
     public var storefront: String
+    /// When the product was bought, or when a restored transaction was delivered again.
     public var purchaseDate: Int64
+    /// The purchase date of the original transaction.
     public var originalPurchaseDate: Int64
+    /// When the subscription period ends; nil for products that do not expire.
     public var expiresDate: Int64?
+    /// The identifier of this subscription period; nil for other products.
     public var webOrderLineItemID: Int64?
+    /// The subscription group; nil for other products.
     public var subscriptionGroupID: SubscriptionGroupID?
+    /// The introductory offer of this period; nil when the period had none.
     public var offer: Offer?
+    /// The user name that the app gave with the payment.
     public var applicationUsername: String?
+    /// The key of the purchase; nil when no payment of a device created the transaction.
     public var idempotencyKey: UUID?
+    /// When the app finished the transaction; nil until then.
     public var finishedAt: Int64?
+    /// When the purchase was refunded; nil if it was not.
     public var revokedAt: Int64?
     /// 0 other reasons, 1 an issue with the app.
     public var revocationReason: Int64?
