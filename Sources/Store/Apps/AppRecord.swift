@@ -1,6 +1,6 @@
 import StoreWire
 
-/// What the store keeps of an app beside its catalog.
+/// The data that the store keeps about an app in addition to its catalog.
 public struct AppRecord: Sendable, Equatable {
     /// The app's bundle identifier.
     public var bundleID: BundleID
