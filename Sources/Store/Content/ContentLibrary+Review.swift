@@ -4,16 +4,18 @@ import Foundation
 import StoreWire
 
 extension ContentLibrary {
-    /// The most bytes of a reason for a rejection.
+    /// The longest reason for a rejection, in bytes.
     static let longestReason = 2000
 
-    /// A version with its history; nil when there is none of that id.
+    /// A version with its history; nil when the identifier is unknown.
     /// - Throws: ``DatabaseError``.
     public func version(_ versionID: UUID) async throws -> HostedVersion? {
         try await database.read { try HostedVersion.find(versionID, $0) }
     }
 
-    /// Products for which hosting was ever turned on, with all that there is of them.
+    /// The products for which hosting was ever turned on or off, with their versions and uploads.
+    ///
+    /// A nil `bundleID` or `productID` matches all.
     /// - Throws: ``DatabaseError``.
     public func products(of bundleID: BundleID?, _ productID: ProductID? = nil) async throws -> [HostedProduct] {
         try await database.read { try HostedProduct.all(bundleID: bundleID, productID: productID, $0) }.map {
@@ -23,7 +25,7 @@ extension ContentLibrary {
         }
     }
 
-    /// Takes a step with a version. Of two at the same time one wins, and the other finds the state that followed.
+    /// Takes a step with a version. When two steps compete, one succeeds and the other fails with `wrong_state`.
     /// - Throws: ``StoreError`` `unknown_content`, `invalid_request`, `wrong_state`; ``DatabaseError``.
     public func take(_ step: ContentStep, with versionID: UUID, at now: Int64) async throws -> HostedVersion {
         var reason: String?
@@ -71,10 +73,10 @@ extension ContentLibrary {
         return version
     }
 
-    /// Removes bytes that no version has, nor an upload that is being looked at, here or at another process. Bytes that stay by mistake do
-    /// no harm.
+    /// Deletes a package's bytes, unless a version or an upload that is being checked uses them, in this process or
+    /// another. Errors are ignored: unused bytes do no harm.
     func forget(_ digest: BlobDigest) async throws {
-        try await turns.take { [self] in
+        try await blobChanges.run { [self] in
             let uses = try? await database.read { connection in
                 try connection.queryOne(
                     """
@@ -89,7 +91,7 @@ extension ContentLibrary {
 
     // MARK: Hosting and its rules
 
-    /// Turns hosting on or off. Turning it off removes what was uploaded.
+    /// Turns hosting on or off. Turning it off cancels the product's uploads and removes its versions.
     /// - Throws: ``StoreError`` `wrong_state` when a version was approved already; ``DatabaseError``.
     public func setHosting(_ isOn: Bool, of product: ContentProduct, at now: Int64) async throws {
         try await database.write { connection in
@@ -105,7 +107,8 @@ extension ContentLibrary {
         }
         try await refresh()
         guard !isOn else { return }
-        // Only now, when nothing can be uploaded, completed or approved any more. Stopped here, it is done when it is asked for again.
+        // Hosting is off now, so nothing more can be uploaded, completed or approved. If the process stops here,
+        // turning hosting off again removes the rest.
         let state = try await products(of: product.bundleID, product.productID).first
         for upload in state?.uploads ?? [] where !upload.isSettled { try await cancelUpload(upload.uploadID) }
         for version in state?.versions ?? [] where version.state != .removed {
@@ -113,7 +116,7 @@ extension ContentLibrary {
         }
     }
 
-    /// Whether hosting was ever turned on or off for a product.
+    /// Whether hosting is on for a product; nil when it was never turned on or off.
     func isDecided(_ product: ContentProduct) async throws -> Bool? {
         try await database.read { connection in
             try connection.queryOne(
@@ -122,8 +125,8 @@ extension ContentLibrary {
         }
     }
 
-    /// Says who decides about what is submitted from now on.
-    /// - Parameter productID: nil for all of the app's products that have no rule of their own.
+    /// Sets the review rule for later submissions.
+    /// - Parameter productID: the product; nil for all products of the app that have no rule of their own.
     /// - Throws: ``DatabaseError``.
     public func setReview(_ review: ContentReview, of bundleID: BundleID, _ productID: ProductID?) async throws {
         try await database.write { connection in

@@ -1,4 +1,4 @@
-/// Where a version of hosted content stands, in App Store Connect's words.
+/// The state of a version of hosted content. The raw values are App Store Connect's.
 public enum ContentState: String, Sendable, CaseIterable, Codable {
     /// The package's bytes have not all arrived.
     case waitingForUpload = "WAITING_FOR_UPLOAD"
@@ -17,7 +17,7 @@ public enum ContentState: String, Sendable, CaseIterable, Codable {
     /// The developer removed the version. The store deletes its bytes unless another version has the same.
     case removed = "DEVELOPER_REMOVED_FROM_SALE"
 
-    /// As people read it.
+    /// The state's name for people, as App Store Connect shows it.
     public var name: String {
         switch self {
         case .waitingForUpload: "Waiting for Upload"
@@ -31,8 +31,8 @@ public enum ContentState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The states of what the sandbox downloads: everything that was found in order. What a reviewer rejected stays, so that the developer
-    /// sees what the reviewer saw.
+    /// Whether sandbox devices can download a version in this state. Every version that passed the checks is testable,
+    /// also a rejected one, so that the developer can see what the reviewer saw.
     public var isTestable: Bool {
         switch self {
         case .readyToSubmit, .waitingForReview, .inReview, .approved, .rejected: true
@@ -40,19 +40,19 @@ public enum ContentState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether a version of the same number cannot be uploaded beside it.
+    /// Whether a version in this state blocks uploads with the same version number.
     var holdsItsNumber: Bool { self != .rejected && self != .removed }
 }
 
-/// Who decides about what is submitted.
+/// The rule for reviewing submitted versions.
 public enum ContentReview: String, Sendable, CaseIterable, Codable {
-    /// Somebody, by ``ContentStep/approve`` and ``ContentStep/reject(reason:)``.
+    /// The operator decides, with ``ContentStep/approve`` and ``ContentStep/reject(reason:)``.
     case manual
-    /// Everything that is submitted from now on is approved at once.
+    /// The store approves each version when it is submitted.
     case automatic
 }
 
-/// What is done to a version that is at the store.
+/// An action on a version.
 public enum ContentStep: Sendable, Equatable {
     /// Submits the version for review.
     case submit
@@ -66,17 +66,17 @@ public enum ContentStep: Sendable, Equatable {
     case remove
 }
 
-/// The life of a version: which step leads where. It does nothing itself; ``ContentLibrary`` records what it says.
+/// The transitions between the states of a version. ``ContentLibrary`` records them.
 ///
 ///     Waiting for Upload → Processing Content → Ready to Submit → Waiting for Review → In Review → Approved | Rejected
 ///
-/// and from each of those that follow the processing to Developer Removed from Sale.
+/// Each state after Processing Content can also change to Developer Removed from Sale.
 struct ContentStateMachine: Sendable, Equatable {
     private(set) var state: ContentState
 
     /// Takes a step.
-    /// - Returns: the states that follow one another, the last of which holds; several, where a step passes others.
-    /// - Throws: ``StoreError`` `wrong_state`, and the state is as before.
+    /// - Returns: the states that the version passes through. The last one is its new state.
+    /// - Throws: ``StoreError`` `wrong_state` when the state does not allow the step. The state is then unchanged.
     mutating func take(_ step: ContentStep, review: ContentReview) throws -> [ContentState] {
         let states: [ContentState]?
         switch (step, state) {
@@ -99,7 +99,7 @@ struct ContentStateMachine: Sendable, Equatable {
         return states
     }
 
-    /// What was found in order. The upload's own two states are its past.
+    /// The states of a version that passed the checks, in order. The first two belong to its upload.
     static let uploaded: [ContentState] = [.waitingForUpload, .processingContent, .readyToSubmit]
 
     private static func advice(_ step: ContentStep) -> String {

@@ -4,7 +4,7 @@ import Database
 import Foundation
 import StoreWire
 
-/// A product of an app.
+/// A product of an app, by its two identifiers.
 public struct ContentProduct: Sendable, Hashable {
     /// The app's bundle identifier.
     public var bundleID: BundleID
@@ -18,15 +18,15 @@ public struct ContentProduct: Sendable, Hashable {
     }
 }
 
-/// A package that was found in order and is kept. Dates are milliseconds since 1970 by production's clock.
+/// A package that passed the checks. Dates are milliseconds since 1970 by production's clock.
 public struct HostedVersion: Sendable, Equatable {
-    /// A state that it was in.
+    /// An entry in the version's history.
     public struct Moment: Sendable, Equatable {
         /// The state that the version entered.
         public var state: ContentState
         /// When it entered the state, in milliseconds since 1970 by production's clock.
         public var date: Int64
-        /// Why it was rejected.
+        /// The reason for a rejection; nil in other states.
         public var reason: String?
     }
 
@@ -46,17 +46,17 @@ public struct HostedVersion: Sendable, Equatable {
     public var digest: BlobDigest
     /// When the store accepted the package.
     public var createdAt: Int64
-    /// When it was approved, if it ever was.
+    /// When the version was approved; nil if it never was.
     public var approvedAt: Int64?
-    /// Oldest first.
+    /// The states that the version has been in, oldest first. Empty in lists that do not load it.
     public var history: [Moment] = []
 
-    /// Whether a device may download it in the environment.
+    /// Whether devices may download the version in an environment.
     func isDownloadable(in environment: StoreEnvironment) -> Bool {
         environment == .production ? state == .approved : state.isTestable
     }
 
-    /// As devices are told.
+    /// The description that devices receive.
     var hosted: HostedContent { HostedContent(version: version.text, lengths: [length]) }
 }
 
@@ -88,7 +88,7 @@ extension HostedVersion {
         return version
     }
 
-    /// All of a product, newest first.
+    /// All versions of a product, newest first, without their history.
     static func all(of product: ContentProduct, _ connection: Connection) throws -> [HostedVersion] {
         try connection.query(
             "SELECT \(columns) FROM content_versions WHERE bundle_id = $1 AND product_id = $2",
@@ -96,7 +96,7 @@ extension HostedVersion {
         ).map { try HostedVersion($0) }.sorted(by: isNewer)
     }
 
-    /// By number; of two with the same number, whichever came later.
+    /// Compares version numbers, and creation dates when the numbers are equal.
     static func isNewer(_ first: HostedVersion, _ second: HostedVersion) -> Bool {
         if first.version == second.version { return first.createdAt > second.createdAt }
         return first.version > second.version
@@ -113,7 +113,7 @@ extension HostedVersion {
         }
     }
 
-    /// Records that it entered states one after the other.
+    /// Appends entries to the version's history.
     func record(_ moments: [Moment], _ connection: Connection) throws {
         for (index, moment) in moments.enumerated() {
             try connection.execute(
@@ -122,15 +122,15 @@ extension HostedVersion {
         }
     }
 
-    /// The number as the tables compare it: without the zeros at the end, so that `1` and `1.0` are one.
+    /// The version number without trailing zeros, so that the tables treat `1` and `1.0` as equal.
     static func key(_ version: ContentVersion) -> String {
         var numbers = version.text.split(separator: ".").compactMap { Int($0) }
         while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
         return numbers.map(String.init).joined(separator: ".")
     }
 
-    /// Keeps a new one.
-    /// - Throws: ``StoreError`` `wrong_state` when there is one of that number.
+    /// Inserts a new version.
+    /// - Throws: ``StoreError`` `wrong_state` when the product has a version of the same number.
     func insert(_ connection: Connection) throws {
         let inserted = try connection.execute(
             """
