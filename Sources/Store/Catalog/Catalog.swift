@@ -39,7 +39,8 @@ public struct Catalog: Sendable, Equatable {
         byBundleID[bundleID]?.product(productID)
     }
 
-    /// The app or the product with a number. An app has two: the one in its file, and `appID`, the one its receipts carry.
+    /// The app or the product with a number. An app has two: the one in its file, and `appID`, the one its receipts
+    /// carry.
     public func item(
         _ itemID: Int64, appID: (BundleID) -> Int64?
     ) -> (app: CatalogApp, product: CatalogProduct?)? {

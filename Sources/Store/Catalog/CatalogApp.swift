@@ -18,7 +18,8 @@ public struct CatalogApp: Sendable, Equatable {
     /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from
     /// the bundle id. Unique in a ``Catalog``.
     public internal(set) var itemID: Int64
-    /// The other top-level keys: `appPolicies`, unknown ones, and `subscriptionOffersKeyPair`, under which promotional offers are signed.
+    /// The other top-level keys: `appPolicies`, unknown ones, and `subscriptionOffersKeyPair`, under which promotional
+    /// offers are signed.
     public var unknown: [String: JSONValue]
     private var indices: [ProductID: Int]
 

@@ -1,9 +1,9 @@
 import Database
 import StoreWire
 
-/// A price increase of a subscription that an account was or is to be asked about.
+/// A price increase of a subscription that needs one account's consent.
 public struct PriceIncrease: Sendable, Equatable {
-    /// What the customer said; without an answer a subscription ends with its period.
+    /// The customer's answer. Without one, the subscription ends with its current period.
     public enum Answer: String, Sendable {
         /// The customer agreed to the new price.
         case accepted
@@ -21,7 +21,7 @@ public struct PriceIncrease: Sendable, Equatable {
     public var oldPrice: Money
     /// The price of a period after the increase, in the same currency.
     public var newPrice: Money
-    /// Milliseconds since 1970 by the store's clock.
+    /// When the increase was ordered, in milliseconds since 1970 by the store's clock.
     public var askedAt: Int64
     /// The customer's answer; nil before there is one.
     public var answer: Answer?
@@ -30,11 +30,12 @@ public struct PriceIncrease: Sendable, Equatable {
 }
 
 extension Store {
-    /// Orders a price increase of a subscription for one account; its device asks the customer. It takes the place of an
-    /// earlier one of the same product, answered or not.
+    /// Orders a price increase of a subscription for one account, whose device then asks the customer. It replaces an
+    /// earlier increase of the same product, answered or not.
     /// - Parameter price: the new price in milliunits of the currency in which the account pays.
-    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `invalid_request` when the product is not a
-    ///   subscription that renews, or the price is no increase; `wrong_state` when the account is not subscribed to it now; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `invalid_request` when the product is not an
+    ///   auto-renewable subscription or the price is not higher, or `wrong_state` when the account has no current
+    ///   subscription to it; ``DatabaseError``.
     public func increasePrice(
         of productID: ProductID, in bundleID: BundleID, to price: Int64, for account: Account
     ) async throws -> PriceIncrease {
@@ -75,15 +76,15 @@ extension Store {
         return increase
     }
 
-    /// The price increases of an account in the order of apps and products.
+    /// Returns the price increases of an account in the order of apps and products.
     /// - Throws: ``DatabaseError``.
     public func priceIncreases(of account: Account) async throws -> [PriceIncrease] {
         try await database.read { try PriceIncreases.all(of: account.accountID, $0) }
     }
 
-    /// Keeps a customer's answer; the first one stands, and repeating it does nothing.
-    /// - Throws: ``StoreError`` `price_changed` when another price or none was asked about, `wrong_state` when the other
-    ///   answer was given before; ``DatabaseError``.
+    /// Records a customer's answer. The first answer is final; repeating it has no effect.
+    /// - Throws: ``StoreError`` `price_changed` when no increase to this price was ordered, or `wrong_state` when the
+    ///   customer gave the other answer before; ``DatabaseError``.
     public func answerPriceIncrease(_ request: PriceConsentRequest, of account: Account) async throws {
         let now = clock.milliseconds
         let answer: PriceIncrease.Answer = request.accepts ? .accepted : .declined
@@ -112,9 +113,9 @@ extension Store {
     }
 }
 
-/// Reading the price increases.
+/// Queries of price increases.
 enum PriceIncreases {
-    /// More than the subscriptions that one account can hold.
+    /// The most increases to read, which is more than one account can have subscriptions.
     private static let most = 1000
 
     static func all(of accountID: AccountID, _ connection: Connection) throws -> [PriceIncrease] {

@@ -3,15 +3,16 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// How long a device may take a promoted purchase up: what a customer tapped yesterday is no wish of today.
+    /// How long a device can take a promoted purchase, in milliseconds. After a day the customer's tap is outdated.
     static let promotionLifetime: Int64 = 24 * 3600 * 1000
-    /// Promoted purchases of one account that can wait at once.
+    /// The most promoted purchases of one account that can wait at once.
     static let mostPromotions = 20
 
-    /// Promotes a product to an account, as if the customer had tapped it in the store. Its device learns it when it next
-    /// asks for notices, and asks the app.
+    /// Promotes a product to an account, as if the customer had tapped it in the store. The account's device receives
+    /// the promotion with its next notices and asks the app whether to continue.
     /// - Returns: the promotion's id.
-    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `wrong_state` when too many wait; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `wrong_state` when too many promotions
+    ///   wait; ``DatabaseError``.
     public func promote(_ productID: ProductID, in bundleID: BundleID, to account: Account) async throws -> UUID {
         try checkSold(productID, in: bundleID, to: account)
         let promotionID = UUID()
@@ -35,8 +36,8 @@ extension Store {
         return promotionID
     }
 
-    /// Takes a promoted purchase up for a device; one device can, once.
-    /// - Throws: ``StoreError`` `wrong_state` when it is gone; ``DatabaseError``.
+    /// Takes a promoted purchase for one device, which removes it for the others.
+    /// - Throws: ``StoreError`` `wrong_state` when it was taken before or does not exist; ``DatabaseError``.
     public func takePromotion(_ promotionID: UUID, of account: Account) async throws {
         let taken = try await database.write { connection in
             try connection.execute(
@@ -46,7 +47,8 @@ extension Store {
         guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase was taken up already.") }
     }
 
-    /// That a product is on sale to an account.
+    /// Checks that the storefront of an account sells a product.
+    /// - Throws: ``StoreError`` `unknown_app` or `product_not_available`.
     func checkSold(_ productID: ProductID, in bundleID: BundleID, to account: Account) throws {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
@@ -62,7 +64,7 @@ extension Store {
     }
 }
 
-/// Reading the promoted purchases.
+/// Queries of promoted purchases.
 enum Promotions {
     static func waiting(
         for accountID: AccountID, in bundleID: BundleID, since: Int64, _ connection: Connection
