@@ -1,11 +1,11 @@
 import Foundation
 import StoreWire
 
-/// A catalog file to be loaded.
+/// The name of a catalog file to load.
 public struct CatalogFile: Sendable, Hashable {
-    /// A path; a name that ends in `.yaml` or `.yml` is our own format, every other Xcode's.
+    /// The file's path. Files that end in `.yaml` or `.yml` have our own format, all others have Xcode's.
     public var path: String
-    /// The bundle id of a `.storekit` file's app, where it is known.
+    /// The bundle id of a `.storekit` file's app; nil when it is not known.
     public var bundleID: BundleID?
 
     /// Names a catalog file. Nothing is read yet.
@@ -32,8 +32,8 @@ public struct CatalogFile: Sendable, Hashable {
         return try CornerstoreCatalogFile.read(bytes, file: path)
     }
 
-    /// The content, one byte more than a catalog may have at most, so that a larger file is refused and never read
-    /// whole.
+    /// The file's content, limited to one byte more than the maximum. A larger file is then refused without reading all
+    /// of it.
     private func bytes() throws(CatalogError) -> [UInt8] {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -59,11 +59,10 @@ public struct CatalogFile: Sendable, Hashable {
 }
 
 extension Catalog {
-    /// Loads files and takes their apps together.
+    /// Loads files and combines their apps in one catalog.
     ///
-    /// - Returns: the catalog, and notes for whoever started the store: which bundle ids were found how, and what is
-    ///   likely not meant.
-    /// - Throws: ``CatalogError`` with the problems of all files, under the code of the first bad one.
+    /// - Returns: the catalog, and notes for the operator: the origin of each bundle id, and probable mistakes.
+    /// - Throws: ``CatalogError`` with the problems of all files and the code of the first invalid file.
     public static func load(files: [CatalogFile]) throws(CatalogError) -> (catalog: Catalog, notes: [String]) {
         var (apps, notes, problems) = ([CatalogApp](), [String](), [CatalogProblem]())
         var code: CatalogError.Code?

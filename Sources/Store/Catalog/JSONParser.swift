@@ -1,15 +1,15 @@
-/// Reads JSON (RFC 8259) and remembers where each value stands. Bounded in size, depth and number of values; refuses
-/// keys that appear twice.
+/// Parses JSON (RFC 8259) and records the place of each value. Limits depth and number of values, and refuses duplicate
+/// keys.
 struct JSONParser {
     private let bytes: [UInt8]
     private let file: String
     private var index = 0
     private var line = 1
-    /// A place in the line whose column is known, so that long lines are not counted from their start for each value.
+    /// A place in the line with a known column, so that columns in long lines are not counted from the start each time.
     private var counted = (index: 0, column: 1)
     private var values = 0
 
-    /// Parses one document of UTF-8, with or without a byte order mark.
+    /// Parses one UTF-8 document, with or without a byte order mark.
     static func parse(_ bytes: [UInt8], file: String) throws(CatalogError) -> SourceNode {
         var parser = JSONParser(bytes: bytes, file: file)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
@@ -29,7 +29,7 @@ struct JSONParser {
 
     private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    /// Characters since the start of the line, from 1: bytes that do not continue a character.
+    /// The current column in characters, from 1. Counts the bytes that are not UTF-8 continuation bytes.
     private var column: Int { counted.column + bytes[min(counted.index, index)..<index].count { $0 & 0xC0 != 0x80 } }
 
     private func error(_ message: String, code: CatalogError.Code = .syntax) -> CatalogError {
@@ -141,7 +141,7 @@ struct JSONParser {
         }
     }
 
-    /// Steps over a comma (true) or the end (false).
+    /// Consumes a comma and returns true, or the end and returns false.
     private mutating func separator(end: UInt8, _ wanted: String) throws(CatalogError) -> Bool {
         skipSpace()
         guard next == UInt8(ascii: ",") || next == end else { throw unexpected(wanted) }
@@ -234,7 +234,7 @@ struct JSONParser {
 enum JSONNumber {
     static let characters = Set("+-.0123456789Ee".utf8)
 
-    /// Whether all of `text` is one number: `-0.5e+3`, but not `01`, `.5`, `1.` or `+1`.
+    /// Whether `text` is one number, such as `-0.5e+3`, but not `01`, `.5`, `1.` or `+1`.
     static func isLiteral(_ text: String) -> Bool {
         var rest = Substring(text)
         guard rest.utf8.count <= 100 else { return false }
