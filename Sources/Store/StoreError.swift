@@ -24,7 +24,7 @@ extension StoreError {
         case .unavailable, .busy, .full, .serialization, .closed:
             self.init(.unavailable, "The store's database does not answer. Nothing was recorded; try again.")
         case .invalidValue:
-            self.init(.invalidRequest, "The request holds a text that cannot be kept, such as one with a NUL.")
+            self.init(.invalidRequest, "The request contains text that cannot be stored, such as text with a NUL.")
         default: return nil
         }
     }

@@ -30,12 +30,12 @@ public struct Accounts: Sendable {
     public func create(_ new: NewAccount, at milliseconds: Int64) async throws -> Account {
         let email = try Self.normalized(new.email)
         guard (1...1024).contains(new.password.utf8.count) else {
-            throw StoreError(.invalidRequest, "A password has 1 to 1024 bytes.")
+            throw StoreError(.invalidRequest, "A password must have 1 to 1024 bytes.")
         }
         guard Storefront.named(new.storefront) != nil else {
             throw StoreError(
                 .invalidRequest,
-                "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
+                "Unknown storefront “\(new.storefront.prefix(16))”. Use an ISO 3166-1 alpha-3 code such as USA.")
         }
         let hash = try await PasswordHash.make(new.password, cost: cost, by: work, for: .operation)
         let account = Account(
@@ -55,7 +55,7 @@ public struct Accounts: Sendable {
                 ])
         }
         guard inserted == 1 else {
-            throw StoreError(.invalidRequest, "There is an account of that e-mail address already.")
+            throw StoreError(.invalidRequest, "An account with this e-mail address already exists.")
         }
         return account
     }
@@ -148,7 +148,7 @@ public struct Accounts: Sendable {
 
     /// Checks the account that was found for a token, and caches it.
     private func signedIn(_ found: Account?, _ tokenDigest: [UInt8], _ changes: Int) throws -> Account {
-        guard let account = found else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
+        guard let account = found else { throw StoreError(.notSignedIn, "Unknown token. Sign in again.") }
         guard !account.isLocked else { throw Self.locked }
         signedIn.insert(account, for: tokenDigest, unlessChangedSince: changes)
         return account
@@ -192,7 +192,9 @@ public struct Accounts: Sendable {
     /// - Throws: ``StoreError`` `invalid_request` for an unknown account or storefront.
     public func change(_ accountID: AccountID, _ change: AccountChange) async throws -> Account {
         if let storefront = change.storefront, Storefront.named(storefront) == nil {
-            throw StoreError(.invalidRequest, "No storefront is called “\(storefront.prefix(16))”.")
+            throw StoreError(
+                .invalidRequest,
+                "Unknown storefront “\(storefront.prefix(16))”. Use an ISO 3166-1 alpha-3 code such as USA.")
         }
         let row = try await database.write { connection in
             try connection.queryOne(
@@ -211,7 +213,7 @@ public struct Accounts: Sendable {
                     change.interruptsPurchases,
                 ])
         }
-        guard let row else { throw StoreError(.invalidRequest, "There is no such account.") }
+        guard let row else { throw StoreError(.invalidRequest, "No account has this identifier.") }
         signedIn.removeAll()
         return try Self.account(row)
     }
@@ -269,7 +271,7 @@ public struct Accounts: Sendable {
         let parts = email.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, email.utf8.count <= 254, parts.allSatisfy({ !$0.isEmpty }),
             email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F })
-        else { throw StoreError(.invalidRequest, "That is not an e-mail address.") }
+        else { throw StoreError(.invalidRequest, "Invalid e-mail address.") }
         return email.lowercased()
     }
 

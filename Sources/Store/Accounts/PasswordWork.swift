@@ -75,7 +75,7 @@ final class PasswordWork: Sendable {
                         }
                     case .refused:
                         continuation.resume(
-                            throwing: StoreError(.unavailable, "Too many sign-ins wait. Try again in a moment."))
+                            throwing: StoreError(.unavailable, "Too many sign-ins are waiting. Try again in a moment."))
                     case .cancelled: continuation.resume(throwing: CancellationError())
                     }
                 }

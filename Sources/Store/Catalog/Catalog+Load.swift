@@ -27,7 +27,7 @@ public struct CatalogFile: Sendable, Hashable {
         let bytes = try bytes()
         guard isYAML else { return try StoreKitConfigurationFile.read(bytes, file: path, bundleID: bundleID) }
         guard bundleID == nil else {
-            throw error(.invalid, "names its bundle ids itself; give none for it")
+            throw error(.invalid, "contains its own bundle ids; do not give one for it")
         }
         return try CornerstoreCatalogFile.read(bytes, file: path)
     }
@@ -37,7 +37,7 @@ public struct CatalogFile: Sendable, Hashable {
     private func bytes() throws(CatalogError) -> [UInt8] {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw error(.unreadable, "there is no such file")
+            throw error(.unreadable, "the file does not exist")
         }
         guard !isDirectory.boolValue else { throw error(.unreadable, "is a directory; name the file in it") }
         guard let handle = FileHandle(forReadingAtPath: path) else {

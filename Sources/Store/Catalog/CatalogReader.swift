@@ -71,7 +71,7 @@ struct CatalogReader {
         var prices = reader.prices()
         if kind == .freeSubscription {
             if let given = prices, given != .free {
-                reader.problem("displayPrice", "a free subscription has no price; take it out")
+                reader.problem("displayPrice", "a free subscription has no price; remove it")
             }
             prices = .free
         } else if prices == nil, reader.member("displayPrice") == nil {
@@ -118,7 +118,7 @@ struct CatalogReader {
             _ = reader.kind(CatalogKinds.subscriptions)
             if let named = reader.string("subscriptionGroupID"), let groupID, SubscriptionGroupID(named) != groupID {
                 reader.problem(
-                    "subscriptionGroupID", "is not \(groupID), the id of the group in which the subscription stands")
+                    "subscriptionGroupID", "is not \(groupID), the id of the group that contains the subscription")
             }
         }
         let level = reader.int("groupNumber", in: 1...1_000)
@@ -153,7 +153,7 @@ struct CatalogReader {
         }
         var unusedPrice: String?
         if paymentMode == .free, let given = prices, given != .free {
-            let message = "a free offer has no price; take it out, or correct paymentMode"
+            let message = "a free offer has no price; remove it, or correct paymentMode"
             if isCornerstore {
                 reader.problem("displayPrice", message)
             } else {

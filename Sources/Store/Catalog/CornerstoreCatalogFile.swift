@@ -33,7 +33,7 @@ public enum CornerstoreCatalogFile {
             return []
         }
         guard reader.int("cornerstore-catalog", in: 0...1_000_000) == version else {
-            reader.problem("cornerstore-catalog", "only version \(version) of the format is known here")
+            reader.problem("cornerstore-catalog", "only version \(version) of the format is supported")
             return []
         }
         if reader.member("apps") == nil { reader.missing("apps", "it is the list of apps") }
@@ -49,7 +49,7 @@ public enum CornerstoreCatalogFile {
     private static func app(_ reader: ObjectReader, _ reading: CatalogReading) -> CatalogApp? {
         let bundleID = reader.identifier("bundleID", "every app needs one, such as com.example.app")
         if let bundleID, !BundleIDOrigin.isBundleID(bundleID) {
-            reader.problem("bundleID", "is no bundle id; write it as com.example.app")
+            reader.problem("bundleID", "is not a bundle id; write it as com.example.app")
         }
         let name = reader.string("name")
         let (products, groups) = CatalogReader(reading: reading).contents(of: reader)

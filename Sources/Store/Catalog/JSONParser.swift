@@ -40,9 +40,9 @@ struct JSONParser {
     }
 
     private func unexpected(_ wanted: String) -> CatalogError {
-        guard let next else { return error("the file ends where \(wanted) should follow") }
+        guard let next else { return error("expected \(wanted), found the end of the file") }
         let shown = (0x21...0x7E).contains(next) ? "\"\(Character(Unicode.Scalar(next)))\"" : "byte \(next)"
-        return error("\(shown) stands where \(wanted) should")
+        return error("expected \(wanted), found \(shown)")
     }
 
     private mutating func skipSpace() {
@@ -174,7 +174,7 @@ struct JSONParser {
             case UInt8(ascii: "\\"):
                 characters.append(contentsOf: String(try escape()).utf8)
             case 0..<0x20:
-                throw error("a control character stands in a string; write it as an escape, or close the string")
+                throw error("a string contains a control character; write it as an escape, or close the string")
             default:
                 characters.append(byte)
                 index += 1
@@ -195,7 +195,7 @@ struct JSONParser {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"): return try unicodeEscape()
-        default: throw error("an escape that JSON does not have stands in a string")
+        default: throw error("a string contains an escape that JSON does not have")
         }
     }
 
@@ -203,19 +203,19 @@ struct JSONParser {
         let first = try hexadecimal()
         guard first & 0xFC00 == 0xD800 else {
             guard first != 0, let scalar = Unicode.Scalar(first) else {
-                throw error("\\u escapes of NUL or of half a character are not taken")
+                throw error("\\u escapes of NUL or of half a character are not allowed")
             }
             return scalar
         }
         guard bytes[index...].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) else {
-            throw error("\\u escapes of NUL or of half a character are not taken")
+            throw error("\\u escapes of NUL or of half a character are not allowed")
         }
         index += 2
         let second = try hexadecimal()
         guard second & 0xFC00 == 0xDC00,
             let scalar = Unicode.Scalar(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF))
         else {
-            throw error("\\u escapes of NUL or of half a character are not taken")
+            throw error("\\u escapes of NUL or of half a character are not allowed")
         }
         return scalar
     }

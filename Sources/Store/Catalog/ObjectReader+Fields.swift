@@ -37,7 +37,7 @@ extension ObjectReader {
     func identifier(_ key: String, _ advice: String) -> String? {
         guard let text = requiredString(key, advice) else { return nil }
         guard (1...StoreLimits.identifier).contains(text.utf8.count) else {
-            problem(key, "has \(text.utf8.count) bytes; 1 to \(StoreLimits.identifier) are possible")
+            problem(key, "has \(text.utf8.count) bytes; an identifier has 1 to \(StoreLimits.identifier)")
             return nil
         }
         guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
@@ -171,7 +171,7 @@ extension ObjectReader {
         guard let kind = kinds[text] else {
             problem(
                 "type",
-                "\(Self.shown(text)) is no type here; it is one of \(kinds.keys.sorted().joined(separator: ", "))")
+                "\(Self.shown(text)) is not a valid type; it is one of \(kinds.keys.sorted().joined(separator: ", "))")
             return nil
         }
         return kind
@@ -181,7 +181,7 @@ extension ObjectReader {
         let names = OfferDescription.PaymentMode.allCases.map(\.rawValue).joined(separator: ", ")
         guard let text = requiredString("paymentMode", "it is one of \(names)") else { return nil }
         guard let mode = OfferDescription.PaymentMode(rawValue: text) else {
-            problem("paymentMode", "\(Self.shown(text)) is no payment mode; it is one of \(names)")
+            problem("paymentMode", "\(Self.shown(text)) is not a payment mode; it is one of \(names)")
             return nil
         }
         return mode

@@ -66,7 +66,7 @@ final class ObjectReader {
     /// object's name in the published schema.
     init?(_ node: SourceNode, _ path: String, kind: String, _ reading: CatalogReading) {
         guard case .object(let list) = node.content else {
-            reading.problem(node, path, "\(node.kind) stands where an object should")
+            reading.problem(node, path, "expected an object, found \(node.kind)")
             return nil
         }
         self.node = node
@@ -96,7 +96,7 @@ final class ObjectReader {
     }
 
     private func mismatch<Value>(_ key: String, _ value: SourceNode, _ wanted: String) -> Value? {
-        problem(key, "\(value.kind) stands where \(wanted) should")
+        problem(key, "expected \(wanted), found \(value.kind)")
         return nil
     }
 
@@ -153,7 +153,7 @@ final class ObjectReader {
     func objects(_ key: String, kind: String, limit: Int = CatalogLimits.list) -> [ObjectReader] {
         guard let value = member(key) else { return [] }
         guard case .array(let elements) = value.content else {
-            problem(key, "\(value.kind) stands where a list should")
+            problem(key, "expected a list, found \(value.kind)")
             return []
         }
         guard elements.count <= limit else {
@@ -167,7 +167,7 @@ final class ObjectReader {
     func entries(_ key: String) -> [SourceNode.Member] {
         guard let value = member(key) else { return [] }
         guard case .object(let members) = value.content else {
-            problem(key, "\(value.kind) stands where an object should")
+            problem(key, "expected an object, found \(value.kind)")
             return []
         }
         return members
@@ -194,7 +194,7 @@ final class ObjectReader {
             guard let member = members[key] else { continue }
             let place = SourceNode(content: .null, line: member.line, column: 1)
             reading.problem(
-                place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or take it out")
+                place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or remove it")
         }
     }
 }

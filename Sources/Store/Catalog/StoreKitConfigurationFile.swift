@@ -44,7 +44,7 @@ public enum StoreKitConfigurationFile {
         let (bundleID, origin) = BundleIDOrigin.bundleID(
             given: given, productIDs: products.map(\.productID), file: reading.file)
         if let given, !BundleIDOrigin.isBundleID(given.rawValue) {
-            reading.problem(nil, "", "the bundle id given for it is not one; write it as com.example.app")
+            reading.problem(nil, "", "the given bundle id is not valid; write it as com.example.app")
         }
         noteOrigin(origin, bundleID, reading)
         return CatalogApp(
@@ -67,7 +67,7 @@ public enum StoreKitConfigurationFile {
         guard StoreKitFileVersion.majors.contains(major) else {
             version.problem(
                 "major",
-                "version \(major) is not known here; save the file with an Xcode that writes version 5 or lower"
+                "version \(major) is not supported; save the file with an Xcode that writes version 5 or lower"
             )
             return nil
         }
@@ -98,10 +98,11 @@ public enum StoreKitConfigurationFile {
         case .productIDs:
             reading.note(
                 nil, "",
-                "takes \(bundleID), which its product ids begin with, for the bundle id; give another if that is wrong")
+                "uses the common prefix of its product ids, \(bundleID), as the bundle id; give another if that is wrong"
+            )
         case .fileName:
             let message =
-                "its product ids share no beginning of two parts (as in com.example), so the bundle id is \(bundleID), made from "
+                "its product ids share no prefix of two parts (as in com.example), so the bundle id is \(bundleID), made from "
             reading.note(nil, "", message + "the file's name; give the app's own")
         }
     }

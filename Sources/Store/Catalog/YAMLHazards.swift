@@ -5,8 +5,9 @@
 /// exact message. It can mistake text in quotes or blocks for a key or alias, which matters only in a large file with
 /// many.
 enum YAMLHazards {
-    static let references = "anchors (&) and aliases (*) are not taken; write the value out, or put the text in quotes"
-    static let keys = "a key should be plain text"
+    static let references =
+        "anchors (&) and aliases (*) are not supported; write the value out, or put the text in quotes"
+    static let keys = "a key must be plain text"
 
     /// The most bytes to walk: the file's bytes, and once more for each key that could be a list or an object.
     private static let budget = 16 << 20

@@ -24,13 +24,14 @@ extension Store {
     public func addCode(for productID: ProductID, in bundleID: BundleID) async throws -> RedemptionCode {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp, "The catalog has no app with the bundle identifier \(bundleID.rawValue.prefix(255)).")
         }
         guard let product = app.product(productID) else {
-            throw StoreError(.productNotAvailable, "The app has no product of that identifier.")
+            throw StoreError(.productNotAvailable, "The app has no product with this identifier.")
         }
         guard product.kind != .autoRenewableSubscription else {
-            throw StoreError(.invalidRequest, "A code gives anything but an auto-renewable subscription.")
+            throw StoreError(
+                .invalidRequest, "Codes are not available for auto-renewable subscriptions. Use an offer instead.")
         }
         let code = RedemptionCode(
             code: Self.newCode(), bundleID: bundleID, productID: productID, createdAt: clock.milliseconds)
@@ -73,7 +74,7 @@ extension Store {
         }
         let storefront = try storefront(of: account)
         guard let product = app.product(known.productID) else {
-            throw StoreError(.productNotAvailable, "The product of this code is not available any more.")
+            throw StoreError(.productNotAvailable, "The product of this code is no longer available.")
         }
         for _ in 0..<4 {
             let nothing = Money(milliunits: 0, currency: storefront.currency)

@@ -65,7 +65,7 @@ public struct ContentDesk: Sendable {
     private func app(_ bundleID: BundleID) throws -> CatalogApp {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp, "The catalog has no app with the bundle identifier \(bundleID.rawValue.prefix(255)).")
         }
         return app
     }
@@ -88,7 +88,7 @@ public struct ContentDesk: Sendable {
         guard !(try await production.hasSold(product)) else {
             throw StoreError(
                 .wrongState,
-                "\(product.productID) was sold already. Hosting is for new products: its customers would have nothing to download."
+                "\(product.productID) has been sold. Hosting is only for new products: earlier customers would have nothing to download."
             )
         }
     }

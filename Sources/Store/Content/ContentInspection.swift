@@ -33,7 +33,7 @@ enum ContentInspection {
             case .refused(let findings): return .failure(Findings(all: findings.map(UploadFinding.init)))
             }
         } catch let error as ContentPackageError {
-            throw StoreError(.unavailable, "The package cannot be looked at: \(error.detail)")
+            throw StoreError(.unavailable, "The package cannot be checked: \(error.detail)")
         }
     }
 }

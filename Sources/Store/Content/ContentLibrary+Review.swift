@@ -32,7 +32,7 @@ extension ContentLibrary {
         if case .reject(let text) = step {
             guard (1...Self.longestReason).contains(text.utf8.count), !text.utf8.contains(0) else {
                 throw StoreError(
-                    .invalidRequest, "A rejection has a reason of at most \(Self.longestReason) bytes without a NUL.")
+                    .invalidRequest, "A rejection needs a reason of at most \(Self.longestReason) bytes without a NUL.")
             }
             reason = text
         }
@@ -49,7 +49,7 @@ extension ContentLibrary {
         _ step: ContentStep, with versionID: UUID, reason: String?, at now: Int64, _ connection: Connection
     ) throws -> HostedVersion {
         guard var version = try HostedVersion.find(versionID, connection) else {
-            throw StoreError(.unknownContent, "There is no such version.")
+            throw StoreError(.unknownContent, "No version of hosted content has this identifier.")
         }
         if step != .remove, !(try HostedProduct.isHosted(version.product, connection)) {
             throw HostedProduct.off(version.product)
@@ -64,7 +64,8 @@ extension ContentLibrary {
             "UPDATE content_versions SET state = $3, approved_at = $4 WHERE version_id = $1 AND state = $2",
             [versionID.uuidString, version.state.rawValue, machine.state.rawValue, approvedAt])
         guard changed == 1 else {
-            throw StoreError(.wrongState, "Somebody else changed the version at the same moment. Look at it again.")
+            throw StoreError(
+                .wrongState, "Another request changed the version at the same moment. Load the version again.")
         }
         try version.record(moments, connection)
         version.state = machine.state
@@ -96,7 +97,8 @@ extension ContentLibrary {
     public func setHosting(_ isOn: Bool, of product: ContentProduct, at now: Int64) async throws {
         try await database.write { connection in
             if !isOn, try HostedVersion.all(of: product, connection).contains(where: { $0.approvedAt != nil }) {
-                throw StoreError(.wrongState, "Content of \(product.productID) was live; hosting stays on.")
+                throw StoreError(
+                    .wrongState, "Hosting of \(product.productID) cannot be turned off, because its content was live.")
             }
             try connection.execute(
                 """

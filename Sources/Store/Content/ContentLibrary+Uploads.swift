@@ -24,9 +24,10 @@ extension ContentLibrary {
     public func beginUpload(
         of product: ContentProduct, length: Int64, digest: BlobDigest, at now: Int64
     ) async throws -> ContentUpload {
-        guard length > 0 else { throw StoreError(.invalidRequest, "A package has at least one byte.") }
+        guard length > 0 else { throw StoreError(.invalidRequest, "A package must have at least one byte.") }
         guard length <= Self.largestPackage else {
-            throw StoreError(.tooLarge, "A package has at most \(Self.largestPackage) bytes, this one \(length).")
+            throw StoreError(
+                .tooLarge, "A package can have at most \(Self.largestPackage) bytes. This one has \(length).")
         }
         try await expireUploads(at: now)
         let new = ContentUpload(
@@ -38,7 +39,7 @@ extension ContentLibrary {
                 if !same.isSettled {
                     guard same.length == length else {
                         throw StoreError(
-                            .invalidRequest, "A file of that SHA-256 is being uploaded with \(same.length) bytes.")
+                            .invalidRequest, "An open upload of this SHA-256 has a length of \(same.length) bytes.")
                     }
                     if staging.has(same) { return same }
                     // The other process may never return. If it does, it will answer that the upload does not exist.
@@ -59,7 +60,7 @@ extension ContentLibrary {
             guard open.count < Self.mostUploads.ofAll, ofProduct.count < Self.mostUploads.ofProduct else {
                 throw StoreError(
                     .wrongState,
-                    "\(ofProduct.count) uploads of the product and \(open.count) of all are under way. Complete or cancel some."
+                    "Too many uploads are open: \(ofProduct.count) of this product, \(open.count) in all. Complete or cancel some."
                 )
             }
             try new.insert(connection)
@@ -81,7 +82,7 @@ extension ContentLibrary {
         guard upload.isSettled || staging.has(upload) else {
             throw StoreError(
                 .wrongState,
-                "The upload was begun at another process of this store, which has its bytes. Go on there, or begin it here anew."
+                "Another process of this store has the upload's bytes. Continue there, or begin the upload again here."
             )
         }
         return upload
@@ -89,7 +90,7 @@ extension ContentLibrary {
 
     private func row(_ uploadID: UUID) async throws -> ContentUpload {
         guard let upload = try await database.read({ try ContentUpload.find(uploadID, $0) }) else {
-            throw StoreError(.unknownContent, "There is no such upload. Uploads are kept for seven days.")
+            throw StoreError(.unknownContent, "No upload has this identifier. Uploads are kept for seven days.")
         }
         return upload
     }
@@ -134,10 +135,11 @@ extension ContentLibrary {
             }
             room -= Int64(piece.underestimatedCount)
             guard room >= 0 else {
-                throw StoreError(.tooLarge, "The upload was begun with \(upload.length) bytes, and more were sent.")
+                throw StoreError(
+                    .tooLarge, "The upload has an announced length of \(upload.length) bytes, but more were sent.")
             }
             guard try await mapping({ try await file.append(piece, turn: turn) }) else {
-                throw StoreError(.wrongState, "The upload is gone on with by another request.")
+                throw StoreError(.wrongState, "Another request is continuing this upload.")
             }
         }
         return counted(upload)
@@ -150,7 +152,7 @@ extension ContentLibrary {
         try await completions.run { [self] in
             let upload = try await row(uploadID)
             guard upload.versionID == nil else {
-                throw StoreError(.wrongState, "A version came of the upload. Remove that.")
+                throw StoreError(.wrongState, "The upload became a version. Remove the version instead.")
             }
             try await database.write { try ContentUpload.remove(uploadID, $0) }
             staging.remove(uploadID)
@@ -179,7 +181,7 @@ extension ContentLibrary {
                 staging.remove(uploadID)
                 throw StoreError(
                     .invalidContent,
-                    "The bytes that arrived have not the SHA-256 that was announced. They are forgotten; send them again."
+                    "The SHA-256 of the received bytes is not the announced one. The bytes were deleted; send them again."
                 )
             }
             let since = now()

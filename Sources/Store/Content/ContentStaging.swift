@@ -64,7 +64,7 @@ final class ContentStaging: Sendable {
         guard let room = room(folder), room < bytes else { return }
         throw StoreError(
             .unavailable,
-            "The store's disk has no room for the \(bytes) bytes that are missing. Make room, and go on with the upload."
+            "The store's disk has no room for the remaining \(bytes) bytes. Free some space and continue the upload."
         )
     }
 

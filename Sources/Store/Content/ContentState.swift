@@ -104,10 +104,10 @@ struct ContentStateMachine: Sendable, Equatable {
 
     private static func advice(_ step: ContentStep) -> String {
         switch step {
-        case .submit: "only what is Ready to Submit can be submitted"
-        case .beginReview: "a review begins with what is Waiting for Review"
-        case .approve: "only what is Waiting for Review or In Review can be approved"
-        case .reject: "only what is Waiting for Review or In Review can be rejected"
+        case .submit: "only a version that is Ready to Submit can be submitted"
+        case .beginReview: "only a version that is Waiting for Review can enter review"
+        case .approve: "only a version that is Waiting for Review or In Review can be approved"
+        case .reject: "only a version that is Waiting for Review or In Review can be rejected"
         case .remove: "it cannot be removed again"
         }
     }

@@ -73,7 +73,7 @@ extension ContentUpload {
 
     init(_ row: Row) throws {
         guard let uploadID = UUID(uuidString: try row.string(0)), let digest = BlobDigest(try row.string(4)) else {
-            throw StoreError(.internalError, "An upload is kept as this program does not know it.")
+            throw StoreError(.internalError, "The database has an upload that this program cannot read.")
         }
         self.init(
             uploadID: uploadID, product: ContentProduct(ProductID(try row.string(2)), of: BundleID(try row.string(1))),

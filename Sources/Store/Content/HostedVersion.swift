@@ -69,7 +69,8 @@ extension HostedVersion {
         guard let versionID = UUID(uuidString: try row.string(0)), let version = ContentVersion(try row.string(3)),
             let state = ContentState(rawValue: try row.string(4)), let digest = BlobDigest(try row.string(7))
         else {
-            throw StoreError(.internalError, "A version of hosted content is kept as this program does not know it.")
+            throw StoreError(
+                .internalError, "The database has a version of hosted content that this program cannot read.")
         }
         self.init(
             versionID: versionID,
@@ -144,8 +145,8 @@ extension HostedVersion {
         guard inserted == 1 else {
             throw StoreError(
                 .wrongState,
-                "Version \(version) of \(product.productID) is at the store already. Give the package a higher ContentVersion, or "
-                    + "remove the one that is there, and complete the upload again.")
+                "Version \(version) of \(product.productID) already exists. Give the package a higher ContentVersion, or "
+                    + "remove the existing version, and complete the upload again.")
         }
     }
 }

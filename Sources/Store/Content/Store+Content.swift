@@ -30,7 +30,7 @@ extension Store {
         }
         guard let content, let version = await content.current().version(request.version, of: transaction, environment)
         else {
-            throw StoreError(.noContent, "The store hosts nothing for \(transaction.productID) that can be downloaded.")
+            throw StoreError(.noContent, "The store has no downloadable content for \(transaction.productID).")
         }
         let now = clock.milliseconds
         let expires = now + Self.contentAddressLifetime
@@ -54,10 +54,10 @@ extension Store {
             throw StoreError(.forbidden, "This store did not make the address.")
         }
         guard clock.milliseconds < expires else {
-            throw StoreError(.addressExpired, "The address is good no longer. Ask for another.")
+            throw StoreError(.addressExpired, "The address has expired. Request a new one.")
         }
         guard let length = try await content.mapping({ try await content.blobs.size(of: digest) }) else {
-            throw StoreError(.noContent, "The content was removed. Ask for another address.")
+            throw StoreError(.noContent, "The content was removed. Request a new address.")
         }
         return (length, content.blobs)
     }

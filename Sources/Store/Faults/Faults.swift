@@ -98,17 +98,18 @@ public final class Faults: Sendable {
                 }
             if let cutAfter {
                 guard operation == .download, cutAfter >= 0 else {
-                    throw StoreError(.invalidRequest, "Only a download can be cut, after 0 bytes or more.")
+                    throw StoreError(
+                        .invalidRequest, "Only a download can be cut. The number of bytes cannot be negative.")
                 }
             } else if lie != nil {
                 guard operation == .content else {
-                    throw StoreError(.invalidRequest, "A lie can be ordered for content.")
+                    throw StoreError(.invalidRequest, "A lie can be ordered only for content.")
                 }
             } else if error != nil {
                 guard [.products, .purchases, .receipts, .restores].contains(operation) else {
                     throw StoreError(
                         .invalidRequest,
-                        "An error by name can be ordered for products, purchases, receipts and restores.")
+                        "An error by name can be ordered only for products, purchases, receipts and restores.")
                 }
             } else if !statuses.contains(where: { $0.contains(status) }) {
                 throw StoreError(

@@ -46,7 +46,7 @@ extension Store {
         else { throw StoreError(.invalidRequest, "Only an auto-renewable subscription's price can be increased.") }
         guard price > old.milliunits, price <= Money.largest else {
             throw StoreError(
-                .invalidRequest, "The new price is above \(old.decimal) \(old.currency) and at most a million.")
+                .invalidRequest, "The new price must be above \(old.decimal) \(old.currency) and at most a million.")
         }
         let increase = PriceIncrease(
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
@@ -56,7 +56,7 @@ extension Store {
             else {
                 throw StoreError(
                     .wrongState,
-                    "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is for who is."
+                    "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is only for current subscribers."
                 )
             }
             try connection.execute(
@@ -104,10 +104,10 @@ extension Store {
                 $0.bundleID == request.bundleID && $0.productID == request.productID && $0.newPrice == request.newPrice
             }
             guard let known else {
-                throw StoreError(.priceChanged, "No such price increase waits for an answer.")
+                throw StoreError(.priceChanged, "No price increase to this price is waiting for an answer.")
             }
             guard known.answer == answer else {
-                throw StoreError(.wrongState, "The price increase was answered otherwise before.")
+                throw StoreError(.wrongState, "The customer already gave the other answer to this price increase.")
             }
         }
     }

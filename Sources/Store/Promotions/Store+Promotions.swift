@@ -24,7 +24,8 @@ extension Store {
             let waiting = try connection.queryOne(
                 "SELECT count(*) FROM promotions WHERE account_id = $1", [account.accountID.rawValue])?.int(0)
             guard waiting ?? 0 < Self.mostPromotions else {
-                throw StoreError(.wrongState, "\(Self.mostPromotions) promoted purchases of this account wait already.")
+                throw StoreError(
+                    .wrongState, "\(Self.mostPromotions) promoted purchases of this account are already waiting.")
             }
             try connection.execute(
                 """
@@ -44,7 +45,7 @@ extension Store {
                 "DELETE FROM promotions WHERE account_id = $1 AND promotion_id = $2",
                 [account.accountID.rawValue, promotionID.uuidString])
         }
-        guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase was taken up already.") }
+        guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase is no longer available.") }
     }
 
     /// Checks that the storefront of an account sells a product.
@@ -52,7 +53,7 @@ extension Store {
     func checkSold(_ productID: ProductID, in bundleID: BundleID, to account: Account) throws {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp, "The catalog has no app with the bundle identifier \(bundleID.rawValue.prefix(255)).")
         }
         let storefront = try storefront(of: account)
         guard app.product(productID)?.price(in: storefront) != nil else {

@@ -98,7 +98,7 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         guard rule.remaining.map({ $0 > 0 }) ?? true, rule.minimumAmount.map({ $0 >= 0 }) ?? true, !rule.ruleID.isEmpty
         else {
             throw StoreError(
-                .invalidRequest, "A rule needs a name, a positive count and an amount that is not negative.")
+                .invalidRequest, "A rule needs a name. Its count must be positive and its amount must not be negative.")
         }
         try await database.write { connection in
             try connection.execute(

@@ -36,8 +36,8 @@ extension Store {
 
         var error: StoreError {
             switch self {
-            case .forApproval: StoreError(.wrongState, "No purchase of that key waits for approval.")
-            case .forSettlement: StoreError(.wrongState, "No purchase of that key was interrupted and waits.")
+            case .forApproval: StoreError(.wrongState, "No purchase with this key is waiting for approval.")
+            case .forSettlement: StoreError(.wrongState, "No interrupted purchase with this key is waiting.")
             }
         }
 
@@ -119,7 +119,7 @@ extension Store {
         // The request showed the amount in the storefront of its time. The transaction belongs to that storefront.
         account.storefront = purchase.storefront ?? account.storefront
         guard try storefront(of: account).currency == purchase.amount.currency else {
-            let message = "The account shops in another storefront now, in which the price is another. Ask again."
+            let message = "The account has moved to another storefront, where the price is different. Ask again."
             return try await settle(
                 idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
         }
@@ -141,7 +141,7 @@ extension Store {
                 if let subscription {
                     guard subscription.apply(to: &sale) else {
                         let message =
-                            "The account has been subscribed since, so that the introductory price is not its own any more."
+                            "The introductory price is no longer available, because the account has subscribed since."
                         return try await settle(
                             idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
                     }
@@ -200,7 +200,7 @@ extension Store {
         } catch is OwnedMeanwhile {
             // Keep the authorization: the purchase still waits, and its outcome decides whether the authorization is
             // used.
-            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again.")
+            throw StoreError(.wrongState, "The account bought or lost the product in the meantime. Approve again.")
         } catch let error as StoreError where error == waiting.error {
             // Another request settled the purchase. If it declined, void the authorization. If it approved, it uses the
             // same authorization.

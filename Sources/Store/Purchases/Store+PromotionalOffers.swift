@@ -23,7 +23,7 @@ extension Store {
                 $0.offerID?.hasSameBytes(as: wanted) ?? false
             })
         else {
-            return refuse(.invalidOfferIdentifier, "The product has no promotional offer of that identifier.")
+            return refuse(.invalidOfferIdentifier, "The product has no promotional offer with this identifier.")
         }
         guard let signed = request.offer else { return .success(offer) }
         // Accept the time by the store's clock or by real time, because the app's server may use either.
@@ -40,7 +40,7 @@ extension Store {
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
             key.publicKey.isValidSignature(signature, for: Data(message.utf8))
         else {
-            return refuse(.invalidOfferSignature, "The offer's signature is not good for this key and these values.")
+            return refuse(.invalidOfferSignature, "The offer's signature does not match this key and these values.")
         }
         let used = try await database.read { connection in
             try connection.queryOne(

@@ -24,7 +24,7 @@ extension Store {
             return first
         }
         guard let app else {
-            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is in the catalog.")
+            throw StoreError(.unknownApp, "The catalog has no app with the bundle identifier \(request.bundleID).")
         }
         // A retry happens only when the same account buys the same product at the same moment.
         for _ in 0..<4 {
@@ -91,8 +91,8 @@ extension Store {
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername), "
-                    + "and none a NUL.")
+                "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most "
+                    + "\(StoreLimits.applicationUsername), without a NUL.")
         }
     }
 
@@ -137,14 +137,15 @@ extension Store {
                 guard sale.lastInGroup != nil else {
                     return refuse(
                         WireError(
-                            code: .ineligibleForOffer, message: "The offer is for who is or was subscribed."))
+                            code: .ineligibleForOffer,
+                            message: "This offer is available only to current or former subscribers."))
                 }
                 sale.apply(promoted)
             }
         }
         if asks(account, request), !isApproved, sale.owned == nil { return .wait(sale, interruption: nil) }
         if account.interruptsPurchases, !isApproved, sale.owned == nil {
-            let message = "The purchase was interrupted. It waits until the customer has settled it at the store."
+            let message = "The purchase was interrupted. It waits until the customer resolves it at the store."
             return .wait(sale, interruption: WireError(code: .interrupted, message: message))
         }
         return .sell(sale)
@@ -174,7 +175,7 @@ extension Store {
         else {
             return refuse(
                 .invalidQuantity,
-                "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
+                "Buy 1 to \(StoreLimits.quantity) of a consumable, or one of any other product.")
         }
         if let promoted, let period = product.subscription?.period, promoted.isDearer(than: price, for: period) {
             return refuse(.invalidOfferPrice, "The offer costs more than the product.")
@@ -341,7 +342,7 @@ extension Store {
 
     func storefront(of account: Account) throws -> Storefront {
         guard let storefront = Storefront.named(account.storefront) else {
-            throw StoreError(.internalError, "The account's storefront is not known to this program.")
+            throw StoreError(.internalError, "This program does not know the account's storefront.")
         }
         return storefront
     }

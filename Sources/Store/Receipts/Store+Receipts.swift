@@ -35,7 +35,7 @@ extension Store {
             throw StoreError(.wrongState, "The transaction was refunded. The app receipt shows its cancellation.")
         }
         guard found.kind != .consumable || found.finishedAt == nil else {
-            throw StoreError(.wrongState, "The consumable was finished, and no new receipt is made for it.")
+            throw StoreError(.wrongState, "The consumable was finished. The store creates no new receipt for it.")
         }
         return try issuer.transactionReceipt(
             found, app: app, bundleVersion: request.bundleVersion, vendorIdentifier: request.vendorIdentifier)
@@ -48,11 +48,11 @@ extension Store {
 
     private func app(_ request: AppReceiptRequest) throws -> AppRecord {
         guard (1...64).contains(request.bundleVersion.utf8.count), !request.bundleVersion.utf8.contains(0) else {
-            throw StoreError(.invalidRequest, "“bundleVersion” has 1 to 64 bytes.")
+            throw StoreError(.invalidRequest, "“bundleVersion” must have 1 to 64 bytes.")
         }
         guard let app = apps[request.bundleID] else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
+                .unknownApp, "No app with the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
         }
         return app
     }

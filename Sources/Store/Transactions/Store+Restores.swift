@@ -17,11 +17,11 @@ extension Store {
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername)."
+                "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most \(StoreLimits.applicationUsername)."
             )
         }
         guard apps[request.bundleID] != nil else {
-            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is known.")
+            throw StoreError(.unknownApp, "No app with the bundle identifier \(request.bundleID) is known.")
         }
         let now = clock.milliseconds
         let ids = ids

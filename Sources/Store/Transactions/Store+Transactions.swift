@@ -57,7 +57,7 @@ extension Store {
         guard let app = catalog.value.app(request.bundleID) else {
             throw StoreError(
                 .unknownApp,
-                "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is in the catalog.")
+                "The catalog has no app with the bundle identifier \(request.bundleID.rawValue.prefix(255)).")
         }
         let storefront = try account.map { try self.storefront(of: $0) } ?? app.storefront
         var products: [ProductDescription] = []
