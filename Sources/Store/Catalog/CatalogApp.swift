@@ -71,7 +71,7 @@ public struct CatalogApp: Sendable, Equatable {
 public struct CatalogSettings: Sendable, Hashable {
     /// The `.storekit` file's `identifier`: eight hexadecimal digits, or a name.
     public var identifier: String?
-    /// The `.storekit` file's version; 4.0 when the app comes from another format.
+    /// The `.storekit` file's version; 4.0 when the file has none.
     public var version: StoreKitFileVersion
     /// ISO 3166-1 alpha-3 (`_storefront`).
     public var storefront: String?

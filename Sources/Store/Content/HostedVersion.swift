@@ -30,7 +30,7 @@ public struct HostedVersion: Sendable, Equatable {
         public var reason: String?
     }
 
-    /// The identifier of this upload of the version.
+    /// The identifier of the version, unique in the store.
     public var versionID: UUID
     /// The product that the content belongs to.
     public var product: ContentProduct
