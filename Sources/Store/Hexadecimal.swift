@@ -1,4 +1,4 @@
-/// Bytes as pairs of lower-case digits.
+/// Encodes bytes as pairs of lower-case hexadecimal digits.
 enum Hexadecimal {
     static func digits(_ byte: UInt8) -> String {
         let text = String(byte, radix: 16)

@@ -1,12 +1,14 @@
 import Synchronization
 
-/// A bounded memory of values that can be had again. When it is full the older half is forgotten: a second generation costs one look-up more
-/// and needs no order to be kept on every hit.
+/// A bounded cache of values that can be fetched again.
+///
+/// The cache keeps two generations and drops the older one when the younger is full. That costs a second look-up on a
+/// miss, but a hit does not have to maintain an order.
 final class RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Generations {
         var young: [Key: Value] = [:]
         var old: [Key: Value] = [:]
-        /// How often something was forgotten because it had changed.
+        /// How many times values were removed because they had changed.
         var changes = 0
     }
 
@@ -28,10 +30,10 @@ final class RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         generations.withLock { Self.insert(value, for: key, into: &$0, capacity: capacity) }
     }
 
-    /// To be noted before a value is fetched that is inserted afterwards.
+    /// The number of removals so far. Read it before you fetch a value that you insert afterwards.
     var changes: Int { generations.withLock { $0.changes } }
 
-    /// Inserts a value that was fetched after `changes` had been noted, unless something changed since: then it may be the old one.
+    /// Inserts a fetched value, unless a value was removed since `changes` was read: the fetched one may be outdated.
     func insert(_ value: Value, for key: Key, unlessChangedSince changes: Int) {
         generations.withLock {
             guard $0.changes == changes else { return }

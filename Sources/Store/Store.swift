@@ -5,18 +5,23 @@ import StoreReceipts
 import StoreWire
 import Synchronization
 
-/// One store, production or sandbox: its accounts, its ledger, and what it says of them. It knows nothing of HTTP.
+/// One store, production or sandbox, with its accounts and its ledger. It is independent of HTTP.
 public final class Store: Sendable {
+    /// Production or sandbox.
     public let environment: StoreEnvironment
+    /// The accounts of this store.
     public let accounts: Accounts
+    /// The time of this store.
     public let clock: StoreClock
+    /// The failures that the operator ordered.
     public let faults: Faults
+    /// The apps with their numbers and shared secrets, shared by both stores.
     public let apps: AppRegistry
-    /// The sandbox's processor by its own type, for its rules.
+    /// The sandbox's payment processor, which holds the decline rules.
     public let payments: SandboxPaymentProcessor
-    /// What is on sale, shared by both stores.
+    /// The current catalog, shared by both stores.
     public let catalog: CurrentCatalog
-    /// What is hosted, shared by both stores; nil for a store that hosts nothing.
+    /// The hosted content, shared by both stores; nil when the store hosts none.
     public let content: ContentLibrary?
 
     let database: Database
@@ -51,13 +56,13 @@ public final class Store: Sendable {
 
     /// Opens one of the two stores.
     /// - Parameters:
-    ///   - content: what is hosted; nil hosts nothing.
+    ///   - content: the hosted content; nil for none.
     ///   - signer: signs this environment's receipts.
-    ///   - verifier: knows the roots whose receipts `verifyReceipt` answers about.
+    ///   - verifier: holds the root certificates that `verifyReceipt` accepts.
     ///   - node: this process's number in transaction ids, 0 to 63.
     ///   - realTime: the machine's clock.
-    ///   - passwordCost: what hashing a new password costs.
-    ///   - processor: nil for the sandbox's own, which approves or declines by rule.
+    ///   - passwordCost: the scrypt cost of hashing a new password.
+    ///   - processor: the payment processor; nil for the sandbox's own, which approves or declines by rule.
     /// - Throws: ``DatabaseError``.
     public static func open(
         _ environment: StoreEnvironment, databases: StoreDatabases, apps: AppRegistry, catalog: CurrentCatalog,
@@ -81,8 +86,9 @@ public final class Store: Sendable {
             issuer: ReceiptIssuer(environment: environment, signer: signer), verifier: verifier)
     }
 
-    /// Sets the clock and keeps the setting, so that it holds after a restart.
-    /// - Throws: ``StoreError`` from `change`; ``DatabaseError``, with the clock as it was before.
+    /// Changes the clock and saves its setting, so that a restart keeps it.
+    /// - Throws: ``StoreError`` from `change`; ``DatabaseError`` when the setting cannot be saved. Either leaves the
+    ///   clock unchanged.
     public func changeClock(_ change: (StoreClock) throws -> Void) async throws {
         let before = clock.current
         do {
@@ -95,27 +101,28 @@ public final class Store: Sendable {
         }
     }
 
-    /// Whether the database answers.
-    /// - Throws: ``DatabaseError``.
+    /// Checks that the database answers.
+    /// - Throws: ``DatabaseError`` when it does not.
     public func check() async throws { try await database.check() }
 }
 
-/// What is on sale now. A changed file takes the place of the old catalog between two requests.
+/// The catalog that requests use. Replacing it takes effect between two requests.
 public final class CurrentCatalog: Sendable {
     private let catalog: Mutex<Catalog>
     private let listener = Mutex<(@Sendable (Catalog) -> Void)?>(nil)
 
+    /// Holds a catalog.
     public init(_ catalog: Catalog) { self.catalog = Mutex(catalog) }
 
-    /// The catalog as it stands.
+    /// The current catalog.
     public var value: Catalog { catalog.withLock { $0 } }
 
-    /// Puts another in its place.
+    /// Replaces the catalog and calls the listener.
     public func replace(with new: Catalog) {
         catalog.withLock { $0 = new }
         listener.withLock { $0 }?(new)
     }
 
-    /// Calls `listener` with each catalog that takes another's place from now on, instead of an earlier listener. It must not wait.
+    /// Sets the function that is called with each new catalog. It replaces an earlier listener and must not block.
     public func listen(_ listener: @escaping @Sendable (Catalog) -> Void) { self.listener.withLock { $0 = listener } }
 }

@@ -2,29 +2,33 @@ import Database
 import Foundation
 import Logging
 
-/// The databases of a store server: what both stores share, the sandbox's and production's. Each is a file, or a schema of one PostgreSQL.
+/// The three databases of a store server: one shared by both stores, the sandbox's and production's.
+///
+/// Each is an SQLite file, or a schema of one PostgreSQL database.
 public struct StoreDatabases: Sendable {
-    /// Where they are.
+    /// The place of the databases.
     public enum Location: Sendable {
-        /// SQLite files in a folder, which is there.
+        /// SQLite files in an existing folder.
         case folder(URL)
         /// The schemas `PREFIX_apps`, `PREFIX_sandbox` and `PREFIX_production` of one server.
         case postgresql(url: String, schemaPrefix: String)
 
-        /// What a schema's name begins with when nobody says otherwise.
+        /// The default prefix of the schemas' names.
         public static let schemaPrefix = "cornerstore"
     }
 
     let apps: Database
     let sandbox: Database
     let production: Database
-    /// What keeps other stores away from the schemas; nil for files, whose folder is locked.
+    /// The lock that keeps other stores away from the schemas; nil for files, whose folder is locked instead.
     var soleUse: SoleUse?
 
-    /// Opens all three, making or migrating what is needed. On PostgreSQL it first takes the schemas for this process alone: what
-    /// several stores remember of one database would contradict.
-    /// - Throws: ``DatabasesInUse`` when another store works on the schemas; ``DatabaseError``, for a database of a newer program or
-    ///   changed by hand, too.
+    /// Opens the three databases, and creates or migrates their tables.
+    ///
+    /// On PostgreSQL this first locks the schemas for this process, because a store caches rows in memory and two
+    /// stores on one schema would contradict each other.
+    /// - Throws: ``DatabasesInUse`` when another store uses the schemas; ``DatabaseError``, also when a newer program
+    ///   wrote the database or its schema was changed by hand.
     public static func open(_ location: Location, logger: Logger) async throws -> StoreDatabases {
         guard case .postgresql = location else { return try await open(location, nil, logger) }
         let soleUse: SoleUse
@@ -56,25 +60,26 @@ public struct StoreDatabases: Sendable {
         return try await StoreDatabases(apps: apps, sandbox: sandbox, production: production, soleUse: soleUse)
     }
 
-    /// Whether another store could take the databases while they are open: when the connection breaks that keeps others away.
+    /// Whether another store can take the databases while they are open, which happens when the lock's connection
+    /// breaks.
     public var canBeLost: Bool { soleUse != nil }
 
-    /// Waits until another store has taken the databases. Gives nil when they are closed, when they cannot be lost, or when the task
-    /// is cancelled.
+    /// Waits until another store has taken the databases.
+    /// - Returns: the other store; nil when the databases are closed, cannot be lost, or the task is cancelled.
     public func whenLost() async -> DatabasesInUse? {
         await soleUse?.whenLost().map { DatabasesInUse(owner: $0.detail) }
     }
 
-    /// Closes them after what is queued.
+    /// Closes the databases after their queued work.
     public func close() async {
         for database in [apps, sandbox, production] { await database.close() }
         await soleUse?.giveUp()
     }
 }
 
-/// Another store works on the same databases.
+/// Another store uses the same databases.
 public struct DatabasesInUse: Error, Sendable, Equatable {
-    /// Its session at PostgreSQL, in words: process, machine, and since when.
+    /// A description of its PostgreSQL session: process, machine, and start time.
     public var owner: String
 }
 

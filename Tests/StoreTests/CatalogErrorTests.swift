@@ -30,13 +30,13 @@ import Testing
         (#""0.99""#, #""-1""#, 4, "products[0].displayPrice", "is not a price"),
         (#""0.99""#, #""0.9999""#, 4, "products[0].displayPrice", "is not a price"),
         (#""0.99""#, #""99999999""#, 4, "products[0].displayPrice", "is not a price"),
-        (#""0.99""#, #"0.99"#, 4, "products[0].displayPrice", "a number stands where a string should"),
+        (#""0.99""#, #"0.99"#, 4, "products[0].displayPrice", "expected a string, found a number"),
         (#""displayPrice": "0.99", "#, "", 3, "products[0].displayPrice", "is missing"),
         (
             #""type": "Consumable""#, #""type": "Consumeable""#, 4, "products[0].type",
             "it is one of Consumable, NonConsumable"
         ),
-        (#""type": "Consumable""#, #""type": "RecurringSubscription""#, 4, "products[0].type", "is no type here"),
+        (#""type": "Consumable""#, #""type": "RecurringSubscription""#, 4, "products[0].type", "is not a valid type"),
         (#", "type": "Consumable""#, "", 3, "products[0].type", "is missing"),
         (
             #""com.example.one""#, #""com.example.two""#, 10, "subscriptionGroups[0].subscriptions[0].productID",
@@ -54,7 +54,7 @@ import Testing
             #""description": ""}]"#, #""description": ""},{"locale":"en_US","displayName":"B"}]"#, 5,
             "products[0].localizations[1].locale", "twice"
         ),
-        (#"{"major": 4, "minor": 0}"#, #"{"major": 6, "minor": 0}"#, 1, "version.major", "version 6 is not known"),
+        (#"{"major": 4, "minor": 0}"#, #"{"major": 6, "minor": 0}"#, 1, "version.major", "version 6 is not supported"),
         (#""version": {"major": 4, "minor": 0}, "#, "", 1, "version", "is missing"),
         (#""_storefront": "USA""#, #""_storefront": "US""#, 1, "settings._storefront", "alpha-3"),
         (#""_locale": "en_US""#, #""_locale": "e""#, 1, "settings._locale", "is not a locale"),
@@ -115,13 +115,13 @@ import Testing
         #expect(error?.problems.compactMap(\.line) == [4, 13, 10])
         #expect(
             error?.detail.split(separator: "\n").first
-                == "a.storekit:4:20: products[0].displayPrice: a number stands where a string should")
+                == "a.storekit:4:20: products[0].displayPrice: expected a string, found a number")
     }
 
     @Test(arguments: [
-        ("", 1, 1, "ends where a value"), ("{", 1, 2, "ends where a key"),
-        ("{\n  \"a\" 1}", 2, 7, "stands where \":\""),
-        ("[1,\n2,\n]", 3, 1, "stands where a value"), ("{\"a\": tru}", 1, 7, "\"t\" stands where"),
+        ("", 1, 1, "expected a value, found the end"), ("{", 1, 2, "expected a key in quotes, found the end"),
+        ("{\n  \"a\" 1}", 2, 7, "expected \":\", found"),
+        ("[1,\n2,\n]", 3, 1, "expected a value"), ("{\"a\": tru}", 1, 7, "found \"t\""),
         ("{} x", 1, 4, "more after the end"),
         ("{\"é\": 01}", 1, 7, "not a number"), ("{\"a\":1,\n \"a\":2}", 2, 5, "appears twice"),
         ("\"ab", 1, 4, "inside a string"),

@@ -77,7 +77,7 @@ import Testing
         ("EUR: 1.19", "EU: 1.19", "currency"), ("EUR: 1.19", "EUR: cheap", "is not a price"),
         ("except: [CHN]", "except: [China]", "country code"),
         ("except: [CHN]", "except: [CHN]\n          only: [USA]", "both only and except"),
-        ("type: Consumable", "type: consumable", "is no type"),
+        ("type: Consumable", "type: consumable", "is not a valid type"),
         (
             "type: NonRenewingSubscription", "type: NonRenewingSubscription\n        hosted: true",
             "only a non-consumable"
@@ -85,7 +85,7 @@ import Testing
         ("type: FreeSubscription", "type: FreeSubscription\n        displayPrice: 1", "has no price"),
         ("storekitVersion: 5.0", "storekitVersion: 9.0", "from 1.0 to 5.0"),
         ("storefront: USA", "storefront: usa", "alpha-3"),
-        ("bundleID: com.example.monkeys", "bundleID: com..example", "is no bundle id"),
+        ("bundleID: com.example.monkeys", "bundleID: com..example", "is not a bundle id"),
         ("paymentMode: free", "paymentMode: free\n                displayPrice: 1", "free offer has no price"),
     ])
     func mistakesAreExplained(old: String, new: String, words: String) throws {

@@ -7,20 +7,20 @@ import Testing
 @testable import Store
 
 @Suite struct PasswordWorkTests {
-    /// Work whose only worker is busy until it is let go.
+    /// Password work whose only worker is busy until ``finish()`` is called.
     private final class Busy: Sendable {
         let work = PasswordWork(workers: 1, waiting: 8)
         let done = Mutex<[String]>([])
         private let gate = DispatchSemaphore(value: 0)
 
-        /// Begins a job that ends with ``letGo()``.
+        /// Begins a job that ends with ``finish()``.
         func begin() async -> Task<Void, any Error> {
             let task = Task { [work, gate] in try await work.run(for: .operation) { gate.wait() } }
             await until { work.begun == 1 }
             return task
         }
 
-        func letGo() { gate.signal() }
+        func finish() { gate.signal() }
 
         /// Waits in line with a job.
         func join(_ name: String, from source: String) async -> Task<Void, any Error> {
@@ -65,7 +65,7 @@ import Testing
         // The oldest of the flood gives way.
         let refused = await flood[0].result
         #expect(throws: StoreError.self) { try refused.get() }
-        busy.letGo()
+        busy.finish()
         try await first.value
         try await honest.value
         for task in flood.dropFirst() { try await task.value }
@@ -87,7 +87,7 @@ import Testing
         }
         let earlyResult = await early.result
         #expect(throws: CancellationError.self) { try earlyResult.get() }
-        busy.letGo()
+        busy.finish()
         try await first.value
         try await stays.value
         #expect(busy.done.withLock { $0 } == ["stays"] && busy.work.waiting == 0)

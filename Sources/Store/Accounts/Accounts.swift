@@ -3,9 +3,9 @@ import Database
 import Foundation
 import StoreWire
 
-/// The accounts of one store: making them, signing devices in, and telling whose token a device shows.
+/// The accounts of one store. Creates accounts, signs devices in, and finds the account of a device's token.
 public struct Accounts: Sendable {
-    /// After so many wrong passwords in a row the account is locked until the operator unlocks it.
+    /// The number of wrong passwords in a row that locks an account. The operator unlocks it.
     public static let wrongPasswordsUntilLocked: Int64 = 10
 
     let database: Database
@@ -14,28 +14,28 @@ public struct Accounts: Sendable {
     private let signedIn: RecentValues<[UInt8], Account>
 
     /// - Parameters:
-    ///   - cost: what hashing a password costs. A password that is kept is checked at the cost that it was kept with.
-    ///   - work: where passwords are hashed.
+    ///   - cost: the cost of hashing a new password. A stored password is checked at the cost it was stored with.
+    ///   - work: runs the hashing.
     init(database: Database, cost: PasswordCost = .standard, work: PasswordWork = .shared) {
         self.database = database
         self.cost = cost
         self.work = work
-        // Every request of a device begins with this look-up; 64 Ki entries take about 15 MiB when full.
+        // Every device request looks its token up here. 65,536 entries take about 15 MiB.
         signedIn = RecentValues(capacity: 1 << 16)
     }
 
-    /// Makes an account.
-    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront cannot be, or the address is
+    /// Creates an account.
+    /// - Throws: ``StoreError`` `invalid_request` when the address, password or storefront is invalid or the address is
     ///   taken; `unavailable` when too many passwords wait to be hashed.
     public func create(_ new: NewAccount, at milliseconds: Int64) async throws -> Account {
         let email = try Self.normalized(new.email)
         guard (1...1024).contains(new.password.utf8.count) else {
-            throw StoreError(.invalidRequest, "A password has 1 to 1024 bytes.")
+            throw StoreError(.invalidRequest, "A password must have 1 to 1024 bytes.")
         }
         guard Storefront.named(new.storefront) != nil else {
             throw StoreError(
                 .invalidRequest,
-                "No storefront is called “\(new.storefront.prefix(16))”; use an ISO 3166-1 alpha-3 code such as USA.")
+                "Unknown storefront “\(new.storefront.prefix(16))”. Use an ISO 3166-1 alpha-3 code such as USA.")
         }
         let hash = try await PasswordHash.make(new.password, cost: cost, by: work, for: .operation)
         let account = Account(
@@ -55,15 +55,15 @@ public struct Accounts: Sendable {
                 ])
         }
         guard inserted == 1 else {
-            throw StoreError(.invalidRequest, "There is an account of that e-mail address already.")
+            throw StoreError(.invalidRequest, "An account with this e-mail address already exists.")
         }
         return account
     }
 
-    /// Signs a device in and gives it a token, of which the store keeps only the digest.
+    /// Signs a device in and returns a new token. The store keeps only the token's SHA-256.
     ///
-    /// A known and an unknown address take the same path and the same time until the password is found right.
-    /// - Parameter source: the client, who waits in turn with the others.
+    /// A wrong password for a known address takes as long as any password for an unknown one.
+    /// - Parameter source: the client, for fair queueing of password checks.
     /// - Throws: ``StoreError`` `wrong_password` (also for an unknown address), `account_locked` for the right password
     ///   of a locked account, or `unavailable` when too many wait; `CancellationError` when the task is cancelled while
     ///   it waits.
@@ -80,7 +80,7 @@ public struct Accounts: Sendable {
         }
         guard let row else {
             _ = try await PasswordHash.make(request.password, cost: cost, by: work, for: source)
-            try await spendTimeOfCounting(email)
+            try await simulateCountingWrongPassword(email)
             throw Self.wrongPassword
         }
         let kept = PasswordHash(salt: try row.bytes(8), hash: try row.bytes(9), rounds: try row.int(10))
@@ -93,7 +93,7 @@ public struct Accounts: Sendable {
         let token = Self.newToken()
         let digest = Self.digest(token)
         try await database.write { connection in
-            // Of many guesses at once only those before the tenth wrong one count.
+            // When guesses run in parallel, a right one fails once the tenth wrong one has locked the account.
             let open = try connection.execute(
                 "UPDATE accounts SET failed_sign_ins = 0 WHERE account_id = $1 AND NOT locked",
                 [account.accountID.rawValue])
@@ -105,7 +105,7 @@ public struct Accounts: Sendable {
         return (token, account)
     }
 
-    /// Forgets a token.
+    /// Deletes a token.
     public func signOut(token: String) async throws {
         let digest = Self.digest(token)
         try await database.write { connection in
@@ -114,8 +114,8 @@ public struct Accounts: Sendable {
         signedIn.removeValue(for: digest)
     }
 
-    /// The account of a token.
-    /// - Throws: ``StoreError`` `not_signed_in`, or `account_locked`.
+    /// Returns the account of a token.
+    /// - Throws: ``StoreError`` `not_signed_in` or `account_locked`; ``DatabaseError``.
     public func account(token: some StringProtocol) async throws -> Account {
         guard (1...128).contains(token.utf8.count) else { throw StoreError(.notSignedIn, "Sign in again.") }
         let digest = Self.digest(token)
@@ -124,8 +124,8 @@ public struct Accounts: Sendable {
         return try signedIn(try await database.read { try Self.account(digest, $0) }, digest, changes)
     }
 
-    /// Looks the account of a token up, so that it is known afterwards.
-    /// - Parameter completion: called on a thread of the database; with nil when ``account(token:)`` would throw.
+    /// Looks up the account of a token and caches it for ``knownAccount(token:)``.
+    /// - Parameter completion: called on a database thread, with nil when ``account(token:)`` would throw.
     func learnAccount(token: some StringProtocol, completion: @escaping @Sendable (Account?) -> Void) {
         guard (1...128).contains(token.utf8.count) else { return completion(nil) }
         let digest = Self.digest(token)
@@ -146,21 +146,21 @@ public struct Accounts: Sendable {
         ).map(account)
     }
 
-    /// The account that was found for a token, which is remembered if it may be used.
+    /// Checks the account that was found for a token, and caches it.
     private func signedIn(_ found: Account?, _ tokenDigest: [UInt8], _ changes: Int) throws -> Account {
-        guard let account = found else { throw StoreError(.notSignedIn, "The token is not known. Sign in again.") }
+        guard let account = found else { throw StoreError(.notSignedIn, "Unknown token. Sign in again.") }
         guard !account.isLocked else { throw Self.locked }
         signedIn.insert(account, for: tokenDigest, unlessChangedSince: changes)
         return account
     }
 
-    /// The account of a token, if it was asked for lately.
+    /// The cached account of a token; nil when the token is not in the cache.
     func knownAccount(token: some StringProtocol) -> Account? {
         guard (1...128).contains(token.utf8.count) else { return nil }
         return signedIn.value(for: Self.digest(token))
     }
 
-    /// The account of an e-mail address, for the operator.
+    /// The account with an e-mail address; nil when there is none.
     public func account(email: String) async throws -> Account? {
         let email = email.lowercased()
         return try await database.read { connection in
@@ -168,18 +168,18 @@ public struct Accounts: Sendable {
         }
     }
 
-    /// The account of an id.
+    /// The account with an identifier; nil when there is none.
     public func account(_ accountID: AccountID) async throws -> Account? {
         try await database.read { try Self.account(accountID, $0) }
     }
 
-    /// The account of an id.
+    /// The account with an identifier; nil when there is none.
     static func account(_ accountID: AccountID, _ connection: Connection) throws -> Account? {
         try connection.queryOne("SELECT \(columns) FROM accounts WHERE account_id = $1", [accountID.rawValue]).map(
             account)
     }
 
-    /// A page of accounts by e-mail address.
+    /// Returns at most `limit` accounts in the order of their addresses, starting after `email`.
     public func list(after email: String?, limit: Int) async throws -> [Account] {
         try await database.read { connection in
             try connection.query(
@@ -188,11 +188,13 @@ public struct Accounts: Sendable {
         }
     }
 
-    /// Changes what the operator may change, and tells signed-in devices' next requests of it.
+    /// Changes an account. The next requests of its signed-in devices see the change.
     /// - Throws: ``StoreError`` `invalid_request` for an unknown account or storefront.
     public func change(_ accountID: AccountID, _ change: AccountChange) async throws -> Account {
         if let storefront = change.storefront, Storefront.named(storefront) == nil {
-            throw StoreError(.invalidRequest, "No storefront is called “\(storefront.prefix(16))”.")
+            throw StoreError(
+                .invalidRequest,
+                "Unknown storefront “\(storefront.prefix(16))”. Use an ISO 3166-1 alpha-3 code such as USA.")
         }
         let row = try await database.write { connection in
             try connection.queryOne(
@@ -211,18 +213,19 @@ public struct Accounts: Sendable {
                     change.interruptsPurchases,
                 ])
         }
-        guard let row else { throw StoreError(.invalidRequest, "There is no such account.") }
+        guard let row else { throw StoreError(.invalidRequest, "No account has this identifier.") }
         signedIn.removeAll()
         return try Self.account(row)
     }
 
-    /// Writes for an unknown address as much as ``countWrongPassword(of:)`` writes for a known one, without effect. An
-    /// answer that came earlier would reveal that there is no account.
+    /// Writes as much for an unknown address as ``countWrongPassword(of:)`` does for a known one, without effect. A
+    /// faster answer would reveal that the account does not exist.
     ///
-    /// The address's digest chooses the row, and account ids are random. So attempts at different addresses write to
-    /// different rows and do not wait for one another, while those at the same address do, as those at a known one.
-    private func spendTimeOfCounting(_ email: String) async throws {
-        let place = Hexadecimal.digits(Self.digest(email).prefix(8))
+    /// The address's digest chooses the row to write. Account identifiers are random, so attempts at different
+    /// addresses write different rows and do not wait for one another. Attempts at the same address do, as with a known
+    /// one.
+    private func simulateCountingWrongPassword(_ email: String) async throws {
+        let accountID = Hexadecimal.digits(Self.digest(email).prefix(8))
         try await database.write { connection in
             _ = try connection.execute(
                 """
@@ -230,11 +233,11 @@ public struct Accounts: Sendable {
                 WHERE account_id = COALESCE(
                     (SELECT min(account_id) FROM accounts WHERE account_id >= $1),
                     (SELECT min(account_id) FROM accounts))
-                """, [place])
+                """, [accountID])
         }
     }
 
-    /// Counts a wrong password, and locks the account at the last wrong password that it allows.
+    /// Counts a wrong password and locks the account when it reaches ``wrongPasswordsUntilLocked``.
     private func countWrongPassword(of account: Account) async throws {
         let wrongPasswords = try await database.write { connection -> Int64 in
             let row = try connection.queryOne(
@@ -244,8 +247,8 @@ public struct Accounts: Sendable {
                 """, [account.accountID.rawValue, Self.wrongPasswordsUntilLocked])
             return try row?.int64(0) ?? 0
         }
-        // Only a lock changes what was remembered: wrong passwords alone must not make the store look every device up
-        // again.
+        // The cached accounts hold the lock but not the count. Clearing the cache on each wrong password would make the
+        // store look up every device again.
         if wrongPasswords == Self.wrongPasswordsUntilLocked { signedIn.removeAll() }
     }
 
@@ -268,7 +271,7 @@ public struct Accounts: Sendable {
         let parts = email.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, email.utf8.count <= 254, parts.allSatisfy({ !$0.isEmpty }),
             email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F })
-        else { throw StoreError(.invalidRequest, "That is not an e-mail address.") }
+        else { throw StoreError(.invalidRequest, "Invalid e-mail address.") }
         guard email.isInNormalizationFormC else {
             throw StoreError(
                 .invalidRequest, "The e-mail address is not in Unicode's normalization form C (NFC). Normalize it first.")

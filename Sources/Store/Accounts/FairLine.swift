@@ -1,25 +1,25 @@
-/// A bounded waiting line that no single source can fill for the others.
+/// A bounded queue of tickets that is fair between sources.
 ///
-/// Sources take turns. Of one source's own the oldest goes first while at most ``calm`` wait; when more wait, the newest
-/// goes first, and when the line is full the oldest of the source with the most waiting is dropped. So a flood of one
-/// source delays the others by one turn each, what comes after a flood of the same source does not wait for all of it,
-/// and without a flood nobody is overtaken.
+/// Sources take turns. A source's oldest ticket goes first while the source has at most ``calm`` tickets; with more,
+/// its newest goes first. When the queue is full, the oldest ticket of the source with the most tickets is dropped. A
+/// flood from one source therefore delays each other source by one turn, and a ticket that follows a flood of its own
+/// source does not wait for the whole flood. Without a flood, tickets keep their order.
 struct FairLine<Source: Hashable, Ticket: Hashable> {
-    /// The number of waiting tickets of one source up to which they go in the order in which they came.
+    /// The most tickets of one source that are served oldest first.
     static var calm: Int { 16 }
 
     private let capacity: Int
     /// The tickets of each source, oldest first.
     private var waiting: [Source: [Ticket]] = [:]
-    /// The sources that have tickets, the next one's turn first.
+    /// The sources that have tickets; the first one is next.
     private var turns: [Source] = []
     private(set) var count = 0
 
-    /// - Parameter capacity: tickets that wait at most, at least 1.
+    /// - Parameter capacity: the most tickets that can wait, at least 1.
     init(capacity: Int) { self.capacity = max(capacity, 1) }
 
     /// Adds a ticket.
-    /// - Returns: the ticket that was let go for it, nil while there is room.
+    /// - Returns: the ticket that was dropped to make room; nil when there was room.
     mutating func add(_ ticket: Ticket, of source: Source) -> Ticket? {
         let dropped = count >= capacity ? dropOldestOfLongest() : nil
         if waiting[source] == nil { turns.append(source) }
@@ -28,7 +28,7 @@ struct FairLine<Source: Hashable, Ticket: Hashable> {
         return dropped
     }
 
-    /// Takes the ticket whose turn it is.
+    /// Removes and returns the next ticket; nil when the queue is empty.
     mutating func next() -> Ticket? {
         guard !turns.isEmpty else { return nil }
         let source = turns.removeFirst()
@@ -39,7 +39,7 @@ struct FairLine<Source: Hashable, Ticket: Hashable> {
         return ticket
     }
 
-    /// Takes a ticket out of the line. False when it does not wait any more.
+    /// Removes a ticket from the queue. Returns false when the ticket is not waiting.
     mutating func remove(_ ticket: Ticket, of source: Source) -> Bool {
         guard let index = waiting[source]?.firstIndex(of: ticket) else { return false }
         removeTicket(at: index, of: source)
@@ -47,7 +47,7 @@ struct FairLine<Source: Hashable, Ticket: Hashable> {
     }
 
     private mutating func dropOldestOfLongest() -> Ticket? {
-        // The first of several in the order of turns, so that the outcome does not depend on hashing.
+        // Ties go to the source that is next, so that the outcome does not depend on hashing.
         var longest: (source: Source, count: Int)?
         for source in turns {
             let count = waiting[source]?.count ?? 0

@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// How much work a new password's hash is: the cost parameter N of scrypt (RFC 7914), with r = 8 and p = 1.
+/// The cost of hashing a password: parameter N of scrypt (RFC 7914), with r = 8 and p = 1.
 public struct PasswordCost: Sendable, Equatable {
     /// N, a power of two above 1.
     public var rounds: Int
@@ -10,17 +10,18 @@ public struct PasswordCost: Sendable, Equatable {
     /// N = 16384, which takes about 50 ms and 16 MiB.
     public static let standard = PasswordCost(rounds: 16_384)
 
+    /// Creates a cost.
     public init(rounds: Int) { self.rounds = rounds }
 }
 
-/// A password under scrypt (RFC 7914) with its own salt.
+/// The scrypt hash (RFC 7914) of a password, with its salt.
 struct PasswordHash: Sendable, Equatable {
     var salt: [UInt8]
     var hash: [UInt8]
     var rounds: Int
 
     /// Hashes a new password.
-    /// - Throws: what ``PasswordWork/run(for:_:)`` throws.
+    /// - Throws: the errors of ``PasswordWork/run(for:_:)``.
     static func make(
         _ password: String, cost: PasswordCost, by work: PasswordWork, for source: PasswordSource
     ) async throws -> PasswordHash {
@@ -29,15 +30,15 @@ struct PasswordHash: Sendable, Equatable {
         return PasswordHash(salt: salt, hash: hash, rounds: cost.rounds)
     }
 
-    /// As it was kept.
+    /// Restores a stored hash.
     init(salt: [UInt8], hash: [UInt8], rounds: Int) {
         self.salt = salt
         self.hash = hash
         self.rounds = rounds
     }
 
-    /// Whether it is the password, compared in constant time.
-    /// - Throws: what ``PasswordWork/run(for:_:)`` throws.
+    /// Whether the hash is of this password. Compares in constant time.
+    /// - Throws: the errors of ``PasswordWork/run(for:_:)``.
     func matches(_ password: String, by work: PasswordWork, for source: PasswordSource) async throws -> Bool {
         ConstantTime.equal(try await Self.derive(password, salt: salt, rounds: rounds, work, source), hash)
     }
@@ -54,7 +55,7 @@ struct PasswordHash: Sendable, Equatable {
     }
 }
 
-/// Comparison that takes as long whether or not it finds a difference.
+/// Comparison whose duration does not depend on where the values differ.
 enum ConstantTime {
     static func equal(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
         guard left.count == right.count else { return false }

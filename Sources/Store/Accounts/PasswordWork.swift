@@ -3,24 +3,24 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The party that asks for work on a password. Sources take turns, so that none can hold up the others.
+/// The origin of password work. Sources take turns, so that none can delay the others.
 public enum PasswordSource: Hashable, Sendable {
-    /// The operator, who makes accounts.
+    /// The operator, when creating accounts.
     case operation
-    /// A client, by its network address or whatever stands for it.
+    /// A client, by its network address or another identification.
     case client(String)
 }
 
-/// The work on passwords of the whole process, away from the threads that serve requests.
+/// Runs the password hashing of the whole process, away from the threads that serve requests.
 ///
-/// A hash takes a core for some 50 ms, and 16 MiB. So only half as many are made at once as there are cores, and a
-/// bounded number wait (``FairLine``).
+/// A hash occupies a core for some 50 ms and takes 16 MiB. At most half as many hashes run at once as the machine has
+/// cores, and a bounded number of jobs wait (``FairLine``).
 final class PasswordWork: Sendable {
-    /// The process's own.
+    /// The instance of this process.
     static let shared = PasswordWork(
         workers: max(ProcessInfo.processInfo.activeProcessorCount / 2, 1), waiting: 128)
 
-    /// What becomes of a job that waited.
+    /// The result of a job's wait.
     private enum Outcome {
         case turn
         case refused
@@ -40,19 +40,19 @@ final class PasswordWork: Sendable {
     private let queue = DispatchQueue(label: "cornerstore.password", qos: .utility, attributes: .concurrent)
 
     /// - Parameters:
-    ///   - workers: jobs that run at once.
-    ///   - waiting: jobs that wait at most.
+    ///   - workers: the most jobs that run at once.
+    ///   - waiting: the most jobs that wait.
     init(workers: Int, waiting: Int) {
         self.workers = max(workers, 1)
         state = Mutex(State(line: FairLine(capacity: waiting)))
     }
 
-    /// How many jobs wait now.
+    /// The number of jobs that wait now.
     var waiting: Int { state.withLock { $0.line.count } }
-    /// How many jobs have begun so far.
+    /// The number of jobs that have begun so far.
     var begun: Int { state.withLock { $0.begun } }
 
-    /// Does a job in its turn.
+    /// Runs a job when it is its source's turn.
     /// - Throws: ``StoreError`` `unavailable` when too many wait, `CancellationError` when the task is cancelled before
     ///   the job begins, or the job's error.
     func run<Value: Sendable>(
@@ -75,11 +75,11 @@ final class PasswordWork: Sendable {
                         }
                     case .refused:
                         continuation.resume(
-                            throwing: StoreError(.unavailable, "Too many sign-ins wait. Try again in a moment."))
+                            throwing: StoreError(.unavailable, "Too many sign-ins are waiting. Try again in a moment."))
                     case .cancelled: continuation.resume(throwing: CancellationError())
                     }
                 }
-                // A task that was cancelled in between had nothing to take out of the line.
+                // A cancellation before the job entered the line had nothing to remove.
                 if Task.isCancelled { cancel(id, source) }
             }
         } onCancel: {

@@ -1,7 +1,8 @@
 import StoreWire
 
-/// What the store keeps of an app beside its catalog.
+/// The data that the store keeps about an app in addition to its catalog.
 public struct AppRecord: Sendable, Equatable {
+    /// The app's bundle identifier.
     public var bundleID: BundleID
     /// The app's Apple ID ("adam id"): ten digits beginning with 6, as apps of recent years have.
     public var appID: Int64

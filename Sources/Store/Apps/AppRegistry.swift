@@ -4,7 +4,8 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The apps that were ever in the catalog, with their numbers and shared secrets. They stay when a catalog file goes.
+/// All apps that have ever been in the catalog, with their numbers and shared secrets. Removing a catalog file does not
+/// remove its apps from the registry.
 public final class AppRegistry: Sendable {
     private let database: Database
     private let records: Mutex<[BundleID: AppRecord]>
@@ -14,20 +15,20 @@ public final class AppRegistry: Sendable {
         self.records = Mutex(records)
     }
 
-    /// Reads the apps.
+    /// Reads the apps from the database.
     /// - Throws: ``DatabaseError``.
     public static func open(_ databases: StoreDatabases) async throws -> AppRegistry {
         let database = databases.apps
         return AppRegistry(database: database, records: try await database.read { try load($0) })
     }
 
-    /// The app, if it is known.
+    /// The app with a bundle identifier; nil when it is unknown.
     public subscript(bundleID: BundleID) -> AppRecord? { records.withLock { $0[bundleID] } }
 
-    /// All apps by bundle identifier.
+    /// All apps in the order of their bundle identifiers.
     public var all: [AppRecord] { records.withLock { $0.values.sorted { $0.bundleID < $1.bundleID } } }
 
-    /// Makes a number and a secret for each app that has none yet.
+    /// Creates a number and a shared secret for each new app.
     /// - Throws: ``DatabaseError``.
     public func register(_ bundleIDs: [BundleID], at milliseconds: Int64) async throws {
         let new = bundleIDs.filter { self[$0] == nil }
@@ -41,7 +42,7 @@ public final class AppRegistry: Sendable {
                         ON CONFLICT DO NOTHING
                         """,
                         [bundleID.rawValue, Self.appID(bundleID, attempt: attempt), Self.newSecret(), milliseconds])
-                    // A conflict is either the bundle itself, made by another process, or another app with that number.
+                    // A conflict means that another process inserted this app, or that another app has the number.
                     let present = try connection.queryOne(
                         "SELECT app_id FROM apps WHERE bundle_id = $1", [bundleID.rawValue])
                     if inserted > 0 || present != nil { break }
@@ -61,7 +62,7 @@ public final class AppRegistry: Sendable {
         return records
     }
 
-    /// Ten digits beginning with 6, the same for the same bundle identifier on every machine.
+    /// An app number of ten digits beginning with 6. It depends only on the bundle identifier and the attempt.
     private static func appID(_ bundleID: BundleID, attempt: Int) -> Int64 {
         let digest = SHA256.hash(data: Data("\(bundleID.rawValue)#\(attempt)".utf8))
         let number = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

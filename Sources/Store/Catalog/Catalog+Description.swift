@@ -1,11 +1,11 @@
 import StoreWire
 
 extension CatalogApp {
-    /// What a device is told of a product; nil when it is not sold in the storefront.
+    /// Describes a product for devices; nil when the storefront does not sell it.
     ///
-    /// The texts come from the first language for which there is a localization, else from the file's own locale, the
-    /// storefront's language, English, or whatever stands first; without any localization the reference name or the
-    /// product id is the name. `languages` are BCP 47 or POSIX names, best first.
+    /// The texts are in the first of `languages` that has a localization, else in the file's locale, the storefront's
+    /// language, English, or the first localization of the file. A product without localizations has its reference name
+    /// or product id as its name. `languages` are BCP 47 or POSIX names, best first.
     public func description(
         of product: CatalogProduct, languages: [String], storefront: Storefront
     ) -> ProductDescription? {
@@ -36,7 +36,7 @@ extension CatalogApp {
         )
     }
 
-    /// The languages to try, best first; at most ten of the device's.
+    /// The languages to try, best first. Uses at most ten of the device's languages.
     private func preferences(_ languages: [String], _ storefront: Storefront) -> [LanguageTag] {
         (languages.prefix(10) + [settings.locale ?? "", storefront.language, "en"]).compactMap { LanguageTag($0) }
     }
@@ -56,10 +56,10 @@ extension CatalogApp {
         return localizations.first
     }
 
-    /// A locale that formats prices as someone reads them who shops there in the device's first language:
+    /// The locale that formats prices of the storefront in the device's first language:
     /// `en_US@currency=USD`, `zh_Hans_CN@currency=CNY`.
     ///
-    /// - Parameter currency: that of the price; nil for the storefront's.
+    /// - Parameter currency: the price's currency; nil for the storefront's.
     static func priceLocale(languages: [String], storefront: Storefront, currency: String? = nil) -> String {
         let tag = languages.prefix(10).lazy.compactMap { LanguageTag($0) }.first
         var language = storefront.language

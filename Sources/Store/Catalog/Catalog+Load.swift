@@ -1,13 +1,14 @@
 import Foundation
 import StoreWire
 
-/// A catalog file to be loaded.
+/// The name of a catalog file to load.
 public struct CatalogFile: Sendable, Hashable {
-    /// A path; a name that ends in `.yaml` or `.yml` is our own format, every other Xcode's.
+    /// The file's path. Files that end in `.yaml` or `.yml` have our own format, all others have Xcode's.
     public var path: String
-    /// The bundle id of a `.storekit` file's app, where it is known.
+    /// The bundle id of a `.storekit` file's app; nil when it is not known.
     public var bundleID: BundleID?
 
+    /// Names a catalog file. Nothing is read yet.
     public init(path: String, bundleID: BundleID?) {
         self.path = path
         self.bundleID = bundleID
@@ -26,17 +27,17 @@ public struct CatalogFile: Sendable, Hashable {
         let bytes = try bytes()
         guard isYAML else { return try StoreKitConfigurationFile.read(bytes, file: path, bundleID: bundleID) }
         guard bundleID == nil else {
-            throw error(.invalid, "names its bundle ids itself; give none for it")
+            throw error(.invalid, "contains its own bundle ids; do not give one for it")
         }
         return try CornerstoreCatalogFile.read(bytes, file: path)
     }
 
-    /// The content, one byte more than a catalog may have at most, so that a larger file is refused and never read
-    /// whole.
+    /// The file's content, limited to one byte more than the maximum. A larger file is then refused without reading all
+    /// of it.
     private func bytes() throws(CatalogError) -> [UInt8] {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw error(.unreadable, "there is no such file")
+            throw error(.unreadable, "the file does not exist")
         }
         guard !isDirectory.boolValue else { throw error(.unreadable, "is a directory; name the file in it") }
         guard let handle = FileHandle(forReadingAtPath: path) else {
@@ -58,11 +59,10 @@ public struct CatalogFile: Sendable, Hashable {
 }
 
 extension Catalog {
-    /// Loads files and takes their apps together.
+    /// Loads files and combines their apps in one catalog.
     ///
-    /// - Returns: the catalog, and notes for whoever started the store: which bundle ids were found how, and what is
-    ///   likely not meant.
-    /// - Throws: ``CatalogError`` with the problems of all files, under the code of the first bad one.
+    /// - Returns: the catalog, and notes for the operator: the origin of each bundle id, and probable mistakes.
+    /// - Throws: ``CatalogError`` with the problems of all files and the code of the first invalid file.
     public static func load(files: [CatalogFile]) throws(CatalogError) -> (catalog: Catalog, notes: [String]) {
         var (apps, notes, problems) = ([CatalogApp](), [String](), [CatalogProblem]())
         var code: CatalogError.Code?

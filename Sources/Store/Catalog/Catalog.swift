@@ -1,11 +1,11 @@
 import StoreWire
 
-/// What the store sells: the apps by bundle id. A value; when a file changes a new one takes its place.
+/// The apps and products that the store sells. A catalog does not change; a changed file produces a new one.
 public struct Catalog: Sendable, Equatable {
     private let byBundleID: [BundleID: CatalogApp]
 
-    /// Takes the apps together. Where the made numbers of two apps or of two apps' products meet, the later by bundle
-    /// id gets another.
+    /// Creates a catalog. If generated numbers of apps or products collide, the app that is later by bundle id gets
+    /// another number.
     ///
     /// - Throws: ``CatalogError/Code/duplicateApp`` when a bundle id appears twice.
     public init(apps: [CatalogApp]) throws(CatalogError) {
@@ -28,16 +28,19 @@ public struct Catalog: Sendable, Equatable {
 
     private init(byBundleID: [BundleID: CatalogApp]) { self.byBundleID = byBundleID }
 
-    /// All apps, by bundle id.
+    /// All apps in the order of their bundle ids.
     public var apps: [CatalogApp] { byBundleID.values.sorted { $0.bundleID < $1.bundleID } }
 
+    /// The app with this bundle identifier; nil when the catalog has none.
     public func app(_ bundleID: BundleID) -> CatalogApp? { byBundleID[bundleID] }
 
+    /// The product with this identifier in the app; nil when the catalog has none.
     public func product(_ productID: ProductID, of bundleID: BundleID) -> CatalogProduct? {
         byBundleID[bundleID]?.product(productID)
     }
 
-    /// The app or the product with a number. An app has two: the one in its file, and `appID`, the one its receipts carry.
+    /// Finds the app or product with a number. An app has two numbers: the one in its file, and the one in its
+    /// receipts, which `appID` returns.
     public func item(
         _ itemID: Int64, appID: (BundleID) -> Int64?
     ) -> (app: CatalogApp, product: CatalogProduct?)? {

@@ -3,9 +3,9 @@ import Foundation
 import StoreWire
 
 extension CatalogApp {
-    /// The app with all that a `.storekit` file has to have: the version that can hold what the app has, and Xcode's
-    /// names of the file, the products and the offers. Reading and writing both complete the app, so that a converted
-    /// file describes the same app as the file it was made of.
+    /// The app with everything that a `.storekit` file requires: a file version that supports all its features, and
+    /// Xcode's identifiers of the file, the products and the offers. Both reading and writing complete the app, so that
+    /// a converted file describes the same app as the original.
     var completedForStoreKit: CatalogApp {
         var settings = settings
         if needsVersionFive, settings.version.major < 5 {
@@ -26,7 +26,7 @@ extension CatalogApp {
         }
     }
 
-    /// Eight hexadecimal digits as Xcode gives, the same for the same text.
+    /// Eight hexadecimal digits, as Xcode generates them, derived from a text.
     fileprivate static func madeID(_ text: String) -> String {
         SHA256.hash(data: Data(text.utf8)).prefix(4).map { byte in
             let digits = String(byte, radix: 16, uppercase: true)

@@ -2,25 +2,29 @@ import Crypto
 import Foundation
 import StoreWire
 
-/// One app with all that it sells.
+/// An app with its products.
 public struct CatalogApp: Sendable, Equatable {
+    /// The app's bundle identifier.
     public let bundleID: BundleID
-    /// The app's name as customers see it; `.storekit` files have none.
+    /// The app's name for customers. `.storekit` files do not contain it.
     public var name: String?
     /// Consumables and non-consumables first, then non-renewing and free subscriptions, then the groups' subscriptions,
     /// group by group, each in the file's order.
     public private(set) var products: [CatalogProduct]
+    /// The subscription groups, in the file's order.
     public private(set) var groups: [CatalogSubscriptionGroup]
+    /// The settings of the file, such as the default storefront.
     public var settings: CatalogSettings
-    /// The app's number (`adam_id` of a receipt): App Store Connect's where the file has it, else ten digits made from
-    /// the bundle id. Unique in a ``Catalog``.
+    /// The app's number (`adam_id` of a receipt): App Store Connect's number if the file has it, else ten digits
+    /// generated from the bundle id. Unique in a ``Catalog``.
     public internal(set) var itemID: Int64
-    /// The other top-level keys: `appPolicies`, unknown ones, and `subscriptionOffersKeyPair`, under which promotional offers are signed.
+    /// The other top-level keys: `appPolicies`, unknown keys, and `subscriptionOffersKeyPair`, the key that signs
+    /// promotional offers.
     public var unknown: [String: JSONValue]
     private var indices: [ProductID: Int]
 
-    /// Puts products in order and numbers them. Of products with the same identifier the first is found by
-    /// ``product(_:)``; the readers refuse such files.
+    /// Creates an app, and sorts and numbers its products. If products have the same identifier, ``product(_:)`` finds
+    /// the first; the readers refuse such files.
     public init(
         bundleID: BundleID, name: String?, products: [CatalogProduct], groups: [CatalogSubscriptionGroup],
         settings: CatalogSettings, unknown: [String: JSONValue]
@@ -41,16 +45,16 @@ public struct CatalogApp: Sendable, Equatable {
             self.products.enumerated().map { ($1.productID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The product with this identifier.
+    /// The product with this identifier; nil when the app has none.
     public func product(_ productID: ProductID) -> CatalogProduct? { indices[productID].map { products[$0] } }
 
-    /// The group with this identifier.
+    /// The subscription group with this identifier; nil when the app has none.
     public func group(_ groupID: SubscriptionGroupID) -> CatalogSubscriptionGroup? { groups.first { $0.id == groupID } }
 
-    /// The storefront of the file's settings; the United States when it names none.
+    /// The storefront in the file's settings; the United States when the file names none.
     public var storefront: Storefront { settings.storefront.flatMap(Storefront.named) ?? .unitedStates }
 
-    /// For ``Catalog``, which sees the numbers of other apps.
+    /// Changes a product's number. ``Catalog`` uses this to resolve collisions with other apps.
     mutating func setItemID(_ itemID: Int64, ofProductAt index: Int) { products[index].itemID = itemID }
 
     private static func rank(_ product: CatalogProduct, _ groups: [SubscriptionGroupID: Int]) -> Int {
@@ -63,11 +67,11 @@ public struct CatalogApp: Sendable, Equatable {
     }
 }
 
-/// What a file says of the store around the products.
+/// The settings of a catalog file for an app.
 public struct CatalogSettings: Sendable, Hashable {
     /// The `.storekit` file's `identifier`: eight hexadecimal digits, or a name.
     public var identifier: String?
-    /// The `.storekit` file's version, 4.0 where there was none.
+    /// The `.storekit` file's version; 4.0 when the file has none.
     public var version: StoreKitFileVersion
     /// ISO 3166-1 alpha-3 (`_storefront`).
     public var storefront: String?
@@ -78,6 +82,7 @@ public struct CatalogSettings: Sendable, Hashable {
     /// The other settings, with their underscores: `_timeRate`, `_askToBuyEnabled`, `_storeKitErrors` and so on.
     public var unknown: [String: JSONValue]
 
+    /// Creates settings.
     public init(
         identifier: String?, version: StoreKitFileVersion, storefront: String?, locale: String?,
         applicationInternalID: String?,
@@ -94,24 +99,28 @@ public struct CatalogSettings: Sendable, Hashable {
 
 /// The version of a `.storekit` file.
 public struct StoreKitFileVersion: Sendable, Hashable {
+    /// The major version, 1 to 5.
     public var major: Int
+    /// The minor version.
     public var minor: Int
 
+    /// Creates a version.
     public init(major: Int, minor: Int) {
         self.major = major
         self.minor = minor
     }
 
-    /// The versions that are read.
+    /// The major versions that can be read.
     public static let majors = 1...5
     static let minors = 0...1_000_000
-    /// What is written when nothing else is known.
+    /// The default version, 4.0.
     public static let usual = StoreKitFileVersion(major: 4, minor: 0)
 }
 
-/// The numbers that App Store Connect would give.
+/// The numbers of apps and products, which App Store Connect assigns in Apple's store.
 enum CatalogItemID {
-    /// App Store Connect's number: nine digits or more; eight could be Xcode's eight hexadecimal digits.
+    /// Parses App Store Connect's number, 9 to 15 digits. Eight digits could be an Xcode identifier, which has eight
+    /// hexadecimal digits.
     static func number(_ text: String?) -> Int64? {
         guard let text, (9...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             text.first != "0"
@@ -119,17 +128,18 @@ enum CatalogItemID {
         return Int64(text)
     }
 
-    /// Apps' made numbers begin with 1.
+    /// The number of an app. Generated numbers begin with 1.
     static func app(_ bundleID: BundleID, _ internalID: String?) -> Int64 {
-        number(internalID) ?? 1_000_000_000 + billionth(bundleID.rawValue)
+        number(internalID) ?? 1_000_000_000 + nineDigits(bundleID.rawValue)
     }
 
-    /// Products' made numbers begin with 6. `attempt` gives another where one is taken.
+    /// The generated number of a product, which begins with 6. Another `attempt` gives another number.
     static func product(_ productID: ProductID, of bundleID: BundleID, attempt: Int) -> Int64 {
-        6_000_000_000 + billionth("\(bundleID)\n\(productID)\n\(attempt)")
+        6_000_000_000 + nineDigits("\(bundleID)\n\(productID)\n\(attempt)")
     }
 
-    /// A copied number counts for the first product that has it; the others get a made one.
+    /// Numbers the products. If several have the same App Store Connect number, the first keeps it and the others get
+    /// generated numbers.
     static func numbered(_ products: [CatalogProduct], of bundleID: BundleID) -> [CatalogProduct] {
         var products = products
         var taken: Set<Int64> = []
@@ -143,7 +153,7 @@ enum CatalogItemID {
         return products
     }
 
-    /// The first made number that is not taken, which then is.
+    /// Returns the first generated number that is not taken, and marks it as taken.
     static func free(_ productID: ProductID, of bundleID: BundleID, in taken: inout Set<Int64>) -> Int64 {
         var attempt = 0
         while true {
@@ -153,7 +163,7 @@ enum CatalogItemID {
         }
     }
 
-    private static func billionth(_ text: String) -> Int64 {
+    private static func nineDigits(_ text: String) -> Int64 {
         let digest = SHA256.hash(data: Data(text.utf8))
         return Int64(digest.prefix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000_000)
     }

@@ -1,28 +1,30 @@
 import StoreWire
 
-/// What one catalog file describes.
+/// The contents of one catalog file.
 public struct CatalogContents: Sendable, Equatable {
+    /// The apps that the file describes.
     public var apps: [CatalogApp]
-    /// What the reader of the file should be told: how the bundle id was found, and what is likely not meant.
+    /// Notes for the operator: the origin of the bundle id, and probable mistakes.
     public var notes: [String]
 
+    /// Creates the contents of a file.
     public init(apps: [CatalogApp], notes: [String]) {
         self.apps = apps
         self.notes = notes
     }
 }
 
-/// Where an app's bundle id came from, since a `.storekit` file names none.
+/// The origin of an app's bundle id. A `.storekit` file does not contain one.
 public enum BundleIDOrigin: Sendable, Equatable {
-    /// Handed in by whoever loads the file.
+    /// The caller gave it.
     case given
     /// The longest common reverse-DNS prefix of the product ids.
     case productIDs
-    /// Made from the file's name, because the product ids have no such prefix.
+    /// Generated from the file's name, because the product ids have no such prefix.
     case fileName
 
-    /// Chooses the bundle id: the one given, else the prefix of at least two components that all product ids share (a
-    /// single product's id without its last component), else `com.example.` and the file's name.
+    /// Chooses the bundle id: the given one, else the prefix of at least two components that all product ids share (for
+    /// a single product, its id without the last component), else `com.example.` and the file's name.
     public static func bundleID(
         given: BundleID?, productIDs: [ProductID], file: String
     ) -> (bundleID: BundleID, origin: BundleIDOrigin) {
@@ -31,8 +33,8 @@ public enum BundleIDOrigin: Sendable, Equatable {
         return (BundleID("com.example." + component(of: file)), .fileName)
     }
 
-    /// Whether this can be a bundle id: 1 to 155 letters, digits, points, hyphens and underscores (which product ids
-    /// bring along), and no empty component.
+    /// Whether the text is a valid bundle id: 1 to 155 letters, digits, periods, hyphens and underscores, without an
+    /// empty component. Underscores are allowed because the prefix of product ids can contain them.
     static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count) && text.utf8.allSatisfy(isBundleByte) && !text.hasPrefix(".")
             && !text.hasSuffix(".") && !text.contains("..")
@@ -55,7 +57,7 @@ public enum BundleIDOrigin: Sendable, Equatable {
         productID.rawValue.split(separator: ".", omittingEmptySubsequences: false)[...]
     }
 
-    /// The file's name without its folder and extension, other characters made hyphens.
+    /// The file's name without folder and extension, with hyphens for all other characters.
     private static func component(of file: String) -> String {
         let name = file.split(separator: "/").last ?? ""
         let stem = name.split(separator: ".").first ?? ""

@@ -1,16 +1,17 @@
-/// One thing that is wrong in a catalog file, and what to do about it.
+/// A problem in a catalog file, with advice.
 public struct CatalogProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The file as it was named.
+    /// The file's name, as the caller gave it.
     public var file: String
-    /// From 1; nil when the problem has no place in the file.
+    /// The line, from 1; nil when the problem concerns no place in the file.
     public var line: Int?
-    /// From 1, in characters.
+    /// The column in characters, from 1; nil when the problem concerns no place in the file.
     public var column: Int?
-    /// Where in the document, `products[2].displayPrice`; empty for the whole.
+    /// The path in the document, such as `products[2].displayPrice`; empty for the whole file.
     public var keyPath: String
-    /// What is wrong, and what to do.
+    /// What is wrong, and how to fix it.
     public var message: String
 
+    /// Creates a problem.
     public init(file: String, line: Int?, column: Int?, keyPath: String, message: String) {
         self.file = file
         self.line = line
@@ -19,39 +20,43 @@ public struct CatalogProblem: Error, Equatable, Sendable, CustomStringConvertibl
         self.message = message
     }
 
-    /// `Flare.storekit:12:21: products[0].displayPrice: "abc" is not a price; …`
+    /// One line, such as `Flare.storekit:12:21: products[0].displayPrice: "abc" is not a price; …`.
     public var description: String {
         let place = [file] + [line, column].compactMap { $0.map(String.init) }
         return ([place.joined(separator: ":")] + (keyPath.isEmpty ? [] : [keyPath]) + [message]).joined(separator: ": ")
     }
 }
 
-/// Why a catalog could not be taken in: all problems that were found, not only the first.
+/// The reason why a catalog could not be loaded, with all problems that were found.
 public struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of failure.
     public enum Code: String, Sendable {
-        /// The file is not there or cannot be read.
+        /// The file does not exist or cannot be read.
         case unreadable
-        /// A file, a list or a text is larger than a catalog may be.
+        /// A file, a list or a text exceeds its limit.
         case tooLarge
-        /// Not JSON, not YAML, or what a catalog does not use of them.
+        /// The file is not valid JSON or YAML, or uses a feature that catalogs do not allow.
         case syntax
-        /// The file is well-formed, and says something that cannot be.
+        /// The file is well-formed but has invalid contents.
         case invalid
         /// Two files or entries describe the same app.
         case duplicateApp
     }
 
+    /// The kind of the first failure.
     public var code: Code
-    /// Never empty; in the order of the file.
+    /// The problems in the order of the file. Never empty.
     public var problems: [CatalogProblem]
 
+    /// Creates an error.
     public init(code: Code, problems: [CatalogProblem]) {
         self.code = code
         self.problems = problems
     }
 
-    /// One line a problem.
+    /// The problems, one on each line.
     public var detail: String { problems.map(\.description).joined(separator: "\n") }
 
+    /// The same text as ``detail``.
     public var description: String { detail }
 }

@@ -2,26 +2,32 @@ import StoreWire
 
 /// An introductory, promotional ("ad hoc"), win-back or code offer of a subscription.
 public struct CatalogOffer: Sendable, Hashable {
-    /// Only promotional and win-back offers have one. Xcode does not keep it unique.
+    /// The offer's identifier. Only promotional and win-back offers have one, and Xcode does not ensure that it is
+    /// unique.
     public var offerID: String?
+    /// The seller's own name for the offer; customers do not see it.
     public var referenceName: String?
-    /// Xcode's own name of the offer.
+    /// Xcode's own identifier of the offer.
     public var internalID: String?
+    /// How the customer pays: as they go, up front, or not at all.
     public var paymentMode: OfferDescription.PaymentMode
-    /// Nil or zero when the offer is free, else there. The price that Xcode leaves at a free offer is in ``unknown``.
+    /// The price of a period, nil or zero when the offer is free. If Xcode left a price at a free offer, it is in
+    /// ``unknown``.
     public var prices: CatalogPrices?
+    /// The length of one period of the offer.
     public var period: SubscriptionPeriod
-    /// Nil when the file does not say; then it is 1.
+    /// The number of periods; nil when the file does not say, which means 1.
     public var numberOfPeriods: Int?
-    /// `new`, `existing`, `expired`; only code offers have it.
+    /// The customers who can use a code offer: `new`, `existing`, `expired`. Nil for other offers.
     public var eligibility: [String]?
-    /// Whether a code may be used on top of an introductory offer.
+    /// Whether a code can be combined with an introductory offer.
     public var isStackable: Bool?
-    /// The billing plan to which the offer belongs (version 5).
+    /// The billing plan that the offer belongs to (version 5).
     public var billingPlanType: String?
-    /// Keys that this program does not know.
+    /// The keys that this program does not know.
     public var unknown: [String: JSONValue]
 
+    /// Creates an offer.
     public init(
         offerID: String?, referenceName: String?, internalID: String?, paymentMode: OfferDescription.PaymentMode,
         prices: CatalogPrices?, period: SubscriptionPeriod, numberOfPeriods: Int?, eligibility: [String]?,
@@ -41,7 +47,7 @@ public struct CatalogOffer: Sendable, Hashable {
         self.unknown = unknown
     }
 
-    /// Whether both describe one offer: by Xcode's name where both have one, else by everything but that name.
+    /// Whether both describe the same offer. Compares Xcode's identifiers if both have one, else all other properties.
     func isSame(as other: CatalogOffer) -> Bool {
         if let internalID, let otherID = other.internalID { return internalID.hasSameBytes(as: otherID) }
         var copy = other
@@ -49,7 +55,7 @@ public struct CatalogOffer: Sendable, Hashable {
         return self == copy
     }
 
-    /// What the device is told of it in a storefront.
+    /// Describes the offer in a storefront for devices.
     public func description(in storefront: Storefront) -> OfferDescription {
         let prices = paymentMode == .free ? .free : prices ?? .free
         return OfferDescription(
@@ -59,19 +65,22 @@ public struct CatalogOffer: Sendable, Hashable {
     }
 }
 
-/// A way to pay for a subscription's period (version 5): at once, or monthly with a commitment.
+/// A way to pay for a subscription period (version 5): at once, or monthly with a commitment.
 public struct CatalogBillingPlan: Sendable, Hashable {
-    /// `BILLED_UPFRONT` or `MONTHLY`.
+    /// The type: `BILLED_UPFRONT` or `MONTHLY`.
     public var type: String
-    /// What is charged each time, in thousandths of the currency's unit.
+    /// The amount of each charge, in thousandths of the currency's unit.
     public var amount: Int64?
-    /// What the whole commitment comes to.
+    /// The total of the whole commitment, in thousandths of the currency's unit.
     public var commitmentAmount: Int64?
+    /// Xcode's own identifier of the plan.
     public var internalID: String?
+    /// Whether the plan is on sale; nil when the file does not say.
     public var isEnabled: Bool?
-    /// Keys that this program does not know.
+    /// The keys that this program does not know.
     public var unknown: [String: JSONValue]
 
+    /// Creates a billing plan.
     public init(
         type: String, amount: Int64?, commitmentAmount: Int64?, internalID: String?, isEnabled: Bool?,
         unknown: [String: JSONValue]

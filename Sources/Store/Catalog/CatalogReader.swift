@@ -1,19 +1,19 @@
 import StoreWire
 
-/// Reads the products and groups of one app, which both kinds of file describe with the same names.
+/// Reads the products and subscription groups of one app. Both file formats use the same keys for them.
 struct CatalogReader {
     let reading: CatalogReading
 
     private var isCornerstore: Bool { reading.dialect == .cornerstore }
 
-    /// The types that may stand in `products`.
+    /// The product types that `products` can contain.
     private var itemKinds: [String: ProductKind] {
         var kinds = CatalogKinds.items
         if isCornerstore { kinds["FreeSubscription"] = .freeSubscription }
         return kinds
     }
 
-    /// `products`, `nonRenewingSubscriptions` and `subscriptionGroups` of the object that describes an app.
+    /// Reads `products`, `nonRenewingSubscriptions` and `subscriptionGroups` of an app.
     func contents(of app: ObjectReader) -> (products: [CatalogProduct], groups: [CatalogSubscriptionGroup]) {
         var readers = app.objects("products", kind: "product", limit: CatalogLimits.products)
         if !isCornerstore {
@@ -37,7 +37,7 @@ struct CatalogReader {
         return (products, groups)
     }
 
-    /// Where each product id was seen first.
+    /// The line on which each product id appeared first.
     private struct SeenProducts {
         var lines: [ProductID: Int] = [:]
 
@@ -60,8 +60,8 @@ struct CatalogReader {
         return product
     }
 
-    /// What all types have in common. Every key is asked for before anything is given up, so that all problems are
-    /// told.
+    /// Reads the keys that all product types share. Reads every key before it gives up, so that all problems are
+    /// reported.
     private func product(_ reader: ObjectReader, kind: ProductKind?, subscription: CatalogSubscription?)
         -> CatalogProduct?
     {
@@ -71,7 +71,7 @@ struct CatalogReader {
         var prices = reader.prices()
         if kind == .freeSubscription {
             if let given = prices, given != .free {
-                reader.problem("displayPrice", "a free subscription has no price; take it out")
+                reader.problem("displayPrice", "a free subscription has no price; remove it")
             }
             prices = .free
         } else if prices == nil, reader.member("displayPrice") == nil {
@@ -118,13 +118,13 @@ struct CatalogReader {
             _ = reader.kind(CatalogKinds.subscriptions)
             if let named = reader.string("subscriptionGroupID"), let groupID, SubscriptionGroupID(named) != groupID {
                 reader.problem(
-                    "subscriptionGroupID", "is not \(groupID), the id of the group in which the subscription stands")
+                    "subscriptionGroupID", "is not \(groupID), the id of the group that contains the subscription")
             }
         }
         let level = reader.int("groupNumber", in: 1...1_000)
         let period = reader.period("recurringSubscriptionPeriod", "write one such as P1M")
         var introductory = reader.objects("introductoryOffers", kind: "offer").compactMap(offer)
-        // Xcode writes the same offer under both keys, for its earlier versions.
+        // For its earlier versions, Xcode writes the same offer under both keys.
         if !isCornerstore, let single = reader.object("introductoryOffer", kind: "offer").flatMap(offer),
             !introductory.contains(where: { $0.isSame(as: single) })
         {
@@ -153,7 +153,7 @@ struct CatalogReader {
         }
         var unusedPrice: String?
         if paymentMode == .free, let given = prices, given != .free {
-            let message = "a free offer has no price; take it out, or correct paymentMode"
+            let message = "a free offer has no price; remove it, or correct paymentMode"
             if isCornerstore {
                 reader.problem("displayPrice", message)
             } else {
@@ -189,7 +189,7 @@ extension CatalogPrices {
     static let free = CatalogPrices(amount: 0, byStorefront: [:], byCurrency: [:])
 }
 
-/// The words of `type`.
+/// The values of `type`.
 enum CatalogKinds {
     static let items: [String: ProductKind] = [
         "Consumable": .consumable, "NonConsumable": .nonConsumable, "NonRenewingSubscription": .nonRenewingSubscription,

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Tells whether catalog files changed since they were last looked at: by modification time, size and file number,
-/// without reading them and without a timer of its own. A value; its owner asks as often as it likes.
+/// Detects changes of catalog files by modification time, size and file number. The watcher does not read the files and
+/// has no timer; the owner decides how often to check.
 public struct CatalogWatcher: Sendable {
     private struct Stamp: Sendable, Equatable {
         var modified: Date?
@@ -9,34 +9,36 @@ public struct CatalogWatcher: Sendable {
         var number: UInt64?
     }
 
+    /// The files that this watcher looks at.
     public let files: [CatalogFile]
     private var stamps: [Stamp?]
 
-    /// Takes the files' state now as the one that is known. Make the watcher before loading the files, so that a change
-    /// in between is seen.
+    /// Creates a watcher that compares with the files' current state. Create it before you load the files, so that it
+    /// detects a change in between.
     public init(files: [CatalogFile]) {
         self.files = files
         stamps = files.map(Self.stamp)
     }
 
-    /// Whether any file changed, appeared or went away since the last call.
+    /// Whether any file changed, appeared or disappeared since the last call.
     public mutating func changed() -> Bool {
         let current = files.map(Self.stamp)
         defer { stamps = current }
         return current != stamps
     }
 
-    /// What became of the catalog at one look.
+    /// The result of a check.
     public enum Reload: Sendable {
+        /// No file changed.
         case unchanged
-        /// The files are good: this catalog takes the old one's place.
+        /// A file changed and all files are valid. The new catalog replaces the old one.
         case loaded(Catalog, notes: [String])
-        /// A file is bad: the old catalog stays, and this is to be told. It is not tried again until a file changes
-        /// once more.
+        /// A file changed and is invalid. The old catalog stays, and the error is to be reported. The files are not
+        /// loaded again until one changes.
         case failed(CatalogError)
     }
 
-    /// Loads the files again if one changed.
+    /// Loads the files again if one has changed.
     public mutating func reload() -> Reload {
         guard changed() else { return .unchanged }
         do {
@@ -48,7 +50,7 @@ public struct CatalogWatcher: Sendable {
     }
 
     private static func stamp(_ file: CatalogFile) -> Stamp? {
-        // The path may be a symbolic link (a mounted configuration is one): what counts is the file it leads to.
+        // Follow symbolic links, which mounted configurations use, to the file itself.
         let path = URL(fileURLWithPath: file.path).resolvingSymlinksInPath().path
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
         return Stamp(

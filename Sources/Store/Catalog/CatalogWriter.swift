@@ -1,12 +1,13 @@
 import StoreWire
 
-/// Turns the parts that both kinds of file have into JSON. In our own files what is usual is left out.
+/// Writes the parts that both file formats share as JSON. Our own format omits default values.
 struct CatalogWriter {
     let dialect: CatalogDialect
 
     private var isCornerstore: Bool { dialect == .cornerstore }
 
-    /// The members with what was kept: beside them in Xcode's file, under `xcode` in ours.
+    /// An object with its members and the unknown keys, which are beside the members in Xcode's format and under
+    /// `xcode` in ours.
     func object(_ members: [String: JSONValue?], _ unknown: [String: JSONValue]) -> JSONValue {
         var object = members.compactMapValues { $0 }
         if isCornerstore {
@@ -23,7 +24,7 @@ struct CatalogWriter {
         amount.map { .string(Money(milliunits: $0, currency: "USD").decimal) }
     }
 
-    /// A list; in our own files nothing when it is empty.
+    /// A list; nil for an empty list in our own format.
     func list(_ elements: [JSONValue]) -> JSONValue? { elements.isEmpty && isCornerstore ? nil : .array(elements) }
 
     func localizations(_ localizations: [CatalogLocalization]) -> JSONValue? {
@@ -40,7 +41,7 @@ struct CatalogWriter {
         )
     }
 
-    /// The members that say what something costs.
+    /// The members that contain prices.
     func prices(_ prices: CatalogPrices?) -> [String: JSONValue?] {
         guard let prices else { return [:] }
         var members: [String: JSONValue?] = ["displayPrice": decimal(prices.amount)]

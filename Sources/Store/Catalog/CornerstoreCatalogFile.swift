@@ -1,19 +1,19 @@
 import StoreWire
 
-/// Our own catalog file: YAML, several apps, and what a `.storekit` file cannot say. Its keys are those of the
-/// `.storekit` file where that has them; `Documentation/catalog.schema.json` describes it.
+/// Our own catalog format: YAML, with several apps and with features that a `.storekit` file lacks. It uses the keys of
+/// the `.storekit` file where they exist. `Documentation/catalog.schema.json` describes it.
 public enum CornerstoreCatalogFile {
     /// The version of the format.
     public static let version = 1
 
-    /// Reads a file whole. `file` is its name for messages.
+    /// Reads a catalog. `file` is the file's name for messages.
     ///
     /// - Throws: ``CatalogError`` with all problems that were found.
     public static func read(_ bytes: [UInt8], file: String) throws(CatalogError) -> CatalogContents {
         try read(bytes, file: file) { _ in }
     }
 
-    /// As ``read(_:file:)``; `inspect` sees which keys were asked for.
+    /// Like ``read(_:file:)``; `inspect` receives the keys that were read.
     static func read(
         _ bytes: [UInt8], file: String, inspect: (CatalogReading) -> Void
     ) throws(CatalogError) -> CatalogContents {
@@ -33,7 +33,7 @@ public enum CornerstoreCatalogFile {
             return []
         }
         guard reader.int("cornerstore-catalog", in: 0...1_000_000) == version else {
-            reader.problem("cornerstore-catalog", "only version \(version) of the format is known here")
+            reader.problem("cornerstore-catalog", "only version \(version) of the format is supported")
             return []
         }
         if reader.member("apps") == nil { reader.missing("apps", "it is the list of apps") }
@@ -49,7 +49,7 @@ public enum CornerstoreCatalogFile {
     private static func app(_ reader: ObjectReader, _ reading: CatalogReading) -> CatalogApp? {
         let bundleID = reader.identifier("bundleID", "every app needs one, such as com.example.app")
         if let bundleID, !BundleIDOrigin.isBundleID(bundleID) {
-            reader.problem("bundleID", "is no bundle id; write it as com.example.app")
+            reader.problem("bundleID", "is not a bundle id; write it as com.example.app")
         }
         let name = reader.string("name")
         let (products, groups) = CatalogReader(reading: reading).contents(of: reader)
@@ -68,7 +68,7 @@ public enum CornerstoreCatalogFile {
         )
     }
 
-    /// `storekitVersion`, written `4.0`.
+    /// Reads `storekitVersion`, such as `4.0`.
     private static func version(_ reader: ObjectReader) -> StoreKitFileVersion {
         guard let text = reader.string("storekitVersion") else { return .usual }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -82,7 +82,7 @@ public enum CornerstoreCatalogFile {
         return StoreKitFileVersion(major: major, minor: minor)
     }
 
-    /// The apps as such a file. Reading it gives equal apps.
+    /// Writes apps in this format. Reading the text returns equal apps.
     public static func text(of apps: [CatalogApp]) -> String {
         let document: JSONValue = .object([
             "cornerstore-catalog": .number(String(version)),
@@ -91,7 +91,7 @@ public enum CornerstoreCatalogFile {
         return YAMLText.text(of: document, order: order)
     }
 
-    /// The keys in the order in which people read them.
+    /// The keys in the order in which they are written.
     private static let order = [
         "cornerstore-catalog", "apps", "bundleID", "productID", "id", "offerID", "type", "locale", "name",
         "referenceName",
@@ -107,7 +107,7 @@ public enum CornerstoreCatalogFile {
     ]
 }
 
-/// Writes one app for our own file, without what is usual.
+/// Writes one app in our own format, without default values.
 private struct CornerstoreAppWriter {
     let app: CatalogApp
     private let writer = CatalogWriter(dialect: .cornerstore)

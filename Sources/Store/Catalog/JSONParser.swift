@@ -1,15 +1,15 @@
-/// Reads JSON (RFC 8259) and remembers where each value stands. Bounded in size, depth and number of values; refuses
-/// keys that appear twice.
+/// Parses JSON (RFC 8259) and records the place of each value. Limits depth and number of values, and refuses duplicate
+/// keys.
 struct JSONParser {
     private let bytes: [UInt8]
     private let file: String
     private var index = 0
     private var line = 1
-    /// A place in the line whose column is known, so that long lines are not counted from their start for each value.
+    /// A place in the line with a known column, so that columns in long lines are not counted from the start each time.
     private var counted = (index: 0, column: 1)
     private var values = 0
 
-    /// Parses one document of UTF-8, with or without a byte order mark.
+    /// Parses one UTF-8 document, with or without a byte order mark.
     static func parse(_ bytes: [UInt8], file: String) throws(CatalogError) -> SourceNode {
         var parser = JSONParser(bytes: bytes, file: file)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
@@ -29,7 +29,7 @@ struct JSONParser {
 
     private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    /// Characters since the start of the line, from 1: bytes that do not continue a character.
+    /// The current column in characters, from 1. Counts the bytes that are not UTF-8 continuation bytes.
     private var column: Int { counted.column + bytes[min(counted.index, index)..<index].count { $0 & 0xC0 != 0x80 } }
 
     private func error(_ message: String, code: CatalogError.Code = .syntax) -> CatalogError {
@@ -40,9 +40,9 @@ struct JSONParser {
     }
 
     private func unexpected(_ wanted: String) -> CatalogError {
-        guard let next else { return error("the file ends where \(wanted) should follow") }
+        guard let next else { return error("expected \(wanted), found the end of the file") }
         let shown = (0x21...0x7E).contains(next) ? "\"\(Character(Unicode.Scalar(next)))\"" : "byte \(next)"
-        return error("\(shown) stands where \(wanted) should")
+        return error("expected \(wanted), found \(shown)")
     }
 
     private mutating func skipSpace() {
@@ -141,7 +141,7 @@ struct JSONParser {
         }
     }
 
-    /// Steps over a comma (true) or the end (false).
+    /// Consumes a comma and returns true, or the end and returns false.
     private mutating func separator(end: UInt8, _ wanted: String) throws(CatalogError) -> Bool {
         skipSpace()
         guard next == UInt8(ascii: ",") || next == end else { throw unexpected(wanted) }
@@ -174,7 +174,7 @@ struct JSONParser {
             case UInt8(ascii: "\\"):
                 characters.append(contentsOf: String(try escape()).utf8)
             case 0..<0x20:
-                throw error("a control character stands in a string; write it as an escape, or close the string")
+                throw error("a string contains a control character; write it as an escape, or close the string")
             default:
                 characters.append(byte)
                 index += 1
@@ -195,7 +195,7 @@ struct JSONParser {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"): return try unicodeEscape()
-        default: throw error("an escape that JSON does not have stands in a string")
+        default: throw error("a string contains an escape that JSON does not have")
         }
     }
 
@@ -203,19 +203,19 @@ struct JSONParser {
         let first = try hexadecimal()
         guard first & 0xFC00 == 0xD800 else {
             guard first != 0, let scalar = Unicode.Scalar(first) else {
-                throw error("\\u escapes of NUL or of half a character are not taken")
+                throw error("\\u escapes of NUL or of half a character are not allowed")
             }
             return scalar
         }
         guard bytes[index...].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) else {
-            throw error("\\u escapes of NUL or of half a character are not taken")
+            throw error("\\u escapes of NUL or of half a character are not allowed")
         }
         index += 2
         let second = try hexadecimal()
         guard second & 0xFC00 == 0xDC00,
             let scalar = Unicode.Scalar(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF))
         else {
-            throw error("\\u escapes of NUL or of half a character are not taken")
+            throw error("\\u escapes of NUL or of half a character are not allowed")
         }
         return scalar
     }
@@ -234,7 +234,7 @@ struct JSONParser {
 enum JSONNumber {
     static let characters = Set("+-.0123456789Ee".utf8)
 
-    /// Whether all of `text` is one number: `-0.5e+3`, but not `01`, `.5`, `1.` or `+1`.
+    /// Whether `text` is one number, such as `-0.5e+3`, but not `01`, `.5`, `1.` or `+1`.
     static func isLiteral(_ text: String) -> Bool {
         var rest = Substring(text)
         guard rest.utf8.count <= 100 else { return false }

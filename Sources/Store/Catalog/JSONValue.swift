@@ -1,16 +1,21 @@
-/// A JSON value that this program carries without understanding it. A number keeps its digits as they stand in the
-/// file, so that nothing is lost on the way back.
+/// A JSON value that is preserved without interpretation. A number keeps the digits from the file, so that writing it
+/// loses nothing.
 public indirect enum JSONValue: Sendable, Hashable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
-    /// The literal, `1003` or `0.10`, in the grammar of RFC 8259.
+    /// A number as its literal, such as `1003` or `0.10`, in the grammar of RFC 8259.
     case number(String)
+    /// A string, without quotes or escapes.
     case string(String)
+    /// An array.
     case array([JSONValue])
+    /// An object. The order of its members is not kept.
     case object([String: JSONValue])
 
-    /// The text as Xcode writes `.storekit` files: keys sorted without regard to case, two
-    /// spaces a level, `"key" : value`, a blank line in what is empty.
+    /// The text in the layout of Xcode's `.storekit` files: keys sorted without regard to case, two spaces for each
+    /// level, `"key" : value`, and a blank line in empty objects and arrays.
     public var xcodeText: String {
         var text = ""
         write(into: &text, indentation: "")
@@ -50,7 +55,8 @@ public indirect enum JSONValue: Sendable, Hashable {
         text += "\n" + indentation + close
     }
 
-    /// The string as a JSON literal that is a YAML double-quoted scalar too: whatever YAML does not print is escaped.
+    /// The string as a JSON literal that is also a YAML double-quoted scalar. Escapes all characters that YAML cannot
+    /// print.
     static func quoted(_ string: String) -> String {
         var text = "\""
         for scalar in string.unicodeScalars {

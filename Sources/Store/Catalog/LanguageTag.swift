@@ -1,13 +1,13 @@
-/// A language as BCP 47 (`zh-Hans-CN`) or POSIX (`zh_CN.UTF-8`) names it, taken apart for comparison.
+/// The parts of a BCP 47 (`zh-Hans-CN`) or POSIX (`zh_CN.UTF-8`) language name, for comparison.
 struct LanguageTag: Hashable {
-    /// Lower case.
+    /// The language code, in lower case.
     var language: String
-    /// As `Hans`; for Chinese taken from the region where it is not said.
+    /// The script, such as `Hans`. For Chinese without a script, it is derived from the region.
     var script: String?
-    /// Upper case.
+    /// The region code, in upper case.
     var region: String?
 
-    /// Nil for what names no language, `C` and `POSIX` among it.
+    /// Parses a language name; nil when the text is not one, as with `C` and `POSIX`.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 64 else { return nil }
         let bare = text.prefix { $0 != "." && $0 != "@" }
@@ -35,8 +35,8 @@ struct LanguageTag: Hashable {
         }
     }
 
-    /// How well this suits a reader of `wanted`: 3 the same region, 2 no region said here, 1 another region, nil
-    /// another language or script.
+    /// How well this language suits a reader of `wanted`: 3 for the same region, 2 without a region here, 1 for another
+    /// region, nil for another language or script.
     func suitability(for wanted: LanguageTag) -> Int? {
         guard language == wanted.language, script == wanted.script || script == nil || wanted.script == nil else {
             return nil
@@ -47,6 +47,6 @@ struct LanguageTag: Hashable {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
 
-    /// Names that were replaced, and Norwegian, which Apple writes both ways.
+    /// Current codes for outdated ones, and one code for Norwegian, which Apple writes both ways.
     private static let modern = ["iw": "he", "in": "id", "ji": "yi", "no": "nb"]
 }

@@ -1,6 +1,6 @@
 import StoreWire
 
-/// The fields that both kinds of catalog file have, with their rules.
+/// The fields that both catalog formats share, with their rules.
 extension ObjectReader {
     /// The text shortened and made safe for a message.
     private static func shown(_ text: String) -> String {
@@ -16,7 +16,7 @@ extension ObjectReader {
         return nil
     }
 
-    /// A product id: at most 255 visible ASCII characters.
+    /// Reads a product id: 1 to 255 visible ASCII characters.
     func productID() -> ProductID? {
         guard let text = requiredString("productID", "every product needs one") else { return nil }
         guard (1...StoreLimits.identifier).contains(text.utf8.count) else {
@@ -33,11 +33,11 @@ extension ObjectReader {
         return ProductID(text)
     }
 
-    /// An identifier given by the file: 1 to 255 printable ASCII characters.
+    /// Reads an identifier: 1 to 255 printable ASCII characters.
     func identifier(_ key: String, _ advice: String) -> String? {
         guard let text = requiredString(key, advice) else { return nil }
         guard (1...StoreLimits.identifier).contains(text.utf8.count) else {
-            problem(key, "has \(text.utf8.count) bytes; 1 to \(StoreLimits.identifier) are possible")
+            problem(key, "has \(text.utf8.count) bytes; an identifier has 1 to \(StoreLimits.identifier)")
             return nil
         }
         guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
@@ -50,7 +50,7 @@ extension ObjectReader {
         return text
     }
 
-    /// A decimal in thousandths.
+    /// Reads a decimal, in thousandths.
     func amount(_ key: String) -> Int64? {
         guard member(key) != nil, let text = string(key) else { return nil }
         return amount(of: text, key)
@@ -68,8 +68,8 @@ extension ObjectReader {
         return money.milliunits
     }
 
-    /// `displayPrice`, and in our own files `prices` and `pricesByCurrency`. Nil when there is no `displayPrice` or a
-    /// bad one.
+    /// Reads `displayPrice` and, in our own format, `prices` and `pricesByCurrency`. Nil when `displayPrice` is missing
+    /// or invalid.
     func prices() -> CatalogPrices? {
         let amount = amount("displayPrice")
         guard reading.dialect == .cornerstore else {
@@ -128,7 +128,7 @@ extension ObjectReader {
         return Set(codes)
     }
 
-    /// A length of time. `advice` nil: absent is no problem.
+    /// Reads a period in ISO 8601. With `advice` nil, a missing key is not a problem.
     func period(_ key: String, _ advice: String?) -> SubscriptionPeriod? {
         guard let text = string(key) else {
             if member(key) == nil, let advice { missing(key, advice) }
@@ -141,7 +141,7 @@ extension ObjectReader {
         return period
     }
 
-    /// A locale identifier: a language and subtags, with hyphens or underscores.
+    /// Reads a locale identifier: a language and subtags, with hyphens or underscores.
     func locale(_ key: String) -> String? {
         guard let text = string(key) else { return nil }
         guard LanguageTag(text) != nil else {
@@ -151,7 +151,7 @@ extension ObjectReader {
         return text
     }
 
-    /// The country code of a storefront that the App Store has.
+    /// Reads the country code of a storefront.
     func storefront(_ key: String) -> String? {
         guard let text = string(key) else { return nil }
         guard Storefront.named(text) != nil else {
@@ -171,7 +171,7 @@ extension ObjectReader {
         guard let kind = kinds[text] else {
             problem(
                 "type",
-                "\(Self.shown(text)) is no type here; it is one of \(kinds.keys.sorted().joined(separator: ", "))")
+                "\(Self.shown(text)) is not a valid type; it is one of \(kinds.keys.sorted().joined(separator: ", "))")
             return nil
         }
         return kind
@@ -181,13 +181,13 @@ extension ObjectReader {
         let names = OfferDescription.PaymentMode.allCases.map(\.rawValue).joined(separator: ", ")
         guard let text = requiredString("paymentMode", "it is one of \(names)") else { return nil }
         guard let mode = OfferDescription.PaymentMode(rawValue: text) else {
-            problem("paymentMode", "\(Self.shown(text)) is no payment mode; it is one of \(names)")
+            problem("paymentMode", "\(Self.shown(text)) is not a payment mode; it is one of \(names)")
             return nil
         }
         return mode
     }
 
-    /// `localizations`, each locale once.
+    /// Reads `localizations`. Each locale can appear once.
     func localizations(requiresName: Bool) -> [CatalogLocalization] {
         var locales: Set<String> = []
         return objects("localizations", kind: "localization").compactMap { reader in

@@ -1,21 +1,21 @@
 import StoreWire
 
-/// The two kinds of catalog file. They share their names; what only one of them can say is read only there.
+/// The two catalog formats. They share most keys; keys of only one format are read only there.
 enum CatalogDialect: Sendable {
-    /// Xcode's JSON: keys that are not known are kept.
+    /// Xcode's JSON. Unknown keys are preserved.
     case storeKit
-    /// Our YAML: keys that are not known are mistakes; what only Xcode's file has stands under `xcode`.
+    /// Our YAML. Unknown keys are errors, and keys that only Xcode's format has are under `xcode`.
     case cornerstore
 }
 
-/// What comes up while one file is read. Not shared between threads.
+/// Collects the problems and notes while one file is read. Not shared between threads.
 final class CatalogReading {
     let file: String
     let dialect: CatalogDialect
     private(set) var problems: [CatalogProblem] = []
-    /// What the file says that works, but is likely not meant.
+    /// Valid contents that are probably mistakes.
     private(set) var notes: [CatalogProblem] = []
-    /// The keys that were asked for, by kind of object: what the published schema is held against.
+    /// The keys that were read, by kind of object. A test compares them with the published schema.
     private(set) var keysAsked: [String: Set<String>] = [:]
     private var isTooLarge = false
 
@@ -41,7 +41,7 @@ final class CatalogReading {
 
     func asked(_ key: String, of kind: String) { keysAsked[kind, default: []].insert(key) }
 
-    /// Throws when there were problems.
+    /// Throws if there were problems.
     func finish() throws(CatalogError) {
         guard !problems.isEmpty else { return }
         throw CatalogError(code: isTooLarge ? .tooLarge : .invalid, problems: problems)
@@ -52,8 +52,8 @@ final class CatalogReading {
     }
 }
 
-/// Reads the members of one object of a catalog file. Each accessor notes a problem and gives nil when the member is
-/// not what it should be; null counts as absent.
+/// Reads the members of one object of a catalog file. Each accessor records a problem and returns nil when the member
+/// is invalid. A null member counts as absent.
 final class ObjectReader {
     let node: SourceNode
     let path: String
@@ -62,10 +62,11 @@ final class ObjectReader {
     private var members: [String: SourceNode.Member]
     private var unread: Set<String>
 
-    /// Nil, with a problem, when the value is not an object. `kind` is its name in the published schema.
+    /// Creates a reader of an object. Records a problem and returns nil when the value is not an object. `kind` is the
+    /// object's name in the published schema.
     init?(_ node: SourceNode, _ path: String, kind: String, _ reading: CatalogReading) {
         guard case .object(let list) = node.content else {
-            reading.problem(node, path, "\(node.kind) stands where an object should")
+            reading.problem(node, path, "expected an object, found \(node.kind)")
             return nil
         }
         self.node = node
@@ -95,7 +96,7 @@ final class ObjectReader {
     }
 
     private func mismatch<Value>(_ key: String, _ value: SourceNode, _ wanted: String) -> Value? {
-        problem(key, "\(value.kind) stands where \(wanted) should")
+        problem(key, "expected \(wanted), found \(value.kind)")
         return nil
     }
 
@@ -109,7 +110,7 @@ final class ObjectReader {
         return text
     }
 
-    /// The string; a YAML scalar without quotes is one too, even if it looks like a number.
+    /// The value as a string. In YAML, a scalar without quotes is a string even if it looks like a number.
     private func text(of value: SourceNode) -> String? {
         switch (value.content, reading.dialect) {
         case (.string(let text), _), (.number(let text), .cornerstore): text
@@ -152,7 +153,7 @@ final class ObjectReader {
     func objects(_ key: String, kind: String, limit: Int = CatalogLimits.list) -> [ObjectReader] {
         guard let value = member(key) else { return [] }
         guard case .array(let elements) = value.content else {
-            problem(key, "\(value.kind) stands where a list should")
+            problem(key, "expected a list, found \(value.kind)")
             return []
         }
         guard elements.count <= limit else {
@@ -166,17 +167,17 @@ final class ObjectReader {
     func entries(_ key: String) -> [SourceNode.Member] {
         guard let value = member(key) else { return [] }
         guard case .object(let members) = value.content else {
-            problem(key, "\(value.kind) stands where an object should")
+            problem(key, "expected an object, found \(value.kind)")
             return []
         }
         return members
     }
 
-    /// Whether the member is there, be it null.
+    /// Whether the member exists, including null.
     func has(_ key: String) -> Bool { members[key] != nil }
 
-    /// To be asked last: what is left over. In our own files that is what stands under `xcode`, and anything else is a
-    /// problem.
+    /// Returns the unknown members. Call this last. In our own format these are the members under `xcode`, and all
+    /// others are problems.
     func unknown() -> [String: JSONValue] {
         guard reading.dialect == .cornerstore else {
             return Dictionary(
@@ -187,13 +188,13 @@ final class ObjectReader {
         return Dictionary(kept.map { ($0.key, $0.value.value) }, uniquingKeysWith: { $1 })
     }
 
-    /// A problem for each key that was not asked for.
+    /// Records a problem for each key that was not read.
     func refuseUnread() {
         for key in unread.sorted(by: { (members[$0]?.line ?? 0, $0) < (members[$1]?.line ?? 0, $1) }) {
             guard let member = members[key] else { continue }
             let place = SourceNode(content: .null, line: member.line, column: 1)
             reading.problem(
-                place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or take it out")
+                place, path(String(key.prefix(40))), "is not a key of \(kind); correct its spelling, or remove it")
         }
     }
 }

@@ -1,9 +1,9 @@
-/// A value of a catalog file with the place where it stands.
+/// A value of a catalog file with its place in the file.
 struct SourceNode: Sendable {
     indirect enum Content: Sendable {
         case null
         case bool(Bool)
-        /// The literal.
+        /// A number as its literal.
         case number(String)
         case string(String)
         case array([SourceNode])
@@ -18,9 +18,9 @@ struct SourceNode: Sendable {
     }
 
     var content: Content
-    /// From 1.
+    /// The line, from 1.
     var line: Int
-    /// From 1, in characters.
+    /// The column in characters, from 1.
     var column: Int
 
     /// The value without its place.
@@ -36,7 +36,7 @@ struct SourceNode: Sendable {
         }
     }
 
-    /// What the value is, in words for a message.
+    /// The value's type, for messages.
     var kind: String {
         switch content {
         case .null: "null"
@@ -49,15 +49,15 @@ struct SourceNode: Sendable {
     }
 }
 
-/// The bounds of a catalog file.
+/// The limits of a catalog file.
 enum CatalogLimits {
     /// Bytes of a `.storekit` file.
     static let storeKitFile = 16 << 20
-    /// Bytes of a YAML catalog; its parser takes far more time and memory a byte.
+    /// Bytes of a YAML catalog, whose parser takes far more time and memory for each byte.
     static let yamlFile = 4 << 20
     /// Levels of arrays and objects in a `.storekit` file.
     static let depth = 64
-    /// The same in a YAML catalog, where an app and what only Xcode's file has stand deeper.
+    /// Levels in a YAML catalog, where apps and the keys under `xcode` are nested deeper.
     static let yamlDepth = depth + 4
     /// Bytes of a key in a `.storekit` file. A YAML parser takes keys of up to 1024 characters, escapes included.
     static let key = 128
@@ -71,6 +71,6 @@ enum CatalogLimits {
     static let list = 1_000
     /// Bytes of a text.
     static let text = 64 << 10
-    /// Problems told at once.
+    /// Problems in one error.
     static let problems = 100
 }

@@ -3,8 +3,8 @@ import StoreWire
 /// Xcode's StoreKit configuration file, versions 1 to 5: JSON, one app, prices in the currency of the file's
 /// storefront.
 public enum StoreKitConfigurationFile {
-    /// Reads a file whole. `file` is its name for messages, `bundleID` the app's where it is known (the file does not
-    /// say).
+    /// Reads a file. `file` is its name for messages. `bundleID` is the app's bundle id if it is known, because the
+    /// file does not contain it.
     ///
     /// - Throws: ``CatalogError`` with all problems that were found.
     public static func read(_ bytes: [UInt8], file: String, bundleID: BundleID?) throws(CatalogError) -> CatalogContents
@@ -18,9 +18,10 @@ public enum StoreKitConfigurationFile {
         return CatalogContents(apps: [app], notes: reading.notes.map(\.description))
     }
 
-    /// The app as such a file, in the layout and with the keys that Xcode writes for the version of the app's settings.
+    /// Writes an app in this format, with the layout and keys that Xcode uses for the file version in the app's
+    /// settings.
     ///
-    /// - Returns: the text, and a line for everything that such a file cannot say and that is therefore not in it.
+    /// - Returns: the text, and a line for each property that the format cannot express and the text therefore omits.
     public static func text(of app: CatalogApp) -> (text: String, omitted: [String]) {
         (StoreKitFileWriter(app).document().xcodeText, StoreKitFileWriter.omitted(app))
     }
@@ -43,7 +44,7 @@ public enum StoreKitConfigurationFile {
         let (bundleID, origin) = BundleIDOrigin.bundleID(
             given: given, productIDs: products.map(\.productID), file: reading.file)
         if let given, !BundleIDOrigin.isBundleID(given.rawValue) {
-            reading.problem(nil, "", "the bundle id given for it is not one; write it as com.example.app")
+            reading.problem(nil, "", "the given bundle id is not valid; write it as com.example.app")
         }
         noteOrigin(origin, bundleID, reading)
         return CatalogApp(
@@ -66,7 +67,7 @@ public enum StoreKitConfigurationFile {
         guard StoreKitFileVersion.majors.contains(major) else {
             version.problem(
                 "major",
-                "version \(major) is not known here; save the file with an Xcode that writes version 5 or lower"
+                "version \(major) is not supported; save the file with an Xcode that writes version 5 or lower"
             )
             return nil
         }
@@ -97,10 +98,11 @@ public enum StoreKitConfigurationFile {
         case .productIDs:
             reading.note(
                 nil, "",
-                "takes \(bundleID), which its product ids begin with, for the bundle id; give another if that is wrong")
+                "uses the common prefix of its product ids, \(bundleID), as the bundle id; give another if that is wrong"
+            )
         case .fileName:
             let message =
-                "its product ids share no beginning of two parts (as in com.example), so the bundle id is \(bundleID), made from "
+                "its product ids share no prefix of two parts (as in com.example), so the bundle id is \(bundleID), made from "
             reading.note(nil, "", message + "the file's name; give the app's own")
         }
     }

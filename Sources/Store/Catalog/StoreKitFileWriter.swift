@@ -20,7 +20,7 @@ struct StoreKitFileWriter {
             "products": .array(items.map { product($0) }), "settings": settings(),
             "subscriptionGroups": .array(app.groups.map { group($0) }),
         ]
-        // Xcode's first files have neither an identifier nor this list.
+        // The files of Xcode 12 have neither an identifier nor this list.
         if !nonRenewing.isEmpty || app.settings.identifier != nil {
             members["nonRenewingSubscriptions"] = .array(nonRenewing.map { product($0) })
         }
@@ -93,7 +93,7 @@ struct StoreKitFileWriter {
         offers.map { writer.offer($0, internalID: $0.internalID) }
     }
 
-    /// What such a file cannot say of the app, a line each.
+    /// The properties of the app that the format cannot express, a line for each.
     static func omitted(_ app: CatalogApp) -> [String] {
         var lines = ["the bundle id \(app.bundleID): give it when the file is served"]
         if let name = app.name { lines.append("the app's name, \(name)") }

@@ -1,25 +1,25 @@
 import StoreWire
 
-/// One of the App Store's storefronts: where an account shops, and in which currency it pays.
+/// A storefront of the App Store. It determines the products and the currency for an account.
 public struct Storefront: Sendable, Hashable {
-    /// ISO 3166-1 alpha-3 (`USA`), as `SKStorefront.countryCode` gives it. Kosovo is Apple's `XKS`.
+    /// The country code, ISO 3166-1 alpha-3 (`USA`), as in `SKStorefront.countryCode`. Kosovo has Apple's code `XKS`.
     public let countryCode: String
-    /// ISO 3166-1 alpha-2 (`US`), the region of locale identifiers.
+    /// The region code for locale identifiers, ISO 3166-1 alpha-2 (`US`).
     public let regionCode: String
-    /// Apple's number of the storefront (`143441`), as `SKStorefront.identifier` gives it.
+    /// Apple's number of the storefront (`143441`), as in `SKStorefront.identifier`.
     public let identifier: String
-    /// ISO 4217: the currency in which the App Store charges there, often not the country's own.
+    /// The currency in which the App Store charges, ISO 4217. Often it is not the country's own.
     public let currency: String
-    /// The language that most customers there read, as a locale identifier without region (`en`, `zh_Hans`).
+    /// The language that most customers read, as a locale identifier without region (`en`, `zh_Hans`).
     public let language: String
 
-    /// The storefront with this alpha-3 code, in upper case; nil when the App Store has none there.
+    /// The storefront with this alpha-3 code in upper case; nil when the App Store has none.
     public static func named(_ countryCode: String) -> Storefront? { byCountryCode[countryCode] }
 
-    /// Every storefront, by country code.
+    /// All storefronts in the order of their country codes.
     public static let all: [Storefront] = byCountryCode.values.sorted { $0.countryCode < $1.countryCode }
 
-    /// The United States: what Xcode takes when a file says nothing.
+    /// The United States, Xcode's default for files that name no storefront.
     public static let unitedStates = Storefront(
         countryCode: "USA", regionCode: "US", identifier: "143441", currency: "USD", language: "en"
     )
@@ -27,7 +27,7 @@ public struct Storefront: Sendable, Hashable {
     /// The currencies that storefronts charge in.
     static let currencies = Set(byCountryCode.values.map(\.currency))
 
-    /// The form in which devices are told of it.
+    /// The description that devices receive.
     public var description: StorefrontDescription {
         StorefrontDescription(countryCode: countryCode, identifier: identifier)
     }

@@ -1,16 +1,19 @@
-/// Looks for what makes composing YAML slow, before it is composed: Yams compares the keys of an object, so a key that
-/// is itself a list is walked once a level, and one made of nested aliases doubles with each level. A few are let
-/// through, to be refused exactly afterwards; text in quotes or blocks may be taken for one, which matters only in a
-/// large file that has many.
+/// Finds YAML features that make composing slow, before the file is composed.
+///
+/// Yams compares the keys of an object. A key that is itself a list is walked once for each level, and a key of nested
+/// aliases doubles with each level. The scan lets a few of them pass, because the parser then refuses them with an
+/// exact message. It can mistake text in quotes or blocks for a key or alias, which matters only in a large file with
+/// many.
 enum YAMLHazards {
-    static let references = "anchors (&) and aliases (*) are not taken; write the value out, or put the text in quotes"
-    static let keys = "a key should be plain text"
+    static let references =
+        "anchors (&) and aliases (*) are not supported; write the value out, or put the text in quotes"
+    static let keys = "a key must be plain text"
 
-    /// Bytes that may be walked: those of the file, once more for each key that could be a list or an object.
+    /// The most bytes to walk: the file's bytes, and once more for each key that could be a list or an object.
     private static let budget = 16 << 20
     private static let indicators = Set("-:?,[{".utf8)
 
-    /// The line where the bound is passed, and what is wrong there.
+    /// The line that exceeds the limit, with a message; nil when none does.
     static func find(_ bytes: [UInt8]) -> (line: Int, message: String)? {
         var (anchors, aliases, keys, line, lineStart) = (0, 0, 0, 1, 0)
         for index in bytes.indices {
@@ -32,7 +35,7 @@ enum YAMLHazards {
         return nil
     }
 
-    /// A literal in double quotes with escapes in place of everything that ``find(_:)`` would count.
+    /// A literal in double quotes, with escapes for all characters that ``find(_:)`` would count.
     static func escaped(_ literal: String) -> String {
         let bytes = Array(literal.utf8)
         var result: [UInt8] = []
@@ -53,14 +56,14 @@ enum YAMLHazards {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether a named reference could start here: after nothing, an indicator, or a tag or anchor on the same line.
+    /// Whether an anchor or alias could start here: at the start of a line, or after an indicator, a tag or an anchor.
     private static func startsNode(_ bytes: [UInt8], _ index: Int, _ lineStart: Int) -> Bool {
         guard !followedBySpace(bytes, index) else { return false }
         var position = index - 1
         while position >= lineStart, isSpace(bytes[position]) { position -= 1 }
         guard position >= lineStart else { return true }
         if indicators.contains(bytes[position]) { return true }
-        // The first character of the word before, if the word is not too long for a tag.
+        // Go to the first character of the previous word, up to the longest tag.
         let limit = max(lineStart, position - 128)
         while position > limit, !isSpace(bytes[position - 1]) { position -= 1 }
         return bytes[position] == UInt8(ascii: "!") || bytes[position] == UInt8(ascii: "&")

@@ -1,8 +1,8 @@
 import Yams
 
-/// Reads YAML through Yams into the same nodes as JSON. Of YAML only what JSON can say is taken: no anchors, aliases,
-/// tags or several documents. Scalars without quotes follow the core schema as JSON spells it: `true`, `false`, `null`,
-/// numbers; everything else is text.
+/// Parses YAML with Yams into the same nodes as JSON. It accepts only the features that JSON has: no anchors, aliases,
+/// tags or multiple documents. Scalars without quotes are `true`, `false`, `null` and numbers in JSON's notation; all
+/// others are text.
 enum YAMLParser {
     static func parse(_ bytes: [UInt8], file: String) throws(CatalogError) -> SourceNode {
         let text = String(validating: bytes, as: UTF8.self)
@@ -19,14 +19,14 @@ enum YAMLParser {
             throw self.error(file, nil, "cannot be read as YAML")
         }
         guard let root else { throw error(file, nil, "is empty") }
-        // A node knows its anchor only as long as the parser lives.
+        // A node's anchor is valid only while the parser exists.
         return try withExtendedLifetime(parser) { () throws(CatalogError) in
             var converter = Converter(file: file)
             return try converter.convert(root, depth: 0)
         }
     }
 
-    /// Counted from 1, as Yams does.
+    /// A line and column, both from 1, as in Yams.
     private struct Place {
         var line: Int
         var column: Int

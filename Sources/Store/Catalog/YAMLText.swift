@@ -1,6 +1,6 @@
 /// Writes a JSON value as block-style YAML 1.2 that ``YAMLParser`` reads back as the same value.
 enum YAMLText {
-    /// `order` names the keys that come first in each object, in that order; the others follow by name.
+    /// Writes a value. `order` lists the keys that come first in each object; the others follow by name.
     static func text(of value: JSONValue, order: [String]) -> String {
         let ranks = Dictionary(order.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         var lines: [String] = []
@@ -8,7 +8,7 @@ enum YAMLText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// `prefix` stands before the first line; the others are indented.
+    /// Writes a value with `prefix` before its first line and `indentation` before the others.
     private static func write(
         _ value: JSONValue, prefix: String, indentation: String, _ ranks: [String: Int], _ lines: inout [String]
     ) {
@@ -46,12 +46,12 @@ enum YAMLText {
         }
     }
 
-    /// Plain where every YAML reader takes it for text, else in double quotes.
+    /// The text without quotes if every YAML reader takes it for text, else in double quotes.
     private static func scalar(_ text: String) -> String {
         isPlain(text) ? text : YAMLHazards.escaped(JSONValue.quoted(text))
     }
 
-    /// Words that readers of YAML 1.1 take for booleans or null.
+    /// Words that YAML 1.1 readers take for booleans or null.
     private static let reserved: Set<String> = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
 
     private static let marks = Set(" ._-".utf8)

@@ -1,6 +1,7 @@
 import Database
 
-/// Keeps the clock's setting over a restart: a store whose clock was moved must not fall back into its own past.
+/// Saves and loads the clock's setting. Without it, a store whose clock was moved ahead would go back in time on
+/// restart.
 enum ClockSettings {
     static func load(_ connection: Connection) throws -> StoreClock.Setting {
         guard let row = try connection.queryOne("SELECT clock_offset, frozen_at FROM clock_setting WHERE id = 1", [])

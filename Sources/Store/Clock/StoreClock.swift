@@ -1,31 +1,34 @@
 import Foundation
 import Synchronization
 
-/// The time of one store. It runs beside the real clock, ahead of it or behind, or stands still; all that waits obeys it. Ids do not.
+/// The clock of one store.
+///
+/// It runs ahead of the real clock or behind it, or is frozen. Every date and expiry of the store follows it, but
+/// transaction ids are made from real time.
 public final class StoreClock: Sendable {
-    /// How the store's time follows the real time.
+    /// The relation between the store's time and real time.
     public enum Setting: Sendable, Equatable {
-        /// Real time plus so many milliseconds.
+        /// Real time plus an offset in milliseconds.
         case running(offset: Int64)
-        /// Stands at so many milliseconds since 1970.
+        /// Frozen at an instant, in milliseconds since 1970.
         case frozen(at: Int64)
     }
 
-    /// The range to which the clock may be set; the certificates are valid over all of it.
+    /// The instants that the clock can be set to. The certificates are valid for the whole range.
     public static let range: ClosedRange<Int64> = 978_307_200_000...4_102_444_800_000  // 2001-01-01 to 2100-01-01
 
     private let setting: Mutex<Setting>
     private let realTime: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - setting: as it was kept, or `.running(offset: 0)`.
+    ///   - setting: the saved setting, or `.running(offset: 0)`.
     ///   - realTime: the machine's clock.
     public init(_ setting: Setting, realTime: @escaping @Sendable () -> Date) {
         self.setting = Mutex(setting)
         self.realTime = realTime
     }
 
-    /// How the clock is set.
+    /// The current setting.
     public var current: Setting { setting.withLock { $0 } }
 
     /// The store's time in milliseconds since 1970.
@@ -37,10 +40,11 @@ public final class StoreClock: Sendable {
         }
     }
 
-    /// The machine's time in milliseconds since 1970, which ids are made from.
+    /// The machine's time in milliseconds since 1970. Transaction ids are made from it.
     public var realMilliseconds: Int64 { Int64((realTime().timeIntervalSince1970 * 1000).rounded(.down)) }
 
-    /// Puts the clock at an instant; it goes on from there, or stays frozen there if it was.
+    /// Sets the clock to an instant in milliseconds since 1970. A running clock keeps running and a frozen one stays
+    /// frozen.
     /// - Throws: ``StoreError`` `invalid_request` outside ``range``.
     public func set(to instant: Int64) throws {
         guard Self.range.contains(instant) else {
@@ -55,7 +59,7 @@ public final class StoreClock: Sendable {
         }
     }
 
-    /// Moves the clock on by milliseconds (or back, when negative).
+    /// Advances the clock by milliseconds. A negative number sets it back.
     /// - Throws: ``StoreError`` `invalid_request` when it would leave ``range``.
     public func advance(by milliseconds: Int64) throws {
         let (instant, overflow) = self.milliseconds.addingReportingOverflow(milliseconds)
@@ -63,21 +67,21 @@ public final class StoreClock: Sendable {
         try set(to: instant)
     }
 
-    /// Stops the clock where it is.
+    /// Freezes the clock at its current time.
     public func freeze() {
         let now = milliseconds
         setting.withLock { $0 = .frozen(at: now) }
     }
 
-    /// Lets the clock go on from where it stands.
+    /// Resumes a frozen clock from its current time.
     public func resume() {
         let (now, real) = (milliseconds, realMilliseconds)
         setting.withLock { $0 = .running(offset: now - real) }
     }
 
-    /// Goes back to real time.
+    /// Sets the clock to real time, running.
     public func reset() { setting.withLock { $0 = .running(offset: 0) } }
 
-    /// Takes a setting that was kept before.
+    /// Restores an earlier setting.
     func restore(_ kept: Setting) { setting.withLock { $0 = kept } }
 }

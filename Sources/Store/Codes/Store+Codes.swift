@@ -2,32 +2,36 @@ import Database
 import Foundation
 import StoreWire
 
-/// A code that gives a product without charge, once.
+/// A code that gives a product without charge. It can be redeemed once.
 public struct RedemptionCode: Sendable, Equatable {
-    /// As it is kept: capitals and digits.
+    /// The code, in capital letters and digits.
     public var code: String
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product that the code gives.
     public var productID: ProductID
-    /// Milliseconds since 1970 by the store's clock.
+    /// When the code was created, in milliseconds since 1970 by the store's clock.
     public var createdAt: Int64
-    /// Who redeemed it.
+    /// The account that redeemed the code; nil until then.
     public var accountID: AccountID?
+    /// The transaction that redeeming the code created; nil until then.
     public var transactionID: TransactionID?
 }
 
 extension Store {
-    /// Makes a code for a product that is not a subscription that renews: those need offers.
+    /// Creates a code for a product. Auto-renewable subscriptions have no codes of this kind; they use offers.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `invalid_request`; ``DatabaseError``.
     public func addCode(for productID: ProductID, in bundleID: BundleID) async throws -> RedemptionCode {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp, "The catalog has no app with the bundle identifier \(bundleID.rawValue.prefix(255)).")
         }
         guard let product = app.product(productID) else {
-            throw StoreError(.productNotAvailable, "The app has no product of that identifier.")
+            throw StoreError(.productNotAvailable, "The app has no product with this identifier.")
         }
         guard product.kind != .autoRenewableSubscription else {
-            throw StoreError(.invalidRequest, "A code gives anything but an auto-renewable subscription.")
+            throw StoreError(
+                .invalidRequest, "Codes are not available for auto-renewable subscriptions. Use an offer instead.")
         }
         let code = RedemptionCode(
             code: Self.newCode(), bundleID: bundleID, productID: productID, createdAt: clock.milliseconds)
@@ -39,7 +43,7 @@ extension Store {
         return code
     }
 
-    /// The codes, newest first, at most 1000.
+    /// The newest 1,000 codes, newest first.
     /// - Throws: ``DatabaseError``.
     public func codes() async throws -> [RedemptionCode] {
         try await database.read { connection in
@@ -49,16 +53,19 @@ extension Store {
         }
     }
 
-    /// Redeems a code: a transaction without charge, which the account's devices find among their unfinished ones. The
-    /// same account repeating it gets the same transaction until that is finished or revoked, so that a lost answer can be asked for
-    /// again; after that the code is used.
-    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`; ``DatabaseError``.
+    /// Redeems a code. This creates a free transaction, which the account's devices find among their unfinished ones.
+    ///
+    /// If the same account redeems the code again, it gets the same transaction until that is finished or revoked. A
+    /// client can therefore repeat a request whose answer it lost.
+    /// - Throws: ``StoreError`` `unknown_code`, `code_used`, `product_not_available` or `payment_not_allowed`;
+    ///   ``DatabaseError``.
     public func redeem(_ request: CodeRedemptionRequest, by account: Account) async throws -> TransactionDescription {
         guard let code = Self.normalized(request.code) else { throw Self.unknownCode }
         guard let app = catalog.value.app(request.bundleID) else { throw Self.unknownCode }
         let known = try await database.read { try RedemptionCode.find(code, $0) }
         guard let known, known.bundleID == request.bundleID else { throw Self.unknownCode }
-        // What was redeemed stays so, even when the product went from the catalog or the account may not buy any more.
+        // A redeemed code keeps its transaction, even when the product left the catalog or the account may no longer
+        // buy.
         guard known.accountID == nil else {
             return try await database.read { try Self.delivered(code, to: account, $0) }
         }
@@ -67,7 +74,7 @@ extension Store {
         }
         let storefront = try storefront(of: account)
         guard let product = app.product(known.productID) else {
-            throw StoreError(.productNotAvailable, "The product of this code is not available any more.")
+            throw StoreError(.productNotAvailable, "The product of this code is no longer available.")
         }
         for _ in 0..<4 {
             let nothing = Money(milliunits: 0, currency: storefront.currency)
@@ -82,7 +89,7 @@ extension Store {
                 idempotencyKey: UUID(), bundleID: app.bundleID, productID: product.productID, quantity: 1,
                 applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: nil)
             var transaction = self.transaction(planned, request, account)
-            // No payment of a device made it.
+            // No payment of a device created it.
             transaction.idempotencyKey = nil
             let made = transaction
             do {
@@ -110,7 +117,8 @@ extension Store {
         return try delivered(code, to: account, connection)
     }
 
-    /// What a used code gave, to the account that has it and has neither finished nor lost it.
+    /// Returns the transaction of a used code to the account that redeemed it.
+    /// - Throws: ``StoreError`` `code_used` for another account, or when the transaction is finished or revoked.
     private static func delivered(
         _ code: String, to account: Account, _ connection: Connection
     ) throws -> TransactionDescription {
@@ -124,13 +132,13 @@ extension Store {
 
     private static let unknownCode = StoreError(.unknownCode, "This code is not valid.")
 
-    /// Sixteen of 32 signs, 80 bits; without I, L, O and U, which are misread.
+    /// Sixteen characters from an alphabet of 32, 80 bits. The alphabet omits I, L, O and U, which are easily misread.
     private static func newCode() -> String {
-        let signs = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-        return String(RandomBytes.make(16).map { signs[Int($0 & 31)] })
+        let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+        return String(RandomBytes.make(16).map { alphabet[Int($0 & 31)] })
     }
 
-    /// Capitals and digits alone; nil for what cannot be a code.
+    /// The code in capital letters and digits, without hyphens and spaces; nil when the text cannot be a code.
     private static func normalized(_ text: String) -> String? {
         guard text.utf8.count <= StoreLimits.redemptionCode else { return nil }
         let code = text.uppercased().filter { $0 != "-" && !$0.isWhitespace }

@@ -3,26 +3,29 @@ import Crypto
 import Foundation
 import StoreWire
 
-/// The address of a download at the store itself: what may be read, until when, for which transaction, and a signature over all of it, so that it
-/// needs no account and cannot be made by anyone else.
+/// The address of a download from the store itself.
+///
+/// It names the package, the expiry and the transaction, and carries a signature over them. A request to the address
+/// needs no account, and only the store can create one.
 public struct ContentAddress: Sendable, Equatable {
+    /// The path under which the store serves downloads.
     public static let prefix = "/content/v1/"
 
     var digest: BlobDigest
-    /// Milliseconds since 1970 by the store's clock.
+    /// When the address expires, in milliseconds since 1970 by the store's clock.
     var expires: Int64
     var transactionID: TransactionID
 
-    /// The path and query.
+    /// The address's path and query, with the signature.
     func path(_ environment: StoreEnvironment, _ key: SymmetricKey) -> String {
         let signature = HMAC<SHA256>.authenticationCode(for: signed(environment), using: key)
         return
             "\(Self.prefix)\(digest)?expires=\(expires)&transaction=\(transactionID)&signature=\(Hexadecimal.digits(signature))"
     }
 
-    /// Whether a signature was made by the store of that environment.
+    /// Whether the store of this environment made the signature.
     func isSigned(by signature: String, _ environment: StoreEnvironment, _ key: SymmetricKey) -> Bool {
-        // As long as the other, they compare in constant time.
+        // Comparing digests of equal length hides where the signatures differ.
         let right = HMAC<SHA256>.authenticationCode(for: signed(environment), using: key)
         return SHA256.hash(data: Data(Hexadecimal.digits(right).utf8)) == SHA256.hash(data: Data(signature.utf8))
     }

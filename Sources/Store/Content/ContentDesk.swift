@@ -2,38 +2,47 @@ import Database
 import Foundation
 import StoreWire
 
-/// Where the developer turns hosting on: what App Store Connect asks of the catalog and of production before.
+/// Turns hosting on and off for the developer, with the checks against the catalog and past sales that App Store
+/// Connect makes.
 public struct ContentDesk: Sendable {
+    /// The library whose hosting and review rules this desk changes.
     public let library: ContentLibrary
     private let production: Store
     private let catalog: CurrentCatalog
 
-    /// - Parameter production: whose sales and whose clock count.
+    /// Creates a desk.
+    /// - Parameter production: the store whose sales are checked and whose clock dates the changes.
     public init(_ library: ContentLibrary, production: Store, catalog: CurrentCatalog) {
         self.library = library
         self.production = production
         self.catalog = catalog
     }
 
-    /// Production's time, by which states are dated.
+    /// Production's time in milliseconds since 1970. The dates of states use it.
     public var now: Int64 { production.clock.milliseconds }
 
-    /// Turns hosting on for a non-consumable that production has not sold, or off for one whose content was never live.
+    /// Turns hosting on for a non-consumable that was never sold in production, or off for a product whose content was
+    /// never live.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `wrong_state`; ``DatabaseError``.
     public func setHosting(_ isOn: Bool, of product: ContentProduct) async throws {
-        if isOn { try await checkCanBeHosted(product, try found(product).kind) }
+        if isOn { try await checkCanBeHosted(product, try catalogProduct(product).kind) }
         try await library.setHosting(isOn, of: product, at: now)
     }
 
-    /// Says who decides about what is submitted from now on, for a product or all of an app.
+    /// Sets the review rule for later submissions of a product, or of a whole app when `productID` is nil.
     /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`; ``DatabaseError``.
     public func setReview(_ review: ContentReview, of bundleID: BundleID, _ productID: ProductID?) async throws {
-        if let productID { _ = try found(ContentProduct(productID, of: bundleID)) } else { _ = try app(bundleID) }
+        if let productID {
+            _ = try catalogProduct(ContentProduct(productID, of: bundleID))
+        } else {
+            _ = try app(bundleID)
+        }
         try await library.setReview(review, of: bundleID, productID)
     }
 
-    /// Turns hosting on for what the catalog says is hosted, unless somebody decided about it before. Forgets old uploads, too.
-    /// - Returns: why it stays off, for each product that cannot be hosted.
+    /// Turns hosting on for each product that the catalog marks as hosted, unless it was turned on or off before. Also
+    /// deletes expired uploads.
+    /// - Returns: for each product that cannot be hosted, a sentence with the reason.
     /// - Throws: ``DatabaseError``.
     public func takeIn(_ catalog: Catalog) async throws -> [String] {
         try await library.expireUploads(at: now)
@@ -56,12 +65,12 @@ public struct ContentDesk: Sendable {
     private func app(_ bundleID: BundleID) throws -> CatalogApp {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp, "The catalog has no app with the bundle identifier \(bundleID.rawValue.prefix(255)).")
         }
         return app
     }
 
-    private func found(_ product: ContentProduct) throws -> CatalogProduct {
+    private func catalogProduct(_ product: ContentProduct) throws -> CatalogProduct {
         guard let found = try app(product.bundleID).product(product.productID) else {
             throw StoreError(
                 .productNotAvailable,
@@ -79,14 +88,15 @@ public struct ContentDesk: Sendable {
         guard !(try await production.hasSold(product)) else {
             throw StoreError(
                 .wrongState,
-                "\(product.productID) was sold already. Hosting is for new products: its customers would have nothing to download."
+                "\(product.productID) has been sold. Hosting is only for new products: earlier customers would have nothing to download."
             )
         }
     }
 }
 
 extension Store {
-    /// Whether anybody ever got the product. Looks through the ledger, so it is nothing for a device's request.
+    /// Whether the ledger has a transaction for the product. This scans the ledger; do not use it in a device's
+    /// request.
     func hasSold(_ product: ContentProduct) async throws -> Bool {
         try await database.read { connection in
             try connection.queryOne(

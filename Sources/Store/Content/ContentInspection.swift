@@ -2,18 +2,19 @@ import ContentPackages
 import Foundation
 import StoreWire
 
-/// Looking at a package that was uploaded, with the same rules as on the developer's machine.
+/// Checks an uploaded package with the same rules as the tool on the developer's machine.
 enum ContentInspection {
-    /// One package after the other on a thread of its own, since each takes processors and memory.
+    /// Checks one package at a time, because a check takes processor time and memory.
     private static let queue = DispatchQueue(label: "cornerstore.content.check")
 
-    /// Everything that is wrong with a package.
+    /// All problems that were found in a package.
     struct Findings: Error {
         var all: [UploadFinding]
     }
 
-    /// - Parameter above: the highest version that was ever approved.
-    /// - Returns: the package, or everything that is wrong with it.
+    /// Checks a package.
+    /// - Parameter above: the highest version that was ever approved. The package's version must be higher.
+    /// - Returns: the package, or all problems that were found in it.
     /// - Throws: ``StoreError`` `unavailable` when the file cannot be read.
     static func inspect(
         _ file: URL, for product: ContentProduct, above: ContentVersion?
@@ -32,7 +33,7 @@ enum ContentInspection {
             case .refused(let findings): return .failure(Findings(all: findings.map(UploadFinding.init)))
             }
         } catch let error as ContentPackageError {
-            throw StoreError(.unavailable, "The package cannot be looked at: \(error.detail)")
+            throw StoreError(.unavailable, "The package cannot be checked: \(error.detail)")
         }
     }
 }

@@ -4,16 +4,18 @@ import Foundation
 import StoreWire
 
 extension ContentLibrary {
-    /// The most bytes of a reason for a rejection.
+    /// The longest reason for a rejection, in bytes.
     static let longestReason = 2000
 
-    /// A version with its history; nil when there is none of that id.
+    /// A version with its history; nil when the identifier is unknown.
     /// - Throws: ``DatabaseError``.
     public func version(_ versionID: UUID) async throws -> HostedVersion? {
         try await database.read { try HostedVersion.find(versionID, $0) }
     }
 
-    /// Products for which hosting was ever turned on, with all that there is of them.
+    /// The products for which hosting was ever turned on or off, with their versions and uploads.
+    ///
+    /// A nil `bundleID` or `productID` matches all.
     /// - Throws: ``DatabaseError``.
     public func products(of bundleID: BundleID?, _ productID: ProductID? = nil) async throws -> [HostedProduct] {
         try await database.read { try HostedProduct.all(bundleID: bundleID, productID: productID, $0) }.map {
@@ -23,14 +25,14 @@ extension ContentLibrary {
         }
     }
 
-    /// Takes a step with a version. Of two at the same time one wins, and the other finds the state that followed.
+    /// Takes a step with a version. When two steps compete, one succeeds and the other fails with `wrong_state`.
     /// - Throws: ``StoreError`` `unknown_content`, `invalid_request`, `wrong_state`; ``DatabaseError``.
     public func take(_ step: ContentStep, with versionID: UUID, at now: Int64) async throws -> HostedVersion {
         var reason: String?
         if case .reject(let text) = step {
             guard (1...Self.longestReason).contains(text.utf8.count), !text.utf8.contains(0) else {
                 throw StoreError(
-                    .invalidRequest, "A rejection has a reason of at most \(Self.longestReason) bytes without a NUL.")
+                    .invalidRequest, "A rejection needs a reason of at most \(Self.longestReason) bytes without a NUL.")
             }
             reason = text
         }
@@ -47,7 +49,7 @@ extension ContentLibrary {
         _ step: ContentStep, with versionID: UUID, reason: String?, at now: Int64, _ connection: Connection
     ) throws -> HostedVersion {
         guard var version = try HostedVersion.find(versionID, connection) else {
-            throw StoreError(.unknownContent, "There is no such version.")
+            throw StoreError(.unknownContent, "No version of hosted content has this identifier.")
         }
         if step != .remove, !(try HostedProduct.isHosted(version.product, connection)) {
             throw HostedProduct.off(version.product)
@@ -62,7 +64,8 @@ extension ContentLibrary {
             "UPDATE content_versions SET state = $3, approved_at = $4 WHERE version_id = $1 AND state = $2",
             [versionID.uuidString, version.state.rawValue, machine.state.rawValue, approvedAt])
         guard changed == 1 else {
-            throw StoreError(.wrongState, "Somebody else changed the version at the same moment. Look at it again.")
+            throw StoreError(
+                .wrongState, "Another request changed the version at the same moment. Load the version again.")
         }
         try version.record(moments, connection)
         version.state = machine.state
@@ -71,10 +74,10 @@ extension ContentLibrary {
         return version
     }
 
-    /// Removes bytes that no version has, nor an upload that is being looked at, here or at another process. Bytes that stay by mistake do
-    /// no harm.
+    /// Deletes a package's bytes, unless a version or an upload that is being checked uses them, in this process or
+    /// another. Errors are ignored: unused bytes do no harm.
     func forget(_ digest: BlobDigest) async throws {
-        try await turns.take { [self] in
+        try await blobChanges.run { [self] in
             let uses = try? await database.read { connection in
                 try connection.queryOne(
                     """
@@ -89,12 +92,13 @@ extension ContentLibrary {
 
     // MARK: Hosting and its rules
 
-    /// Turns hosting on or off. Turning it off removes what was uploaded.
+    /// Turns hosting on or off. Turning it off cancels the product's uploads and removes its versions.
     /// - Throws: ``StoreError`` `wrong_state` when a version was approved already; ``DatabaseError``.
     public func setHosting(_ isOn: Bool, of product: ContentProduct, at now: Int64) async throws {
         try await database.write { connection in
             if !isOn, try HostedVersion.all(of: product, connection).contains(where: { $0.approvedAt != nil }) {
-                throw StoreError(.wrongState, "Content of \(product.productID) was live; hosting stays on.")
+                throw StoreError(
+                    .wrongState, "Hosting of \(product.productID) cannot be turned off, because its content was live.")
             }
             try connection.execute(
                 """
@@ -105,7 +109,8 @@ extension ContentLibrary {
         }
         try await refresh()
         guard !isOn else { return }
-        // Only now, when nothing can be uploaded, completed or approved any more. Stopped here, it is done when it is asked for again.
+        // Hosting is off now, so nothing more can be uploaded, completed or approved. If the process stops here,
+        // turning hosting off again removes the rest.
         let state = try await products(of: product.bundleID, product.productID).first
         for upload in state?.uploads ?? [] where !upload.isSettled { try await cancelUpload(upload.uploadID) }
         for version in state?.versions ?? [] where version.state != .removed {
@@ -113,7 +118,7 @@ extension ContentLibrary {
         }
     }
 
-    /// Whether hosting was ever turned on or off for a product.
+    /// Whether hosting is on for a product; nil when it was never turned on or off.
     func isDecided(_ product: ContentProduct) async throws -> Bool? {
         try await database.read { connection in
             try connection.queryOne(
@@ -122,8 +127,8 @@ extension ContentLibrary {
         }
     }
 
-    /// Says who decides about what is submitted from now on.
-    /// - Parameter productID: nil for all of the app's products that have no rule of their own.
+    /// Sets the review rule for later submissions.
+    /// - Parameter productID: the product; nil for all products of the app that have no rule of their own.
     /// - Throws: ``DatabaseError``.
     public func setReview(_ review: ContentReview, of bundleID: BundleID, _ productID: ProductID?) async throws {
         try await database.write { connection in

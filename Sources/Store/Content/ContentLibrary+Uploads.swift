@@ -5,26 +5,29 @@ import Foundation
 import StoreWire
 
 extension ContentLibrary {
-    /// The most bytes of a package.
+    /// The largest package, in bytes.
     public static let largestPackage: Int64 = 2_000_000_000
-    /// How long an upload is kept after its last byte, or after it was settled.
+    /// How long an upload is kept after it last received bytes, in milliseconds.
     static let uploadLifetime: Int64 = 7 * 24 * 3600 * 1000
-    /// How many bytes of an upload are written before it is looked again how much room there is.
+    /// The number of bytes written between two checks of the free disk space.
     private static let checksRoomEvery: Int64 = 16 << 20
-    /// Uploads that may be under way at once: of a product, and of all.
+    /// The most uploads that can be open at once, for one product and in all.
     static let mostUploads = (ofProduct: 8, ofAll: 64)
 
-    /// Begins an upload, or goes on with that of the same file. One whose bytes are at another process begins anew here.
+    /// Begins an upload, or resumes the open upload of the same file. An upload whose bytes are at another process
+    /// starts again here.
     /// - Parameters:
-    ///   - length: of the package, in bytes.
-    ///   - digest: of the package.
-    /// - Throws: ``StoreError`` `too_large`, `invalid_request`, or `wrong_state` when hosting is off or too many are under way; ``DatabaseError``.
+    ///   - length: the package's length in bytes.
+    ///   - digest: the package's SHA-256.
+    /// - Throws: ``StoreError`` `too_large`, `invalid_request`, or `wrong_state` when hosting is off or too many
+    ///   uploads are open; ``DatabaseError``.
     public func beginUpload(
         of product: ContentProduct, length: Int64, digest: BlobDigest, at now: Int64
     ) async throws -> ContentUpload {
-        guard length > 0 else { throw StoreError(.invalidRequest, "A package has at least one byte.") }
+        guard length > 0 else { throw StoreError(.invalidRequest, "A package must have at least one byte.") }
         guard length <= Self.largestPackage else {
-            throw StoreError(.tooLarge, "A package has at most \(Self.largestPackage) bytes, this one \(length).")
+            throw StoreError(
+                .tooLarge, "A package can have at most \(Self.largestPackage) bytes. This one has \(length).")
         }
         try await expireUploads(at: now)
         let new = ContentUpload(
@@ -36,10 +39,10 @@ extension ContentLibrary {
                 if !same.isSettled {
                     guard same.length == length else {
                         throw StoreError(
-                            .invalidRequest, "A file of that SHA-256 is being uploaded with \(same.length) bytes.")
+                            .invalidRequest, "An open upload of this SHA-256 has a length of \(same.length) bytes.")
                     }
                     if staging.has(same) { return same }
-                    // That process may be gone for good. If it is not, its next answer is that there is no such upload.
+                    // The other process may never return. If it does, it will answer that the upload does not exist.
                     try ContentUpload.remove(same.uploadID, connection)
                     continue
                 }
@@ -57,7 +60,7 @@ extension ContentLibrary {
             guard open.count < Self.mostUploads.ofAll, ofProduct.count < Self.mostUploads.ofProduct else {
                 throw StoreError(
                     .wrongState,
-                    "\(ofProduct.count) uploads of the product and \(open.count) of all are under way. Complete or cancel some."
+                    "Too many uploads are open: \(ofProduct.count) of this product, \(open.count) in all. Complete or cancel some."
                 )
             }
             try new.insert(connection)
@@ -66,19 +69,20 @@ extension ContentLibrary {
         return counted(upload)
     }
 
-    /// An upload as it stands.
-    /// - Throws: ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at another process; ``DatabaseError``.
+    /// The current state of an upload.
+    /// - Throws: ``StoreError`` `unknown_content`, or `wrong_state` when its bytes are at another process;
+    ///   ``DatabaseError``.
     public func upload(_ uploadID: UUID) async throws -> ContentUpload {
         counted(try await here(uploadID))
     }
 
-    /// An upload whose bytes are at this process, or that needs none any more.
+    /// An upload that is settled or has its bytes at this process.
     private func here(_ uploadID: UUID) async throws -> ContentUpload {
         let upload = try await row(uploadID)
         guard upload.isSettled || staging.has(upload) else {
             throw StoreError(
                 .wrongState,
-                "The upload was begun at another process of this store, which has its bytes. Go on there, or begin it here anew."
+                "Another process of this store has the upload's bytes. Continue there, or begin the upload again here."
             )
         }
         return upload
@@ -86,24 +90,25 @@ extension ContentLibrary {
 
     private func row(_ uploadID: UUID) async throws -> ContentUpload {
         guard let upload = try await database.read({ try ContentUpload.find(uploadID, $0) }) else {
-            throw StoreError(.unknownContent, "There is no such upload. Uploads are kept for seven days.")
+            throw StoreError(.unknownContent, "No upload has this identifier. Uploads are kept for seven days.")
         }
         return upload
     }
 
-    /// With the bytes that have arrived.
+    /// The upload with ``ContentUpload/offset`` set to the number of bytes that have arrived.
     func counted(_ upload: ContentUpload) -> ContentUpload {
         var upload = upload
         upload.offset = upload.isSettled ? upload.length : staging.length(upload.uploadID)
         return upload
     }
 
-    /// Takes an upload's next bytes, as they come. Whoever begins later takes over.
+    /// Appends bytes to an upload as they arrive. A later request for the same upload takes over from an earlier one.
     /// - Parameters:
-    ///   - offset: where the bytes begin, which is how many have arrived.
-    ///   - pieces: fails when the sender is gone; what has arrived until then stays.
-    /// - Returns: the upload with the bytes that have arrived.
-    /// - Throws: ``WrongOffset``; ``StoreError`` `unknown_content`, `wrong_state`, `too_large`, `unavailable`; ``DatabaseError``.
+    ///   - pieces: the bytes. The sequence throws when the connection breaks; bytes that arrived before stay.
+    ///   - offset: the position of the first byte, which must equal the number of bytes that have arrived.
+    /// - Returns: the upload with the number of bytes that have arrived.
+    /// - Throws: ``WrongOffset``; ``StoreError`` `unknown_content`, `wrong_state`, `too_large`, `unavailable`;
+    ///   ``DatabaseError``.
     public func append<Pieces: AsyncSequence & Sendable>(
         _ pieces: Pieces, to uploadID: UUID, offset: Int64, at now: Int64
     ) async throws -> ContentUpload where Pieces.Element: Sequence<UInt8> & Sendable {
@@ -122,7 +127,7 @@ extension ContentLibrary {
         try staging.requireRoom(for: room)
         var unchecked: Int64 = 0
         for try await piece in pieces {
-            // Others write to the disk as well.
+            // Other uploads and other programs write to the same disk.
             unchecked += Int64(piece.underestimatedCount)
             if unchecked > Self.checksRoomEvery {
                 try staging.requireRoom(for: unchecked)
@@ -130,22 +135,24 @@ extension ContentLibrary {
             }
             room -= Int64(piece.underestimatedCount)
             guard room >= 0 else {
-                throw StoreError(.tooLarge, "The upload was begun with \(upload.length) bytes, and more were sent.")
+                throw StoreError(
+                    .tooLarge, "The upload has an announced length of \(upload.length) bytes, but more were sent.")
             }
             guard try await mapping({ try await file.append(piece, turn: turn) }) else {
-                throw StoreError(.wrongState, "The upload is gone on with by another request.")
+                throw StoreError(.wrongState, "Another request is continuing this upload.")
             }
         }
         return counted(upload)
     }
 
-    /// Cancels an upload; what has arrived is forgotten.
-    /// - Throws: ``StoreError`` `unknown_content`, or `wrong_state` when a version came of it; ``DatabaseError``.
+    /// Cancels an upload and deletes its bytes.
+    /// - Throws: ``StoreError`` `unknown_content`, or `wrong_state` when the upload became a version;
+    ///   ``DatabaseError``.
     public func cancelUpload(_ uploadID: UUID) async throws {
-        try await completions.take { [self] in
+        try await completions.run { [self] in
             let upload = try await row(uploadID)
             guard upload.versionID == nil else {
-                throw StoreError(.wrongState, "A version came of the upload. Remove that.")
+                throw StoreError(.wrongState, "The upload became a version. Remove the version instead.")
             }
             try await database.write { try ContentUpload.remove(uploadID, $0) }
             staging.remove(uploadID)
@@ -153,15 +160,16 @@ extension ContentLibrary {
         }
     }
 
-    /// Looks at a package that has arrived whole, and keeps it when it is in order. Repeated, it gives the first answer; while it is looked
-    /// at, nothing of it can be seen.
-    /// - Throws: ``StoreError`` `wrong_state` while bytes are missing or when a version of that number is there; `invalid_content` when other
-    ///   bytes have arrived than were announced, which are forgotten then; ``DatabaseError``. The upload stays, and can be completed again.
+    /// Checks a package that has arrived completely, and keeps it as a version if it passes. Repeating the call returns
+    /// the first result. The version becomes visible only after the check.
+    /// - Throws: ``StoreError`` `wrong_state` when bytes are missing or a version of that number exists;
+    ///   `invalid_content` when the bytes do not match the announced SHA-256, and the bytes are then deleted;
+    ///   ``DatabaseError``. After an error the upload stays open and can be completed again.
     public func complete(_ uploadID: UUID, at now: @escaping @Sendable () -> Int64) async throws
         -> ContentUploadOutcome
     {
-        // One at a time, so that a repeated request waits for the first one's answer.
-        try await completions.take { [self] in
+        // One completion runs at a time, so that a repeated request waits for the first one's answer.
+        try await completions.run { [self] in
             let upload = try await here(uploadID)
             if let outcome = try await outcome(of: upload) { return outcome }
             let file = try await mapping { try await staging.file(uploadID) }
@@ -173,7 +181,7 @@ extension ContentLibrary {
                 staging.remove(uploadID)
                 throw StoreError(
                     .invalidContent,
-                    "The bytes that arrived have not the SHA-256 that was announced. They are forgotten; send them again."
+                    "The SHA-256 of the received bytes is not the announced one. The bytes were deleted; send them again."
                 )
             }
             let since = now()
@@ -190,7 +198,7 @@ extension ContentLibrary {
                 inspected = try await ContentInspection.inspect(file.url, for: upload.product, above: above)
                 switch inspected {
                 case .success(let package):
-                    return try await turns.take { try await self.keep(package, upload, file, since, now()) }
+                    return try await blobChanges.run { try await self.keep(package, upload, file, since, now()) }
                 case .failure(let findings): return try await refuse(findings.all, upload)
                 }
             } catch {
@@ -203,7 +211,7 @@ extension ContentLibrary {
         }
     }
 
-    /// How a settled upload ended; nil while it goes on.
+    /// The outcome of a settled upload; nil while the upload is open.
     private func outcome(of upload: ContentUpload) async throws -> ContentUploadOutcome? {
         if let findings = upload.findings { return .refused(findings) }
         guard let versionID = upload.versionID else { return nil }
@@ -217,8 +225,8 @@ extension ContentLibrary {
             versionID: UUID(), product: upload.product, version: package.info.version, state: .readyToSubmit,
             length: upload.length, unpackedLength: package.unpackedLength, digest: upload.digest, createdAt: now,
             approvedAt: nil)
-        // The bytes first: a version that can be seen can be downloaded. Another process that forgets the same bytes leaves them, since
-        // the upload is being looked at.
+        // Store the bytes before the row, so that every visible version can be downloaded. Another process does not
+        // delete these bytes meanwhile, because the upload is marked as being checked.
         try await mapping { try await blobs.put(file.url, as: upload.digest) }
         let dates = [upload.createdAt, since, now]
         let moments = zip(ContentStateMachine.uploaded, dates).map { HostedVersion.Moment(state: $0, date: $1) }
@@ -251,7 +259,7 @@ extension ContentLibrary {
         return .refused(findings)
     }
 
-    /// Forgets what nobody went on with.
+    /// Deletes uploads that received no bytes for seven days, with their files.
     func expireUploads(at now: Int64) async throws {
         let expired = try await database.write { connection in
             let rows = try connection.query(
@@ -265,13 +273,13 @@ extension ContentLibrary {
         }
         for upload in expired where !upload.isSettled {
             staging.remove(upload.uploadID)
-            // A package whose number was taken is kept already.
+            // The package may have been stored before its version number turned out to be taken.
             try await forget(upload.digest)
         }
         try await removeStrayFiles()
     }
 
-    /// A place's trouble as the store's.
+    /// Runs `body` and maps an error of the blob storage to a ``StoreError``.
     func mapping<T>(_ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch let error as BlobError {
             throw StoreError(error.code == .notFound ? .noContent : .unavailable, error.detail)
@@ -279,8 +287,8 @@ extension ContentLibrary {
     }
 }
 
-/// The bytes that were sent do not begin where the upload stands.
+/// The bytes sent do not continue the upload where it ended.
 public struct WrongOffset: Error, Sendable, Equatable {
-    /// How many bytes have arrived.
+    /// The number of bytes that have arrived, which is the offset to continue at.
     public var offset: Int64
 }

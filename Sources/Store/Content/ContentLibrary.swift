@@ -6,33 +6,33 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The content that the store hosts, for both environments: which products have any, the versions and their states, and what is on its way.
+/// The hosted content of both environments: the hosted products, their versions with states, and the uploads.
 public final class ContentLibrary: Sendable {
-    /// What can be downloaded, as it was read last.
+    /// A cached list of the versions that can be downloaded.
     struct Shelf: Sendable {
         /// The versions of products for which hosting is on, newest first.
         var versions: [ContentProduct: [HostedVersion]] = [:]
 
-        /// What a device is given in an environment.
+        /// The newest version that devices can download in an environment.
         func newest(_ product: ContentProduct, in environment: StoreEnvironment) -> HostedVersion? {
             versions[product]?.first { $0.isDownloadable(in: environment) }
         }
     }
 
-    /// How long ago what is told of other processes' changes may have been read.
+    /// The age at which the cached list is read again, to see the changes of other processes.
     static let staleAfter = Duration.seconds(1)
 
     let database: Database
     let staging: ContentStaging
-    /// Signs the addresses of downloads.
+    /// The key that signs the addresses of downloads.
     let addressKey: SymmetricKey
     private let shelf: Mutex<(shelf: Shelf, readAt: ContinuousClock.Instant)>
-    /// Where packages are kept.
+    /// The storage of the packages.
     public let blobs: any BlobStore
-    /// Keeping a package and removing one wait for each other.
-    let turns = Turns()
-    /// One package after the other is looked at.
-    let completions = Turns()
+    /// Serializes the storing and the deleting of packages.
+    let blobChanges = SerialTasks()
+    /// Serializes the completion and the cancelling of uploads.
+    let completions = SerialTasks()
 
     private init(
         database: Database, blobs: any BlobStore, staging: ContentStaging, addressKey: SymmetricKey, shelf: Shelf
@@ -44,8 +44,8 @@ public final class ContentLibrary: Sendable {
         self.shelf = Mutex((shelf, .now))
     }
 
-    /// Opens it. What was being uploaded when the process ended goes on where it stopped.
-    /// - Parameter staging: a folder for what is being uploaded, which is there.
+    /// Opens the library. Uploads that were open when the process ended can be resumed.
+    /// - Parameter staging: an existing folder for the files of uploads.
     /// - Throws: ``DatabaseError``, ``BlobError``.
     public static func open(
         _ databases: StoreDatabases, blobs: any BlobStore, staging: URL
@@ -53,7 +53,8 @@ public final class ContentLibrary: Sendable {
         try await open(databases, blobs: blobs, staging: staging, room: ContentStaging.roomOnDisk)
     }
 
-    /// - Parameter room: how many bytes uploads may still take up.
+    /// Opens the library.
+    /// - Parameter room: returns the number of bytes that uploads to a folder may still take; nil when unknown.
     static func open(
         _ databases: StoreDatabases, blobs: any BlobStore, staging: URL, room: @escaping @Sendable (URL) -> Int64?
     ) async throws -> ContentLibrary {
@@ -64,7 +65,7 @@ public final class ContentLibrary: Sendable {
             try connection.execute(
                 "INSERT INTO content_key (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", [new])
             let secret = try connection.queryOne("SELECT secret FROM content_key WHERE id = 1")?.bytes(0) ?? new
-            // Nobody looks at them any more, and whoever asks again has them looked at.
+            // No check runs any more for these uploads. Completing one again starts a new check.
             try connection.execute(
                 "UPDATE content_uploads SET processing_at = NULL WHERE place = $1 OR place IS NULL", [folder.place])
             return (secret, try Shelf(connection))
@@ -75,9 +76,9 @@ public final class ContentLibrary: Sendable {
         return library
     }
 
-    /// Removes the files of uploads that are no more, or go on elsewhere.
+    /// Deletes the files of uploads that no longer exist or continue at another process.
     func removeStrayFiles() async throws {
-        // The files first: one of an upload that begins meanwhile is not among them.
+        // List the files before the uploads: the file of an upload that begins in between is not in the list.
         let files = staging.all()
         guard !files.isEmpty else { return }
         let open = try await database.read { [staging] connection in
@@ -88,14 +89,15 @@ public final class ContentLibrary: Sendable {
         for uploadID in Set(files).subtracting(open) { staging.remove(uploadID) }
     }
 
-    /// What can be downloaded. Read again when it is older than ``staleAfter``; while the database does not answer, what it said last.
+    /// The versions that can be downloaded. Reads them again when the cached list is older than ``staleAfter``; returns
+    /// the cached list when the database does not answer.
     func current() async -> Shelf {
         let (kept, readAt) = shelf.withLock { $0 }
         guard readAt.duration(to: .now) > Self.staleAfter else { return kept }
         return (try? await refresh()) ?? kept
     }
 
-    /// Reads what can be downloaded again.
+    /// Reads the versions that can be downloaded.
     @discardableResult
     func refresh() async throws -> Shelf {
         let start = ContinuousClock.now
@@ -124,19 +126,19 @@ extension ContentLibrary.Shelf {
     }
 }
 
-/// Lets one caller at a time do something that takes a while, in the order in which they came.
-actor Turns {
-    private var isTaken = false
+/// Runs asynchronous functions one at a time, in the order of the calls.
+actor SerialTasks {
+    private var isRunning = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Does `body` when it is its turn.
-    func take<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
-        if isTaken {
+    /// Runs `body` after all earlier calls have ended.
+    func run<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
+        if isRunning {
             await withCheckedContinuation { waiting.append($0) }
         } else {
-            isTaken = true
+            isRunning = true
         }
-        defer { if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() } }
+        defer { if waiting.isEmpty { isRunning = false } else { waiting.removeFirst().resume() } }
         return try await body()
     }
 }

@@ -2,9 +2,10 @@ import BlobStorage
 import Foundation
 import Synchronization
 
-/// The files of what is being uploaded, named by their uploads.
+/// The files of open uploads, named by the uploads' identifiers.
 final class ContentStaging: Sendable {
-    /// Tells this folder from those of other processes; the same for as long as the folder is.
+    /// The identifier of this folder, which distinguishes it from the folders of other processes. It is stored in the
+    /// folder.
     let place: String
     private let folder: URL
     private let room: @Sendable (URL) -> Int64?
@@ -26,16 +27,16 @@ final class ContentStaging: Sendable {
         place = new
     }
 
-    /// Whether an upload's bytes are here.
+    /// Whether an upload's bytes are in this folder.
     func has(_ upload: ContentUpload) -> Bool { upload.place == nil || upload.place == place }
 
     func url(_ uploadID: UUID) -> URL { folder.appendingPathComponent(uploadID.uuidString) }
 
-    /// The file of an upload, made when it is not there.
+    /// The file of an upload, created when it does not exist.
     func file(_ uploadID: UUID) async throws -> StagedFile {
         if let file = open.withLock({ $0[uploadID] }) { return file }
         let file = try await StagedFile.open(url(uploadID))
-        // Whoever opened it first at the same moment is the one who writes.
+        // When two requests open the file at once, both use the first one's handle.
         return open.withLock { files in
             if let first = files[uploadID] { return first }
             files[uploadID] = file
@@ -43,10 +44,10 @@ final class ContentStaging: Sendable {
         }
     }
 
-    /// What uploads leave of the disk, which the ledger may be on too: so many bytes, or a twentieth of a small one.
+    /// The bytes that uploads leave free on the disk, which may also hold the ledger; at most a twentieth of the disk.
     private static let reserve: Int64 = 256 << 20
 
-    /// The bytes that uploads to a folder may still take up; nil when the system does not say.
+    /// The bytes that uploads to a folder may still take; nil when the system does not tell.
     static let roomOnDisk: @Sendable (URL) -> Int64? = { folder in
         var status = statvfs()
         guard statvfs(folder.path, &status) == 0 else { return nil }
@@ -57,29 +58,30 @@ final class ContentStaging: Sendable {
         return max(0, free - min(reserve, all / 20))
     }
 
-    /// - Throws: ``StoreError`` `unavailable` when so many bytes more have no room.
+    /// Checks that the disk has room for more bytes.
+    /// - Throws: ``StoreError`` `unavailable` when it does not.
     func requireRoom(for bytes: Int64) throws {
         guard let room = room(folder), room < bytes else { return }
         throw StoreError(
             .unavailable,
-            "The store's disk has no room for the \(bytes) bytes that are missing. Make room, and go on with the upload."
+            "The store's disk has no room for the remaining \(bytes) bytes. Free some space and continue the upload."
         )
     }
 
-    /// How many bytes of an upload have arrived, without opening its file.
+    /// The number of bytes of an upload that have arrived, without opening its file.
     func length(_ uploadID: UUID) -> Int64 {
         if let file = open.withLock({ $0[uploadID] }) { return file.length }
         let attributes = try? FileManager.default.attributesOfItem(atPath: url(uploadID).path)
         return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }
 
-    /// Removes a file. Who still writes to it writes to nothing.
+    /// Deletes an upload's file. Later writes through an open handle have no effect.
     func remove(_ uploadID: UUID) {
         _ = open.withLock { $0.removeValue(forKey: uploadID) }
         try? FileManager.default.removeItem(at: url(uploadID))
     }
 
-    /// The uploads of which there are files.
+    /// The identifiers of all uploads that have a file.
     func all() -> [UUID] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return names.compactMap { UUID(uuidString: $0) }

@@ -1,15 +1,23 @@
-/// Where a version of hosted content stands, in App Store Connect's words.
+/// The state of a version of hosted content. The raw values are App Store Connect's.
 public enum ContentState: String, Sendable, CaseIterable, Codable {
+    /// The package's bytes have not all arrived.
     case waitingForUpload = "WAITING_FOR_UPLOAD"
+    /// The store is checking the package.
     case processingContent = "PROCESSING_CONTENT"
+    /// The package passed the checks. The developer can submit it for review.
     case readyToSubmit = "READY_TO_SUBMIT"
+    /// The developer submitted the version; no reviewer has started.
     case waitingForReview = "WAITING_FOR_REVIEW"
+    /// A reviewer is looking at the version.
     case inReview = "IN_REVIEW"
+    /// The version is live: production devices can download it.
     case approved = "APPROVED"
+    /// A reviewer rejected the version.
     case rejected = "REJECTED"
+    /// The developer removed the version. The store deletes its bytes unless another version has the same.
     case removed = "DEVELOPER_REMOVED_FROM_SALE"
 
-    /// As people read it.
+    /// The state's name for people, as App Store Connect shows it.
     public var name: String {
         switch self {
         case .waitingForUpload: "Waiting for Upload"
@@ -23,8 +31,8 @@ public enum ContentState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The states of what the sandbox downloads: everything that was found in order. What a reviewer rejected stays, so that the developer
-    /// sees what the reviewer saw.
+    /// Whether sandbox devices can download a version in this state. Every version that passed the checks is testable,
+    /// also a rejected one, so that the developer can see what the reviewer saw.
     public var isTestable: Bool {
         switch self {
         case .readyToSubmit, .waitingForReview, .inReview, .approved, .rejected: true
@@ -32,38 +40,43 @@ public enum ContentState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether a version of the same number cannot be uploaded beside it.
+    /// Whether a version in this state blocks uploads with the same version number.
     var holdsItsNumber: Bool { self != .rejected && self != .removed }
 }
 
-/// Who decides about what is submitted.
+/// The rule for reviewing submitted versions.
 public enum ContentReview: String, Sendable, CaseIterable, Codable {
-    /// Somebody, by ``ContentStep/approve`` and ``ContentStep/reject(reason:)``.
+    /// The operator decides, with ``ContentStep/approve`` and ``ContentStep/reject(reason:)``.
     case manual
-    /// Everything that is submitted from now on is approved at once.
+    /// The store approves each version when it is submitted.
     case automatic
 }
 
-/// What is done to a version that is at the store.
+/// An action on a version.
 public enum ContentStep: Sendable, Equatable {
+    /// Submits the version for review.
     case submit
+    /// Starts the review.
     case beginReview
+    /// Approves the version.
     case approve
+    /// Rejects the version, with a reason for the developer.
     case reject(reason: String)
+    /// Removes the version.
     case remove
 }
 
-/// The life of a version: which step leads where. It does nothing itself; ``ContentLibrary`` records what it says.
+/// The transitions between the states of a version. ``ContentLibrary`` records them.
 ///
 ///     Waiting for Upload → Processing Content → Ready to Submit → Waiting for Review → In Review → Approved | Rejected
 ///
-/// and from each of those that follow the processing to Developer Removed from Sale.
+/// Each state after Processing Content can also change to Developer Removed from Sale.
 struct ContentStateMachine: Sendable, Equatable {
     private(set) var state: ContentState
 
     /// Takes a step.
-    /// - Returns: the states that follow one another, the last of which holds; several, where a step passes others.
-    /// - Throws: ``StoreError`` `wrong_state`, and the state is as before.
+    /// - Returns: the states that the version passes through. The last one is its new state.
+    /// - Throws: ``StoreError`` `wrong_state` when the state does not allow the step. The state is then unchanged.
     mutating func take(_ step: ContentStep, review: ContentReview) throws -> [ContentState] {
         let states: [ContentState]?
         switch (step, state) {
@@ -86,15 +99,15 @@ struct ContentStateMachine: Sendable, Equatable {
         return states
     }
 
-    /// What was found in order. The upload's own two states are its past.
+    /// The states of a version that passed the checks, in order. The first two belong to its upload.
     static let uploaded: [ContentState] = [.waitingForUpload, .processingContent, .readyToSubmit]
 
     private static func advice(_ step: ContentStep) -> String {
         switch step {
-        case .submit: "only what is Ready to Submit can be submitted"
-        case .beginReview: "a review begins with what is Waiting for Review"
-        case .approve: "only what is Waiting for Review or In Review can be approved"
-        case .reject: "only what is Waiting for Review or In Review can be rejected"
+        case .submit: "only a version that is Ready to Submit can be submitted"
+        case .beginReview: "only a version that is Waiting for Review can enter review"
+        case .approve: "only a version that is Waiting for Review or In Review can be approved"
+        case .reject: "only a version that is Waiting for Review or In Review can be rejected"
         case .remove: "it cannot be removed again"
         }
     }

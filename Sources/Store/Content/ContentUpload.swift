@@ -3,45 +3,53 @@ import Database
 import Foundation
 import StoreWire
 
-/// A package on its way to the store. Dates are milliseconds since 1970 by production's clock.
+/// The upload of a package. Dates are milliseconds since 1970 by production's clock.
 public struct ContentUpload: Sendable, Equatable {
+    /// The identifier of the upload.
     public var uploadID: UUID
+    /// The product that the package is for.
     public var product: ContentProduct
-    /// In bytes.
+    /// The package's length in bytes.
     public var length: Int64
+    /// The SHA-256 that the developer announced for the package.
     public var digest: BlobDigest
+    /// When the upload began.
     public var createdAt: Int64
+    /// When the upload began or last received bytes. Uploads expire seven days after this date.
     public var touchedAt: Int64
-    /// Since when the package is looked at.
+    /// When the check of the package began; nil when no check is running.
     public var processingAt: Int64?
-    /// The version that came of it.
+    /// The version that the upload became; nil until the package passes the checks.
     public var versionID: UUID?
-    /// Why none did.
+    /// The problems for which the package was refused; nil when it was not.
     public var findings: [UploadFinding]?
-    /// The folder that has its bytes (``ContentStaging/place``); nil of one begun by a program that knew no places.
+    /// The folder that has its bytes (``ContentStaging/place``); nil for an upload that an older program began.
     var place: String?
-    /// How many bytes have arrived.
+    /// The number of bytes that have arrived.
     public var offset: Int64 = 0
 
-    /// Whether it has come to an end, good or bad.
+    /// Whether the upload has ended, with a version or a refusal.
     public var isSettled: Bool { versionID != nil || findings != nil }
 
-    /// The state of the content that it brings; nil once it is settled, when the version has a state of its own.
+    /// The state of the uploaded content; nil once the upload is settled, because the version then has a state of its
+    /// own.
     public var state: ContentState? {
         isSettled ? nil : processingAt == nil ? .waitingForUpload : .processingContent
     }
 }
 
-/// Something that is wrong with a package.
+/// A problem in a package.
 public struct UploadFinding: Sendable, Equatable, Codable {
-    /// A stable word.
+    /// The name of the rule that the package breaks. Names do not change between versions.
     public var rule: String
-    /// The path inside the package, when it is about one.
+    /// The path inside the package; nil when the problem concerns the whole package.
     public var path: String?
+    /// What is wrong, in one sentence.
     public var message: String
-    /// What to do.
+    /// How to fix the problem.
     public var advice: String
 
+    /// Creates a finding.
     public init(rule: String, path: String?, message: String, advice: String) {
         self.rule = rule
         self.path = path
@@ -50,9 +58,11 @@ public struct UploadFinding: Sendable, Equatable, Codable {
     }
 }
 
-/// How looking at an uploaded package ended.
+/// The result of checking an uploaded package.
 public enum ContentUploadOutcome: Sendable, Equatable {
+    /// The package passed the checks; the store keeps it as this version.
     case kept(HostedVersion)
+    /// The package failed the checks, for these reasons.
     case refused([UploadFinding])
 }
 
@@ -63,7 +73,7 @@ extension ContentUpload {
 
     init(_ row: Row) throws {
         guard let uploadID = UUID(uuidString: try row.string(0)), let digest = BlobDigest(try row.string(4)) else {
-            throw StoreError(.internalError, "An upload is kept as this program does not know it.")
+            throw StoreError(.internalError, "The database has an upload that this program cannot read.")
         }
         self.init(
             uploadID: uploadID, product: ContentProduct(ProductID(try row.string(2)), of: BundleID(try row.string(1))),
@@ -81,7 +91,7 @@ extension ContentUpload {
         ).map { try ContentUpload($0) }
     }
 
-    /// What there is of the same file, the latest first.
+    /// All uploads of the same file for the same product, newest first.
     static func same(as upload: ContentUpload, _ connection: Connection) throws -> [ContentUpload] {
         try connection.query(
             """

@@ -2,21 +2,23 @@ import Database
 import Foundation
 import StoreWire
 
-/// What the operator sees of a product's hosting.
+/// The hosting of a product, as the operator sees it.
 public struct HostedProduct: Sendable, Equatable {
+    /// The product and its app.
     public var product: ContentProduct
     /// Whether hosting is on.
     public var isHosted: Bool
-    /// Whether a version was ever approved; hosting stays on then.
+    /// Whether a version was ever approved. If so, hosting cannot be turned off.
     public var wasLive: Bool
-    /// Who decides about what is submitted.
+    /// The review rule for submitted versions.
     public var review: ContentReview
-    /// Newest first.
+    /// All versions, newest first.
     public var versions: [HostedVersion]
-    /// What is on its way, and what was refused in the last seven days.
+    /// The open uploads, and those that were refused in the last seven days.
     public var uploads: [ContentUpload]
 
-    /// The state of the newest that there is; Waiting for Upload before anything is.
+    /// Processing Content while an upload is being checked, else the newest version's state; Waiting for Upload without
+    /// one.
     public var state: ContentState {
         uploads.compactMap(\.state).contains(.processingContent)
             ? .processingContent : versions.first?.state ?? .waitingForUpload
@@ -38,7 +40,7 @@ extension HostedProduct {
                 + "in the catalog.")
     }
 
-    /// The rule for a product: its own, else the app's, else manual review.
+    /// The review rule for a product: its own rule, else the app's, else manual review.
     static func review(_ product: ContentProduct, _ connection: Connection) throws -> ContentReview {
         let rows = try connection.query(
             "SELECT product_id, review FROM content_rules WHERE bundle_id = $1 AND (product_id = $2 OR product_id = '')",
@@ -47,7 +49,7 @@ extension HostedProduct {
         return (rules.first { !$0.0.isEmpty } ?? rules.first)?.1 ?? .manual
     }
 
-    /// Those for which hosting was ever turned on, by app and product.
+    /// The products for which hosting was ever turned on or off, in the order of apps and products.
     static func all(bundleID: BundleID?, productID: ProductID?, _ connection: Connection) throws -> [HostedProduct] {
         try connection.query(
             """

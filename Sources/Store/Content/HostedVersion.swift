@@ -4,48 +4,59 @@ import Database
 import Foundation
 import StoreWire
 
-/// A product of an app.
+/// A product of an app, by its two identifiers.
 public struct ContentProduct: Sendable, Hashable {
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product's identifier, unique in the app.
     public var productID: ProductID
 
+    /// Names a product of an app.
     public init(_ productID: ProductID, of bundleID: BundleID) {
         self.bundleID = bundleID
         self.productID = productID
     }
 }
 
-/// A package that was found in order and is kept. Dates are milliseconds since 1970 by production's clock.
+/// A package that passed the checks. Dates are milliseconds since 1970 by production's clock.
 public struct HostedVersion: Sendable, Equatable {
-    /// A state that it was in.
+    /// An entry in the version's history.
     public struct Moment: Sendable, Equatable {
+        /// The state that the version entered.
         public var state: ContentState
+        /// When it entered the state, in milliseconds since 1970 by production's clock.
         public var date: Int64
-        /// Why it was rejected.
+        /// The reason for a rejection; nil in other states.
         public var reason: String?
     }
 
+    /// The identifier of the version, unique in the store.
     public var versionID: UUID
+    /// The product that the content belongs to.
     public var product: ContentProduct
+    /// The version number from the package (`ContentVersion`).
     public var version: ContentVersion
+    /// The current state.
     public var state: ContentState
     /// The package's size in bytes.
     public var length: Int64
     /// The size of its files once unpacked, in bytes.
     public var unpackedLength: Int64
+    /// The SHA-256 of the package.
     public var digest: BlobDigest
+    /// When the store accepted the package.
     public var createdAt: Int64
-    /// When it was approved, if it ever was.
+    /// When the version was approved; nil if it never was.
     public var approvedAt: Int64?
-    /// Oldest first.
+    /// The states that the version has been in, oldest first. Empty in lists that do not load it.
     public var history: [Moment] = []
 
-    /// Whether a device may download it in the environment.
+    /// Whether devices may download the version in an environment.
     func isDownloadable(in environment: StoreEnvironment) -> Bool {
         environment == .production ? state == .approved : state.isTestable
     }
 
-    /// As devices are told.
+    /// The description that devices receive.
     var hosted: HostedContent { HostedContent(version: version.text, lengths: [length]) }
 }
 
@@ -58,7 +69,8 @@ extension HostedVersion {
         guard let versionID = UUID(uuidString: try row.string(0)), let version = ContentVersion(try row.string(3)),
             let state = ContentState(rawValue: try row.string(4)), let digest = BlobDigest(try row.string(7))
         else {
-            throw StoreError(.internalError, "A version of hosted content is kept as this program does not know it.")
+            throw StoreError(
+                .internalError, "The database has a version of hosted content that this program cannot read.")
         }
         self.init(
             versionID: versionID,
@@ -77,7 +89,7 @@ extension HostedVersion {
         return version
     }
 
-    /// All of a product, newest first.
+    /// All versions of a product, newest first, without their history.
     static func all(of product: ContentProduct, _ connection: Connection) throws -> [HostedVersion] {
         try connection.query(
             "SELECT \(columns) FROM content_versions WHERE bundle_id = $1 AND product_id = $2",
@@ -85,7 +97,7 @@ extension HostedVersion {
         ).map { try HostedVersion($0) }.sorted(by: isNewer)
     }
 
-    /// By number; of two with the same number, whichever came later.
+    /// Compares version numbers, and creation dates when the numbers are equal.
     static func isNewer(_ first: HostedVersion, _ second: HostedVersion) -> Bool {
         if first.version == second.version { return first.createdAt > second.createdAt }
         return first.version > second.version
@@ -102,7 +114,7 @@ extension HostedVersion {
         }
     }
 
-    /// Records that it entered states one after the other.
+    /// Appends entries to the version's history.
     func record(_ moments: [Moment], _ connection: Connection) throws {
         for (index, moment) in moments.enumerated() {
             try connection.execute(
@@ -111,15 +123,15 @@ extension HostedVersion {
         }
     }
 
-    /// The number as the tables compare it: without the zeros at the end, so that `1` and `1.0` are one.
+    /// The version number without trailing zeros, so that the tables treat `1` and `1.0` as equal.
     static func key(_ version: ContentVersion) -> String {
         var numbers = version.text.split(separator: ".").compactMap { Int($0) }
         while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
         return numbers.map(String.init).joined(separator: ".")
     }
 
-    /// Keeps a new one.
-    /// - Throws: ``StoreError`` `wrong_state` when there is one of that number.
+    /// Inserts a new version.
+    /// - Throws: ``StoreError`` `wrong_state` when the product has a version of the same number.
     func insert(_ connection: Connection) throws {
         let inserted = try connection.execute(
             """
@@ -133,8 +145,8 @@ extension HostedVersion {
         guard inserted == 1 else {
             throw StoreError(
                 .wrongState,
-                "Version \(version) of \(product.productID) is at the store already. Give the package a higher ContentVersion, or "
-                    + "remove the one that is there, and complete the upload again.")
+                "Version \(version) of \(product.productID) already exists. Give the package a higher ContentVersion, or "
+                    + "remove the existing version, and complete the upload again.")
         }
     }
 }

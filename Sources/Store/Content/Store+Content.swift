@@ -4,12 +4,13 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// How long the address of a download is good, in milliseconds. A longer download goes on; a broken one asks again.
+    /// How long the address of a download is valid, in milliseconds. A download that began in time may take longer; one
+    /// that broke off needs a new address.
     static let contentAddressLifetime: Int64 = 3600 * 1000
 
-    /// Where a transaction's content is downloaded.
-    /// - Throws: ``StoreError`` `unknown_transaction` (somebody else's too), `wrong_state` when it is finished or revoked, `no_content`;
-    ///   ``DatabaseError``.
+    /// Returns the address from which a transaction's content can be downloaded.
+    /// - Throws: ``StoreError`` `unknown_transaction` (also for another account's transaction), `wrong_state` when the
+    ///   transaction is finished or revoked, or `no_content`; ``DatabaseError``.
     public func contentGrant(
         _ transactionID: TransactionID, _ request: ContentRequest, for account: Account
     ) async throws -> ContentGrant {
@@ -29,7 +30,7 @@ extension Store {
         }
         guard let content, let version = await content.current().version(request.version, of: transaction, environment)
         else {
-            throw StoreError(.noContent, "The store hosts nothing for \(transaction.productID) that can be downloaded.")
+            throw StoreError(.noContent, "The store has no downloadable content for \(transaction.productID).")
         }
         let now = clock.milliseconds
         let expires = now + Self.contentAddressLifetime
@@ -41,9 +42,10 @@ extension Store {
                 ?? address.path(environment, content.addressKey), expires: expires)
     }
 
-    /// What an address that ``contentGrant(_:_:for:)`` made leads to.
-    /// - Returns: the bytes' name and number, and where to read them.
-    /// - Throws: ``StoreError`` `forbidden`, `address_expired`, or `no_content` when the version was removed meanwhile.
+    /// Resolves an address that ``contentGrant(_:_:for:)`` created.
+    /// - Returns: the length in bytes, and the storage to read them from.
+    /// - Throws: ``StoreError`` `forbidden` when the signature does not match, `address_expired`, or `no_content` when
+    ///   the version was removed.
     public func contentBlob(
         _ digest: BlobDigest, expires: Int64, transactionID: TransactionID, signature: String
     ) async throws -> (length: Int64, blobs: any BlobStore) {
@@ -52,22 +54,22 @@ extension Store {
             throw StoreError(.forbidden, "This store did not make the address.")
         }
         guard clock.milliseconds < expires else {
-            throw StoreError(.addressExpired, "The address is good no longer. Ask for another.")
+            throw StoreError(.addressExpired, "The address has expired. Request a new one.")
         }
         guard let length = try await content.mapping({ try await content.blobs.size(of: digest) }) else {
-            throw StoreError(.noContent, "The content was removed. Ask for another address.")
+            throw StoreError(.noContent, "The content was removed. Request a new address.")
         }
         return (length, content.blobs)
     }
 
-    // MARK: What devices are told
+    // MARK: Descriptions for devices
 
-    /// A transaction with what can be downloaded for it.
+    /// Adds the downloadable content to a transaction's description.
     func described(_ transaction: TransactionDescription) async -> TransactionDescription {
         await described([transaction]).first ?? transaction
     }
 
-    /// Transactions with what can be downloaded for them; looked up once for all.
+    /// Adds the downloadable content to the descriptions of transactions, with one look-up for all.
     func described(_ transactions: [TransactionDescription]) async -> [TransactionDescription] {
         guard let content, transactions.contains(where: { $0.kind == .nonConsumable }) else { return transactions }
         let shelf = await content.current()
@@ -80,7 +82,7 @@ extension Store {
         }
     }
 
-    /// A purchase's answer with what can be downloaded for it.
+    /// Adds the downloadable content to the answer to a purchase.
     func described(_ response: PurchaseResponse) async -> PurchaseResponse {
         guard let transaction = response.transaction else { return response }
         var described = response
@@ -88,7 +90,7 @@ extension Store {
         return described
     }
 
-    /// Products with what can be downloaded for them.
+    /// Adds the downloadable content to the descriptions of products.
     func described(_ products: [ProductDescription], of bundleID: BundleID) async -> [ProductDescription] {
         guard let content, products.contains(where: { $0.kind == .nonConsumable }) else { return products }
         let shelf = await content.current()
@@ -102,7 +104,7 @@ extension Store {
 }
 
 extension ContentLibrary.Shelf {
-    /// The version that was asked for, if it was live and is kept, else the newest.
+    /// The requested version if devices can download it, else the newest version that they can.
     fileprivate func version(
         _ wanted: String?, of transaction: Transaction, _ environment: StoreEnvironment
     ) -> HostedVersion? {

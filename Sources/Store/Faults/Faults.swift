@@ -1,31 +1,38 @@
 import StoreWire
 import Synchronization
 
-/// Failures that the operator orders for the next requests, so that a client's handling of them can be tried.
+/// Failures that the operator orders for the next requests, to test how clients handle them.
 public final class Faults: Sendable {
-    /// Which requests fail.
+    /// The kind of request that fails.
     public enum Operation: String, Sendable, CaseIterable, Codable {
+        /// `verifyReceipt` requests.
         case verifyReceipt
+        /// Requests for product information.
         case products
+        /// Requests to buy.
         case purchases
+        /// Requests to restore purchases.
         case restores
+        /// Requests for an app receipt or a transaction receipt.
         case receipts
+        /// Requests to finish a transaction.
         case finish
+        /// Requests to sign in.
         case signIn
-        /// The address of a download is asked for.
+        /// Requests for the address of a download.
         case content
-        /// A download's bytes, from the store itself.
+        /// Downloads of bytes from the store itself.
         case download
     }
 
-    /// What an answer says that is not so.
+    /// A false statement in an answer about content.
     public enum Lie: String, Sendable, CaseIterable {
-        /// Another SHA-256.
+        /// A wrong SHA-256.
         case digest
-        /// One byte more than there are.
+        /// A length that is one byte too large.
         case length
 
-        /// Puts the lie into the answer.
+        /// Changes the answer to make the false statement.
         public func falsify(_ grant: inout ContentGrant) {
             switch self {
             case .digest: grant.sha256 = String(grant.sha256.reversed())
@@ -34,29 +41,32 @@ public final class Faults: Sendable {
         }
     }
 
-    /// One order.
+    /// One ordered failure.
     public struct Fault: Sendable, Equatable {
+        /// The operation that fails.
         public var operation: Operation
-        /// For `verifyReceipt` one of its statuses (21005, 21009, 21100 to 21199); for ``Operation/download`` an HTTP status of 400 to 599; for
-        /// the others one of 500 to 599. Of no meaning beside ``error``, ``cutAfter`` and ``lie``.
+        /// The status to answer with: for ``Operation/verifyReceipt`` 21005, 21009 or 21100 to 21199, for
+        /// ``Operation/download`` an HTTP status of 400 to 599, and for the others an HTTP status of 500 to 599.
+        /// Ignored when ``error``, ``cutAfter`` or ``lie`` is set.
         public var status: Int
-        /// The error that the device gives to the app, instead of a status; only for ``Operation/products``,
+        /// The error that the device reports to the app, instead of a status. Only for ``Operation/products``,
         /// ``Operation/purchases``, ``Operation/receipts`` and ``Operation/restores``.
         public var error: OrderedError?
-        /// After how many bytes of the answer the connection is closed; only for ``Operation/download``.
+        /// The number of bytes after which the connection is closed. Only for ``Operation/download``.
         public var cutAfter: Int64?
-        /// What the answer says that is not so; only for ``Operation/content``.
+        /// The false statement to make. Only for ``Operation/content``.
         public var lie: Lie?
-        /// How many more requests it fails.
+        /// The number of requests still to fail.
         public var remaining: Int
 
+        /// Creates a fault that answers with a status.
         public init(operation: Operation, status: Int, remaining: Int) {
             self.operation = operation
             self.status = status
             self.remaining = remaining
         }
 
-        /// An order by an error's name.
+        /// Creates a fault that makes the device report an error.
         public init(operation: Operation, error: OrderedError, remaining: Int) {
             self.operation = operation
             status = 422
@@ -64,20 +74,21 @@ public final class Faults: Sendable {
             self.remaining = remaining
         }
 
-        /// A download that is cut.
+        /// Creates a fault that cuts downloads.
         public init(cutAfter bytes: Int64, remaining: Int) {
             self.init(operation: .download, status: 200, remaining: remaining)
             cutAfter = bytes
         }
 
-        /// An answer about content that says what is not so.
+        /// Creates a fault that makes answers about content false.
         public init(lie: Lie, remaining: Int) {
             self.init(operation: .content, status: 200, remaining: remaining)
             self.lie = lie
         }
 
-        /// Whether it can be ordered.
-        /// - Throws: ``StoreError`` `invalid_request` for a status, an error or a count that it cannot have.
+        /// Checks that the fault can be ordered.
+        /// - Throws: ``StoreError`` `invalid_request` when the operation does not support the fault, or the count is
+        ///   out of range.
         public func check() throws {
             let statuses: [ClosedRange<Int>] =
                 switch operation {
@@ -87,17 +98,18 @@ public final class Faults: Sendable {
                 }
             if let cutAfter {
                 guard operation == .download, cutAfter >= 0 else {
-                    throw StoreError(.invalidRequest, "Only a download can be cut, after 0 bytes or more.")
+                    throw StoreError(
+                        .invalidRequest, "Only a download can be cut. The number of bytes cannot be negative.")
                 }
             } else if lie != nil {
                 guard operation == .content else {
-                    throw StoreError(.invalidRequest, "A lie can be ordered for content.")
+                    throw StoreError(.invalidRequest, "A lie can be ordered only for content.")
                 }
             } else if error != nil {
                 guard [.products, .purchases, .receipts, .restores].contains(operation) else {
                     throw StoreError(
                         .invalidRequest,
-                        "An error by name can be ordered for products, purchases, receipts and restores.")
+                        "An error by name can be ordered only for products, purchases, receipts and restores.")
                 }
             } else if !statuses.contains(where: { $0.contains(status) }) {
                 throw StoreError(
@@ -114,14 +126,14 @@ public final class Faults: Sendable {
 
     private let faults = Mutex<[Operation: Fault]>([:])
 
-    /// Orders a fault in place of any earlier one for that operation.
+    /// Orders a fault. It replaces an earlier one for the same operation.
     /// - Throws: ``StoreError`` `invalid_request` for a status or count that cannot be ordered.
     public func order(_ fault: Fault) throws {
         try fault.check()
         faults.withLock { $0[fault.operation] = fault }
     }
 
-    /// Whether the request at hand is to fail, which uses up one of the order's count.
+    /// Returns the fault for the current request and decrements its count; nil when none is ordered.
     public func next(_ operation: Operation) -> Fault? {
         faults.withLock { faults in
             guard var fault = faults[operation] else { return nil }
@@ -131,14 +143,14 @@ public final class Faults: Sendable {
         }
     }
 
-    /// Whether the next request of that kind is to fail.
+    /// Whether the next request of this kind will fail.
     public func isOrdered(_ operation: Operation) -> Bool { faults.withLock { $0[operation] != nil } }
 
-    /// What is ordered, by operation.
+    /// All ordered faults in the order of their operations' names.
     public var ordered: [Fault] {
         faults.withLock { $0.values.sorted { $0.operation.rawValue < $1.operation.rawValue } }
     }
 
-    /// Takes all orders back.
+    /// Cancels all ordered faults.
     public func clear() { faults.withLock { $0 = [:] } }
 }

@@ -2,10 +2,10 @@ import Database
 import StoreWire
 
 extension Store {
-    /// What an account's device has to be told in an app.
+    /// Returns the news for an account's device in an app: refunds, promoted purchases and price increases.
     /// - Parameters:
-    ///   - after: the cursor of the last answer; nil for a device that never asked, which is told of all refunds.
-    ///   - languages: for the names of products.
+    ///   - cursor: the cursor of the last answer; nil for a device that never asked, which receives all refunds.
+    ///   - languages: the languages for the products' names, best first.
     /// - Throws: ``StoreError`` when the account's storefront is unknown; ``DatabaseError``.
     public func notices(
         for account: Account, in bundleID: BundleID, after cursor: Int64?, languages: [String]
@@ -27,7 +27,7 @@ extension Store {
             priceIncreases: try open.compactMap { try description(of: $0, account, languages) })
     }
 
-    /// Nil when the product went from the catalog.
+    /// The description of a price increase; nil when the product is no longer in the catalog.
     private func description(
         of increase: PriceIncrease, _ account: Account, _ languages: [String]
     ) throws -> PriceIncreaseDescription? {
@@ -35,7 +35,8 @@ extension Store {
         guard let app = catalog.value.app(increase.bundleID), let product = app.product(increase.productID),
             let shown = app.description(of: product, languages: languages, storefront: storefront)
         else { return nil }
-        // The account may shop elsewhere by now; both prices are of the storefront in which the increase was ordered.
+        // Both prices are in the currency of the storefront in which the increase was ordered. The account may have
+        // moved to another storefront since.
         let priceLocale = CatalogApp.priceLocale(
             languages: languages, storefront: storefront, currency: increase.newPrice.currency)
         return PriceIncreaseDescription(
@@ -43,7 +44,7 @@ extension Store {
             newPrice: increase.newPrice, priceLocale: priceLocale)
     }
 
-    /// What the payment sheet needs to know of the customer.
+    /// Returns the customer's state for the payment sheet: the account, and the requested products that it owns.
     /// - Throws: ``StoreError`` when the account's storefront is unknown; ``DatabaseError``.
     public func customerState(_ request: ProductsRequest, for account: Account) async throws -> CustomerState {
         let productIDs = Array(request.productIDs.prefix(StoreLimits.productsInOneRequest))

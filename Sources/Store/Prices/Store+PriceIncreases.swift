@@ -1,31 +1,41 @@
 import Database
 import StoreWire
 
-/// A price increase of a subscription that an account was or is to be asked about.
+/// A price increase of a subscription that needs one account's consent.
 public struct PriceIncrease: Sendable, Equatable {
-    /// What the customer said; without an answer a subscription ends with its period.
+    /// The customer's answer. Without one, the subscription ends with its current period.
     public enum Answer: String, Sendable {
+        /// The customer agreed to the new price.
         case accepted
+        /// The customer refused the new price.
         case declined
     }
 
+    /// The account that is asked.
     public var accountID: AccountID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The subscription whose price increases.
     public var productID: ProductID
+    /// The price of a period before the increase.
     public var oldPrice: Money
+    /// The price of a period after the increase, in the same currency.
     public var newPrice: Money
-    /// Milliseconds since 1970 by the store's clock.
+    /// When the increase was ordered, in milliseconds since 1970 by the store's clock.
     public var askedAt: Int64
+    /// The customer's answer; nil before there is one.
     public var answer: Answer?
+    /// When the customer answered, in milliseconds since 1970 by the store's clock.
     public var answeredAt: Int64?
 }
 
 extension Store {
-    /// Orders a price increase of a subscription for one account; its device asks the customer. It takes the place of an
-    /// earlier one of the same product, answered or not.
+    /// Orders a price increase of a subscription for one account, whose device then asks the customer. It replaces an
+    /// earlier increase of the same product, answered or not.
     /// - Parameter price: the new price in milliunits of the currency in which the account pays.
-    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `invalid_request` when the product is not a
-    ///   subscription that renews, or the price is no increase; `wrong_state` when the account is not subscribed to it now; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, `invalid_request` when the product is not an
+    ///   auto-renewable subscription or the price is not higher, or `wrong_state` when the account has no current
+    ///   subscription to it; ``DatabaseError``.
     public func increasePrice(
         of productID: ProductID, in bundleID: BundleID, to price: Int64, for account: Account
     ) async throws -> PriceIncrease {
@@ -36,7 +46,7 @@ extension Store {
         else { throw StoreError(.invalidRequest, "Only an auto-renewable subscription's price can be increased.") }
         guard price > old.milliunits, price <= Money.largest else {
             throw StoreError(
-                .invalidRequest, "The new price is above \(old.decimal) \(old.currency) and at most a million.")
+                .invalidRequest, "The new price must be above \(old.decimal) \(old.currency) and at most a million.")
         }
         let increase = PriceIncrease(
             accountID: account.accountID, bundleID: bundleID, productID: productID, oldPrice: old,
@@ -46,7 +56,7 @@ extension Store {
             else {
                 throw StoreError(
                     .wrongState,
-                    "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is for who is."
+                    "The account is not subscribed to \(productID.rawValue.prefix(255)) now. A price increase is only for current subscribers."
                 )
             }
             try connection.execute(
@@ -66,15 +76,15 @@ extension Store {
         return increase
     }
 
-    /// The price increases of an account in the order of apps and products.
+    /// Returns the price increases of an account in the order of apps and products.
     /// - Throws: ``DatabaseError``.
     public func priceIncreases(of account: Account) async throws -> [PriceIncrease] {
         try await database.read { try PriceIncreases.all(of: account.accountID, $0) }
     }
 
-    /// Keeps a customer's answer; the first one stands, and repeating it does nothing.
-    /// - Throws: ``StoreError`` `price_changed` when another price or none was asked about, `wrong_state` when the other
-    ///   answer was given before; ``DatabaseError``.
+    /// Records a customer's answer. The first answer is final; repeating it has no effect.
+    /// - Throws: ``StoreError`` `price_changed` when no increase to this price was ordered, or `wrong_state` when the
+    ///   customer gave the other answer before; ``DatabaseError``.
     public func answerPriceIncrease(_ request: PriceConsentRequest, of account: Account) async throws {
         let now = clock.milliseconds
         let answer: PriceIncrease.Answer = request.accepts ? .accepted : .declined
@@ -94,18 +104,18 @@ extension Store {
                 $0.bundleID == request.bundleID && $0.productID == request.productID && $0.newPrice == request.newPrice
             }
             guard let known else {
-                throw StoreError(.priceChanged, "No such price increase waits for an answer.")
+                throw StoreError(.priceChanged, "No price increase to this price is waiting for an answer.")
             }
             guard known.answer == answer else {
-                throw StoreError(.wrongState, "The price increase was answered otherwise before.")
+                throw StoreError(.wrongState, "The customer already gave the other answer to this price increase.")
             }
         }
     }
 }
 
-/// Reading the price increases.
+/// Queries of price increases.
 enum PriceIncreases {
-    /// More than the subscriptions that one account can hold.
+    /// The most increases to read, which is more than one account can have subscriptions.
     private static let most = 1000
 
     static func all(of accountID: AccountID, _ connection: Connection) throws -> [PriceIncrease] {

@@ -3,15 +3,16 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// How long a device may take a promoted purchase up: what a customer tapped yesterday is no wish of today.
+    /// How long a device can take a promoted purchase, in milliseconds. After a day the customer's tap is outdated.
     static let promotionLifetime: Int64 = 24 * 3600 * 1000
-    /// Promoted purchases of one account that can wait at once.
+    /// The most promoted purchases of one account that can wait at once.
     static let mostPromotions = 20
 
-    /// Promotes a product to an account, as if the customer had tapped it in the store. Its device learns it when it next
-    /// asks for notices, and asks the app.
+    /// Promotes a product to an account, as if the customer had tapped it in the store. The account's device receives
+    /// the promotion with its next notices and asks the app whether to continue.
     /// - Returns: the promotion's id.
-    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `wrong_state` when too many wait; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_app`, `product_not_available`, or `wrong_state` when too many promotions
+    ///   wait; ``DatabaseError``.
     public func promote(_ productID: ProductID, in bundleID: BundleID, to account: Account) async throws -> UUID {
         try checkSold(productID, in: bundleID, to: account)
         let promotionID = UUID()
@@ -23,7 +24,8 @@ extension Store {
             let waiting = try connection.queryOne(
                 "SELECT count(*) FROM promotions WHERE account_id = $1", [account.accountID.rawValue])?.int(0)
             guard waiting ?? 0 < Self.mostPromotions else {
-                throw StoreError(.wrongState, "\(Self.mostPromotions) promoted purchases of this account wait already.")
+                throw StoreError(
+                    .wrongState, "\(Self.mostPromotions) promoted purchases of this account are already waiting.")
             }
             try connection.execute(
                 """
@@ -35,22 +37,23 @@ extension Store {
         return promotionID
     }
 
-    /// Takes a promoted purchase up for a device; one device can, once.
-    /// - Throws: ``StoreError`` `wrong_state` when it is gone; ``DatabaseError``.
+    /// Takes a promoted purchase for one device, which removes it for the others.
+    /// - Throws: ``StoreError`` `wrong_state` when it was taken before or does not exist; ``DatabaseError``.
     public func takePromotion(_ promotionID: UUID, of account: Account) async throws {
         let taken = try await database.write { connection in
             try connection.execute(
                 "DELETE FROM promotions WHERE account_id = $1 AND promotion_id = $2",
                 [account.accountID.rawValue, promotionID.uuidString])
         }
-        guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase was taken up already.") }
+        guard taken == 1 else { throw StoreError(.wrongState, "The promoted purchase is no longer available.") }
     }
 
-    /// That a product is on sale to an account.
+    /// Checks that the storefront of an account sells a product.
+    /// - Throws: ``StoreError`` `unknown_app` or `product_not_available`.
     func checkSold(_ productID: ProductID, in bundleID: BundleID, to account: Account) throws {
         guard let app = catalog.value.app(bundleID) else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(bundleID.rawValue.prefix(255)) is in the catalog.")
+                .unknownApp, "The catalog has no app with the bundle identifier \(bundleID.rawValue.prefix(255)).")
         }
         let storefront = try storefront(of: account)
         guard app.product(productID)?.price(in: storefront) != nil else {
@@ -62,7 +65,7 @@ extension Store {
     }
 }
 
-/// Reading the promoted purchases.
+/// Queries of promoted purchases.
 enum Promotions {
     static func waiting(
         for accountID: AccountID, in bundleID: BundleID, since: Int64, _ connection: Connection

@@ -1,9 +1,10 @@
 import StoreWire
 
 extension SubscriptionPeriod {
-    /// The instant one period after `start` (milliseconds since 1970), by the proleptic Gregorian calendar in UTC. A month that has no such day
-    /// ends on its last: one month after 31 January is 28 or 29 February.
-    /// No later than the last second of the year 9999, after which the dates of receipts have no form.
+    /// The instant one period after `start`, in milliseconds since 1970, by the proleptic Gregorian calendar in UTC.
+    ///
+    /// If the month has no such day, its last day counts: one month after 31 January is 28 or 29 February. The result
+    /// is at most the last second of the year 9999, because receipts cannot express later dates.
     func end(from start: Int64) -> Int64 { min(calendarEnd(from: start), 253_402_300_799_000) }
 
     private func calendarEnd(from start: Int64) -> Int64 {
@@ -34,7 +35,7 @@ extension SubscriptionPeriod {
         }
     }
 
-    /// Days since 1970 to year, month and day, counting years from March so that the leap day comes last.
+    /// Converts days since 1970 to year, month and day. It counts years from March, so that the leap day comes last.
     private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = shifted.floorDivided(by: 146_097)

@@ -1,7 +1,7 @@
 import Database
 import StoreWire
 
-/// What an account owns once and for all.
+/// An account's permanent ownership of a product, such as a non-consumable.
 struct Ownership: Sendable, Equatable {
     var accountID: AccountID
     var bundleID: BundleID
@@ -33,7 +33,7 @@ struct Ownership: Sendable, Equatable {
         }
     }
 
-    /// False when it is owned already.
+    /// Records the ownership. Returns false when the account already owns the product.
     func insert(_ connection: Connection) throws -> Bool {
         try connection.execute(
             """

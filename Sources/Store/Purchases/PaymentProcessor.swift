@@ -1,53 +1,66 @@
 import Foundation
 import StoreWire
 
-/// Where the money is. A processor authorizes an amount before the purchase is recorded, under the purchase's key, so that a crash between the two
-/// charges nobody twice; what the ledger has no use for is voided, and what it gave back is refunded, after the ledger was committed.
+/// A payment processor.
+///
+/// The store authorizes an amount under the purchase's key before it records the purchase, so that a crash between the
+/// two charges nobody twice. After the ledger has committed, the store voids authorizations that it does not use and
+/// refunds payments that it gave back.
 public protocol PaymentProcessor: Sendable {
-    /// Asks for the amount. Called once at least for each purchase that costs something, never inside a database transaction.
+    /// Authorizes an amount. The store calls this at least once for each purchase that costs something, never inside a
+    /// database transaction.
     ///
-    /// A repeated `idempotencyKey` with the same amount is the same authorization. With another amount it takes the first one's place: between a look
-    /// at a purchase and its record the price can change, as when an introductory price was used up; one that is declined then leaves the first as it
-    /// is. A key that was voided stays so and is declined.
-    /// - Throws: when the processor cannot be asked; the purchase then fails as `unavailable` and may be tried again.
+    /// A repeated `idempotencyKey` with the same amount is the same authorization. With another amount it replaces the
+    /// earlier authorization, because the price can change before the purchase is recorded, for example when an
+    /// introductory price was used up. If the new amount is declined, the earlier authorization stays. A voided key
+    /// stays voided, and further authorizations under it are declined.
+    /// - Throws: an error when the processor cannot be reached. The purchase then fails as `unavailable` and can be
+    ///   repeated.
     func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision
 
-    /// Gives back whatever is authorized under the key of a purchase that failed or was for nothing, for good. Called after the purchase's answer was
-    /// recorded, also when nothing was authorized, and again each time the answer is asked for: a crash in between leaves nothing authorized for
-    /// ever. A processor that cannot be reached keeps it, to do it later.
+    /// Permanently voids the authorization under the key of a purchase that failed or was free.
+    ///
+    /// The store calls this after it has recorded the purchase's answer, also when nothing was authorized, and again
+    /// each time a client repeats the request. A crash in between therefore leaves no authorization behind. If the
+    /// processor cannot be reached, the implementation must void the key later.
     func void(_ idempotencyKey: UUID) async
 
-    /// Gives back what was paid for a transaction that the ledger shows as refunded. The same `transactionID` again is the same refund and does
-    /// nothing more.
-    /// - Throws: when the processor cannot be told; whoever ordered the refund is asked to repeat it.
+    /// Refunds the payment of a transaction that the ledger shows as refunded. A repeated `transactionID` is the same
+    /// refund and has no further effect.
+    /// - Throws: an error when the processor cannot be reached. The operator is asked to repeat the refund.
     func refund(_ refund: PaymentRefund) async throws
 }
 
-/// What is to be paid, by whom and for what.
+/// A payment to authorize.
 public struct PaymentAuthorization: Sendable, Equatable {
+    /// The purchase's key. Repeating it with the same amount charges nothing more.
     public var idempotencyKey: UUID
+    /// The account that pays.
     public var accountID: AccountID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product being bought.
     public var productID: ProductID
+    /// The price for the whole quantity.
     public var amount: Money
 }
 
-/// What is to be given back, and of which payment.
+/// A payment to refund.
 public struct PaymentRefund: Sendable, Equatable {
-    /// The ledger's transaction, which is refunded once.
+    /// The transaction to refund. Each transaction is refunded at most once.
     public var transactionID: TransactionID
     /// The key under which the payment was authorized.
     public var idempotencyKey: UUID
-    /// The processor's name for the payment.
+    /// The processor's identifier of the payment.
     public var reference: String
-    /// All that was paid.
+    /// The whole amount that was paid.
     public var amount: Money
 }
 
-/// What the processor says.
+/// The processor's decision about a payment.
 public enum PaymentDecision: Sendable, Equatable {
-    /// Authorized; the reference is the processor's name for it.
+    /// The amount is authorized; the reference is the processor's identifier of the payment.
     case approved(reference: String)
-    /// Declined, with a text for the customer.
+    /// The payment is declined, with a message for the customer.
     case declined(message: String)
 }

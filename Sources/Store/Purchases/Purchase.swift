@@ -2,7 +2,7 @@ import Database
 import Foundation
 import StoreWire
 
-/// One attempt to buy, by the key that the device made. Its answer stands for ever.
+/// One attempt to buy, identified by the idempotency key from the device. The key keeps its answer permanently.
 struct Purchase: Sendable, Equatable {
     enum State: String, Sendable {
         case purchased
@@ -22,22 +22,22 @@ struct Purchase: Sendable, Equatable {
     var amount: Money
     var paymentReference: String?
     var createdAt: Int64
-    /// The promotional offer that was asked for.
+    /// The promotional offer that the request named.
     var promotionalOfferID: String?
-    /// Where the account shopped when it asked: the storefront of ``amount``. Nil in rows of versions that did not record
-    /// it.
+    /// The account's storefront at the time of the request, to which ``amount`` belongs. Nil in rows of older versions.
     var storefront: String?
 
-    /// The quantity as it is kept: one that cannot be is refused, and its refusal kept under the nearest that can.
+    /// The quantity to store: the requested one, limited to the valid range. A refused request with an invalid quantity
+    /// is stored with the nearest valid one.
     static func keptQuantity(_ asked: Int) -> Int { min(max(asked, 1), StoreLimits.quantity) }
 
-    /// Whether it waits for somebody's word: approval, or the customer who was interrupted.
+    /// Whether the purchase waits, for approval or because it was interrupted.
     var waits: Bool { state == .deferred || failure?.code == .interrupted }
 
-    /// Whether what the processor authorized under its key is in use, or may come to be.
+    /// Whether the authorization under the purchase's key is used, or can still be.
     var usesPayment: Bool { state == .purchased ? paymentReference != Store.freeReference : waits }
 
-    /// Whether a repeated key asks for the same thing.
+    /// Whether a repeated request asks for the same purchase.
     func isSame(as request: PurchaseRequest, of account: AccountID) -> Bool {
         accountID == account && bundleID == request.bundleID && productID == request.productID
             && quantity == Self.keptQuantity(request.quantity)
@@ -82,7 +82,7 @@ extension Purchase {
         ON CONFLICT (idempotency_key) DO NOTHING
         """
 
-    /// Records it unless the key is there already; false then.
+    /// Inserts the purchase. Returns false when its key already exists.
     func insert(_ connection: Connection) throws -> Bool {
         let values: [SQLValue] = [
             .text(idempotencyKey.text), .text(accountID.rawValue), .text(bundleID.rawValue),

@@ -3,16 +3,21 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// When the sandbox's processor declines. All that is given must match; an empty rule declines everything.
+/// A rule by which the sandbox's processor declines payments. Every condition that is set must match; a rule without
+/// conditions declines everything.
 public struct DeclineRule: Sendable, Equatable, Codable {
+    /// The rule's name, unique in the store.
     public var ruleID: String
+    /// The account whose payments it declines; nil for every account.
     public var accountID: AccountID?
+    /// The product whose payments it declines; nil for every product.
     public var productID: ProductID?
-    /// In milliunits: amounts from here on are declined.
+    /// The smallest amount to decline, in milliunits; nil for every amount.
     public var minimumAmount: Int64?
-    /// How many payments more it declines; nil for ever.
+    /// The number of payments still to decline; nil for no limit.
     public var remaining: Int?
 
+    /// Creates a rule.
     public init(ruleID: String, accountID: AccountID?, productID: ProductID?, minimumAmount: Int64?, remaining: Int?) {
         self.ruleID = ruleID
         self.accountID = accountID
@@ -27,8 +32,10 @@ public struct DeclineRule: Sendable, Equatable, Codable {
     }
 }
 
-/// A processor that moves no money: it approves, or declines by rule. The rules are kept in the store's database. It keeps no authorizations, so that
-/// voiding and refunding have nothing to do: the ledger's answer to a key stands, and a key that was answered as failed is voided by whoever asks next.
+/// A payment processor that moves no money. It approves every payment that no rule declines.
+///
+/// The rules are in the store's database. The processor keeps no authorizations, so voiding and refunding have no
+/// effect: the ledger already keeps the answer to each key.
 public final class SandboxPaymentProcessor: PaymentProcessor {
     private let database: Database
     private let rules: Mutex<[DeclineRule]>
@@ -55,6 +62,8 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         return SandboxPaymentProcessor(database: database, rules: rules)
     }
 
+    /// Declines when a rule matches, else approves.
+    /// - Throws: ``DatabaseError`` when the rule's remaining count cannot be saved.
     public func authorize(_ payment: PaymentAuthorization) async throws -> PaymentDecision {
         let declining: DeclineRule? = rules.withLock { rules in
             guard let index = rules.firstIndex(where: { $0.matches(payment) }) else { return nil }
@@ -71,23 +80,25 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         return .declined(message: "Your payment method was declined.")
     }
 
-    /// The processor's name for an authorization.
+    /// The processor's identifier of an authorization.
     static func reference(_ idempotencyKey: UUID) -> String { "sandbox-" + idempotencyKey.text }
 
+    /// Does nothing: this processor keeps no authorizations.
     public func void(_ idempotencyKey: UUID) async {}
 
+    /// Does nothing: this processor moves no money.
     public func refund(_ refund: PaymentRefund) async throws {}
 
-    /// All rules by name.
+    /// All rules in the order of their names.
     public var declineRules: [DeclineRule] { rules.withLock { $0.sorted { $0.ruleID < $1.ruleID } } }
 
-    /// Adds a rule, or replaces the one of that name.
-    /// - Throws: ``StoreError`` `invalid_request` for a count or amount that cannot be; ``DatabaseError``.
+    /// Adds a rule, or replaces the rule of the same name.
+    /// - Throws: ``StoreError`` `invalid_request` when the name, count or amount is invalid; ``DatabaseError``.
     public func setRule(_ rule: DeclineRule) async throws {
         guard rule.remaining.map({ $0 > 0 }) ?? true, rule.minimumAmount.map({ $0 >= 0 }) ?? true, !rule.ruleID.isEmpty
         else {
             throw StoreError(
-                .invalidRequest, "A rule needs a name, a positive count and an amount that is not negative.")
+                .invalidRequest, "A rule needs a name. Its count must be positive and its amount must not be negative.")
         }
         try await database.write { connection in
             try connection.execute(
@@ -105,10 +116,11 @@ public final class SandboxPaymentProcessor: PaymentProcessor {
         }
     }
 
-    /// Whether it approves everything now.
+    /// Whether the processor currently has no rules.
     var approvesEverything: Bool { rules.withLock { $0.isEmpty } }
 
     /// Removes all rules.
+    /// - Throws: ``DatabaseError``.
     public func removeRules() async throws {
         try await database.write { try $0.execute("DELETE FROM payment_rules", []) }
         rules.withLock { $0.removeAll() }

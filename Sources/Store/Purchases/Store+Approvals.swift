@@ -3,24 +3,30 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// A purchase that waits for somebody's word.
+    /// A purchase that waits for approval or was interrupted.
     public struct PendingPurchase: Sendable, Equatable {
+        /// The key under which the device asked for the purchase.
         public var idempotencyKey: UUID
+        /// The account that is buying.
         public var accountID: AccountID
+        /// The app's bundle identifier.
         public var bundleID: BundleID
+        /// The product being bought.
         public var productID: ProductID
+        /// How many of the product, 1 to 10.
         public var quantity: Int
+        /// When the device asked, in milliseconds since 1970 by the store's clock.
         public var createdAt: Int64
-        /// False when it waits for approval, true when it was interrupted.
+        /// Whether the purchase was interrupted; false when it waits for approval.
         public var isInterrupted: Bool
     }
 
-    /// What a purchase waits for: the device was told `deferred` or `failed` until then.
+    /// What a purchase waits for. Until then its answer to the device is `deferred` or `failed`.
     enum Waiting: Sendable {
         case forApproval
         case forSettlement
 
-        /// The rows that wait, as a condition.
+        /// The SQL condition that selects the waiting rows.
         var condition: String {
             switch self {
             case .forApproval: "state = 'deferred'"
@@ -30,8 +36,8 @@ extension Store {
 
         var error: StoreError {
             switch self {
-            case .forApproval: StoreError(.wrongState, "No purchase of that key waits for approval.")
-            case .forSettlement: StoreError(.wrongState, "No purchase of that key was interrupted and waits.")
+            case .forApproval: StoreError(.wrongState, "No purchase with this key is waiting for approval.")
+            case .forSettlement: StoreError(.wrongState, "No interrupted purchase with this key is waiting.")
             }
         }
 
@@ -43,7 +49,7 @@ extension Store {
         }
     }
 
-    /// What waits for approval or was interrupted, oldest first. Of more than 1,000, the newest 1,000.
+    /// Returns the purchases that wait for approval or were interrupted: the newest 1,000, oldest first.
     /// - Throws: ``DatabaseError``.
     public func pendingPurchases() async throws -> [PendingPurchase] {
         try await database.read { connection in
@@ -65,9 +71,11 @@ extension Store {
         }
     }
 
-    /// Declines a purchase that waits for approval or was interrupted. The device hears of the first when it asks again
-    /// under its key; of the second it thinks so already.
-    /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
+    /// Declines a purchase that waits for approval or was interrupted.
+    ///
+    /// The device learns that a deferred purchase was declined when it repeats the request. To the device, an
+    /// interrupted purchase has failed already.
+    /// - Throws: ``StoreError`` `wrong_state` when the purchase does not wait; ``DatabaseError``.
     public func decline(_ idempotencyKey: UUID) async throws {
         let failure = WireError(code: .paymentDeclined, message: "The request to buy was declined.")
         do {
@@ -80,18 +88,23 @@ extension Store {
         }
     }
 
-    /// Approves a waiting purchase: it is paid for and delivered as if it were made now, and fails when it cannot be. It costs what it cost when it was
-    /// asked for, in the storefront of that moment, whatever the catalog says now and wherever the account shops now, and nothing when the product came to be
-    /// owned. A subscription has the first period of that day, and fails when its introduction was used meanwhile. The device finds the transaction among its
-    /// unfinished ones.
-    /// - Throws: ``StoreError`` `wrong_state` when it does not wait; ``DatabaseError``.
+    /// Approves a waiting purchase. The store takes the payment and delivers the product as if it were bought now.
+    ///
+    /// The price is the one at the time of the request, in the storefront of that time, even if the catalog or the
+    /// account's storefront has changed. A product that the account came to own meanwhile costs nothing. A subscription
+    /// gets the first period that was shown with the request, and fails if the account has used its introductory offer
+    /// since. The device finds the transaction among its unfinished ones.
+    /// - Returns: the new answer, which is `failed` when the purchase is no longer possible.
+    /// - Throws: ``StoreError`` `wrong_state` when the purchase does not wait; ``DatabaseError``.
     public func approve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         try await complete(idempotencyKey, .forApproval)
     }
 
-    /// Completes an interrupted purchase, as when the customer has settled what was in its way: it is paid for and
-    /// delivered as if it were made now, at the price that the sheet showed then. The device finds the transaction among its unfinished ones.
-    /// - Throws: ``StoreError`` `wrong_state` when it was not interrupted or is settled; ``DatabaseError``.
+    /// Completes an interrupted purchase, as if the customer had resolved the interruption. The store takes the payment
+    /// at the price that the sheet showed, and delivers the product as if it were bought now. The device finds the
+    /// transaction among its unfinished ones.
+    /// - Throws: ``StoreError`` `wrong_state` when the purchase was not interrupted or was resolved before;
+    ///   ``DatabaseError``.
     public func resolve(_ idempotencyKey: UUID) async throws -> PurchaseResponse {
         try await complete(idempotencyKey, .forSettlement)
     }
@@ -103,10 +116,10 @@ extension Store {
         guard let purchase = found, waiting.holds(purchase),
             var account = try await accounts.account(purchase.accountID), let app = catalog.value.app(purchase.bundleID)
         else { throw waiting.error }
-        // The amount was shown in the storefront of that moment, and the transaction is that storefront's.
+        // The request showed the amount in the storefront of its time. The transaction belongs to that storefront.
         account.storefront = purchase.storefront ?? account.storefront
         guard try storefront(of: account).currency == purchase.amount.currency else {
-            let message = "The account shops in another storefront now, in which the price is another. Ask again."
+            let message = "The account has moved to another storefront, where the price is different. Ask again."
             return try await settle(
                 idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
         }
@@ -122,13 +135,13 @@ extension Store {
         case .refuse(let failure, _):
             return try await settle(idempotencyKey, failure: failure, waiting)
         case .sell(var sale):
-            // The amount that the customer agreed to; for what is owned nothing is paid.
+            // Charge the amount that the customer agreed to, or nothing for a product that the account owns.
             if sale.owned == nil {
                 sale.amount = purchase.amount
                 if let subscription {
                     guard subscription.apply(to: &sale) else {
                         let message =
-                            "The account has been subscribed since, so that the introductory price is not its own any more."
+                            "The introductory price is no longer available, because the account has subscribed since."
                         return try await settle(
                             idempotencyKey, failure: WireError(code: .priceChanged, message: message), waiting)
                     }
@@ -185,10 +198,12 @@ extension Store {
                 try Self.insert(transaction, sale, connection)
             }
         } catch is OwnedMeanwhile {
-            // What was authorized stays so: the purchase still waits, and its end says whether it is used.
-            throw StoreError(.wrongState, "The product came to be owned meanwhile. Approve again.")
+            // Keep the authorization: the purchase still waits, and its outcome decides whether the authorization is
+            // used.
+            throw StoreError(.wrongState, "The account bought or lost the product in the meantime. Approve again.")
         } catch let error as StoreError where error == waiting.error {
-            // Declined meanwhile, so that nothing is paid; or approved by somebody else, who was given the same authorization and uses it.
+            // Another request settled the purchase. If it declined, void the authorization. If it approved, it uses the
+            // same authorization.
             let settled = try await database.read { try Purchase.find(purchase.idempotencyKey, $0) }
             if settled?.usesPayment == false { await processor.void(purchase.idempotencyKey) }
             throw waiting.error

@@ -2,7 +2,7 @@ import Database
 import StoreWire
 
 extension Store {
-    /// A purchase that lacks nothing but its record.
+    /// A purchase that is ready to be recorded.
     public struct PreparedPurchase: Sendable {
         fileprivate let request: PurchaseRequest
         fileprivate let account: Account
@@ -11,11 +11,12 @@ extension Store {
         fileprivate let purchase: Purchase
     }
 
-    /// Prepares the most frequent purchase without waiting for anything: a consumable, by an account that this process knows, approved by the
-    /// sandbox's processor without rules. ``purchase(_:by:)`` is for all others, and would give this one the same answer.
-    /// - Returns: nil when it is not such a purchase, or would be refused.
+    /// Prepares the most frequent purchase without waiting: a consumable, bought by an account in the cache, with a
+    /// sandbox processor that has no rules. ``purchase(_:by:)`` handles all purchases and would answer this one the
+    /// same.
+    /// - Returns: nil when the request is another kind of purchase or would be refused.
     public func preparePurchase(_ request: PurchaseRequest, token: some StringProtocol) -> PreparedPurchase? {
-        guard asksFreely, request.offer == nil, !faults.isOrdered(.purchases),
+        guard canRepeatAuthorization, request.offer == nil, !faults.isOrdered(.purchases),
             let account = accounts.knownAccount(token: token),
             !asks(account, request), !account.interruptsPurchases, (try? Self.validate(request)) != nil,
             let app = catalog.value.app(request.bundleID),
@@ -30,19 +31,19 @@ extension Store {
             purchase: Self.purchase(transaction, request, reference: reference))
     }
 
-    /// Whether ``preparePurchase(_:token:)`` would know who buys.
+    /// Whether the account of a token is cached, which ``preparePurchase(_:token:)`` requires.
     public func knowsAccount(token: some StringProtocol) -> Bool { accounts.knownAccount(token: token) != nil }
 
-    /// Looks up who buys.
-    /// - Parameter completion: called on a thread of the database; with false when nobody may buy with this token, and ``account(token:)`` will
-    ///   tell why.
+    /// Looks up the account of a token and caches it.
+    /// - Parameter completion: called on a database thread, with false when the token has no usable account;
+    ///   ``Accounts/account(token:)`` then throws the reason.
     public func learnAccount(token: some StringProtocol, completion: @escaping @Sendable (Bool) -> Void) {
         accounts.learnAccount(token: token) { completion($0 != nil) }
     }
 
     /// Records a prepared purchase.
-    /// - Parameter completion: called on a thread of the database, once the purchase is durable; with nil when it could not be recorded, and
-    ///   ``purchase(_:by:)`` under the same key will tell why.
+    /// - Parameter completion: called on a database thread once the purchase is durable, with nil when it could not be
+    ///   recorded; ``purchase(_:by:)`` under the same key then throws the reason.
     public func record(_ prepared: PreparedPurchase, completion: @escaping @Sendable (PurchaseResponse?) -> Void) {
         database.write { connection in
             try Self.record(

@@ -1,12 +1,12 @@
 import Database
 import StoreWire
 
-/// What a key is answered, now and for ever.
+/// The permanent answer to an idempotency key.
 struct PurchaseAnswer: Sendable, Equatable {
     var response: PurchaseResponse
-    /// Whether what the processor authorized under the key is in use, or may come to be.
+    /// Whether the authorization under the key is used, or can still be.
     var usesPayment: Bool
-    /// What the ledger says is paid, or is to be.
+    /// The amount in the ledger, paid or still to be paid.
     var amount: Money
 
     init(_ purchase: Purchase, transaction: Transaction?) {
@@ -24,13 +24,13 @@ struct PurchaseAnswer: Sendable, Equatable {
     }
 }
 
-/// The processor's part in a purchase.
+/// The use of the payment processor in purchases.
 extension Store {
-    /// Stands for the processor's where nothing is to be paid.
+    /// The payment reference of a free purchase.
     static let freeReference = "free"
 
     func authorize(_ amount: Money, _ request: PurchaseRequest, _ account: Account) async throws -> PaymentDecision {
-        // Nothing to pay needs nobody's consent.
+        // A free purchase needs no authorization.
         guard amount.milliunits > 0 else { return .approved(reference: Self.freeReference) }
         do {
             return try await processor.authorize(
@@ -42,8 +42,10 @@ extension Store {
         }
     }
 
-    /// Has the processor hold what the ledger says, when it was asked for another amount meanwhile: of two requests under one key that saw
-    /// different prices the first to be recorded counts, and the other may have asked last.
+    /// Authorizes the ledger's amount again when this request authorized another one.
+    ///
+    /// Two requests under one key can see different prices. The ledger keeps the one that was recorded first, but the
+    /// other may have been authorized last.
     func reconcile(_ answer: PurchaseAnswer?, asked amount: Money, _ request: PurchaseRequest, _ account: Account)
         async throws
     {
@@ -53,7 +55,8 @@ extension Store {
         _ = try await authorize(answer.amount, request, account)
     }
 
-    /// What was answered to this key before.
+    /// Returns the recorded answer to the request's key.
+    /// - Throws: ``StoreError`` `idempotency_key_reused` when the key belongs to a different purchase.
     static func firstAnswer(
         _ request: PurchaseRequest, _ account: Account, _ connection: Connection
     ) throws -> PurchaseAnswer {

@@ -4,10 +4,10 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// For how long a signature is good (Apple: 24 hours), in milliseconds.
+    /// How long an offer's signature is valid, in milliseconds (Apple: 24 hours).
     static let offerLifetime: Int64 = 86_400_000
 
-    /// The promotional offer that a request asks for; nil when it asks for none.
+    /// Finds and checks the promotional offer of a request; nil when the request names none.
     func promotion(
         _ request: PurchaseRequest, of product: CatalogProduct, app: CatalogApp, offerID: String?
     ) async throws -> Result<CatalogOffer?, WireError> {
@@ -23,10 +23,10 @@ extension Store {
                 $0.offerID?.hasSameBytes(as: wanted) ?? false
             })
         else {
-            return refuse(.invalidOfferIdentifier, "The product has no promotional offer of that identifier.")
+            return refuse(.invalidOfferIdentifier, "The product has no promotional offer with this identifier.")
         }
         guard let signed = request.offer else { return .success(offer) }
-        // The app's server signs by its own clock, which may or may not follow this store's.
+        // Accept the time by the store's clock or by real time, because the app's server may use either.
         let ages = [clock.milliseconds, clock.realMilliseconds].map {
             $0.subtractingReportingOverflow(signed.timestamp)
         }
@@ -40,7 +40,7 @@ extension Store {
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
             key.publicKey.isValidSignature(signature, for: Data(message.utf8))
         else {
-            return refuse(.invalidOfferSignature, "The offer's signature is not good for this key and these values.")
+            return refuse(.invalidOfferSignature, "The offer's signature does not match this key and these values.")
         }
         let used = try await database.read { connection in
             try connection.queryOne(
@@ -55,7 +55,7 @@ extension Store {
 }
 
 extension Store.Sale {
-    /// Sells at a promotional offer's price for its first period.
+    /// Sets the price and first period of a promotional offer.
     mutating func apply(_ offer: OfferDescription) {
         amount = offer.price
         period = offer.firstPeriod
@@ -64,13 +64,13 @@ extension Store.Sale {
 }
 
 extension OfferDescription {
-    /// What is paid for first: one period, or all of them when they are free or paid up front.
+    /// The time that the first payment covers: one period, or all of them when they are free or paid up front.
     var firstPeriod: SubscriptionPeriod {
         paymentMode == .payAsYouGo
             ? period : SubscriptionPeriod(unit: period.unit, count: period.count * numberOfPeriods)
     }
 
-    /// Whether a day of the offer costs more than a day of the subscription, months being 30 days and years 365.
+    /// Whether a day of the offer costs more than a day of the subscription. A month counts 30 days and a year 365.
     func isDearer(than price: Money, for period: SubscriptionPeriod) -> Bool {
         let offered = self.price.milliunits.multipliedFullWidth(by: period.days)
         let usual = price.milliunits.multipliedFullWidth(by: firstPeriod.days)
@@ -90,9 +90,9 @@ extension SubscriptionPeriod {
 }
 
 extension PurchaseRequest {
-    /// Takes the offer's nonce for this purchase.
+    /// Records that this purchase uses the offer's nonce.
     ///
-    /// - Throws: ``OwnedMeanwhile`` when another purchase took it since it was looked at; ``DatabaseError``.
+    /// - Throws: ``OwnedMeanwhile`` when another purchase has used the nonce since it was checked; ``DatabaseError``.
     func useNonce(_ connection: Connection) throws {
         guard let offer else { return }
         let inserted = try connection.execute(
@@ -103,19 +103,19 @@ extension PurchaseRequest {
 }
 
 extension SignedOffer {
-    /// Whether nothing in it is longer than it may be.
+    /// Whether all texts are within their length limits.
     var isBounded: Bool {
         offerID.utf8.count <= StoreLimits.identifier && keyID.utf8.count <= StoreLimits.identifier
             && signature.utf8.count <= StoreLimits.offerSignature
     }
 
-    /// Whether all that a signature needs is there.
+    /// Whether all signed values are present.
     var isComplete: Bool { !offerID.isEmpty && !keyID.isEmpty && !signature.isEmpty && timestamp > 0 }
 }
 
 extension CatalogApp {
-    /// The key under which the app's server signs promotional offers: `subscriptionOffersKeyPair` of the catalog file, an id and a private key
-    /// as PKCS#8 in Base64, as Xcode writes them. Nil when there is none, or none that can be read.
+    /// The key with which the app's server signs promotional offers, from `subscriptionOffersKeyPair` in the catalog
+    /// file. Xcode writes an `id` and a `privateKey`, PKCS#8 in Base64. Nil when the key is missing or cannot be read.
     var subscriptionOfferKey: (id: String, publicKey: P256.Signing.PublicKey)? {
         guard case .object(let pair)? = unknown["subscriptionOffersKeyPair"], case .string(let id)? = pair["id"],
             case .string(let text)? = pair["privateKey"], let der = Data(base64Encoded: text),

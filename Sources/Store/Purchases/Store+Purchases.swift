@@ -3,10 +3,11 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// Buys. The key's first answer stands: a request repeated after a lost answer gets it again, and buys nothing twice.
+    /// Buys a product. The first answer to an idempotency key is final: repeating the request returns it again and buys
+    /// nothing twice.
     /// - Returns: `purchased` with the transaction, `deferred`, or `failed` with the reason.
-    /// - Throws: ``StoreError`` when the request cannot be judged (`unknown_app`, `invalid_request`, `idempotency_key_reused`, `unavailable`);
-    ///   ``DatabaseError`` when it could not be recorded. Nothing is bought then.
+    /// - Throws: ``StoreError`` `unknown_app`, `invalid_request`, `idempotency_key_reused` or `unavailable`;
+    ///   ``DatabaseError`` when the purchase could not be recorded. Nothing is bought when this throws.
     public func purchase(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseResponse {
         try Self.validate(request)
         let answer = try await answer(request, by: account)
@@ -16,13 +17,16 @@ extension Store {
 
     private func answer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseAnswer {
         let app = catalog.value.app(request.bundleID)
-        // Any other sale finds the first answer when it is recorded. A processor is not asked again about what was settled, and an app that
-        // went from the catalog does not take its customers' answers along.
-        if app == nil || !asksFreely, let first = try await firstAnswer(request, by: account) { return first }
-        guard let app else {
-            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is in the catalog.")
+        // Look for an earlier answer first when a repeated authorization could have an effect, or when the app has left
+        // the catalog and its customers repeat a request. All other requests find the earlier answer when they are
+        // recorded.
+        if app == nil || !canRepeatAuthorization, let first = try await firstAnswer(request, by: account) {
+            return first
         }
-        // Only a purchase of the same thing by the same account at the same moment makes it look again.
+        guard let app else {
+            throw StoreError(.unknownApp, "The catalog has no app with the bundle identifier \(request.bundleID).")
+        }
+        // A retry happens only when the same account buys the same product at the same moment.
         for _ in 0..<4 {
             let offer = try await self.offer(request, app: app, account: account, isApproved: false)
             if let answer = try await carryOut(offer, request, by: account) { return answer }
@@ -30,10 +34,11 @@ extension Store {
         throw StoreError(.unavailable, "The same product is being bought by this account right now. Try again.")
     }
 
-    /// Whether asking the processor twice about one key has no effect: the sandbox's own, while it has no rules that count.
-    var asksFreely: Bool { usesSandboxProcessor && payments.approvesEverything }
+    /// Whether a repeated authorization under one key has no effect. This is so for the sandbox's processor without
+    /// rules.
+    var canRepeatAuthorization: Bool { usesSandboxProcessor && payments.approvesEverything }
 
-    /// What was answered to this key before; nil when it is new.
+    /// The recorded answer to the request's key; nil when the key is new.
     private func firstAnswer(_ request: PurchaseRequest, by account: Account) async throws -> PurchaseAnswer? {
         try await database.read { connection in
             try Purchase.find(request.idempotencyKey, connection) == nil
@@ -41,32 +46,34 @@ extension Store {
         }
     }
 
-    /// What the store makes of a request before it takes money.
+    /// The store's decision about a request before the payment is authorized.
     enum PurchaseOffer: Sendable {
         case refuse(WireError, Money)
-        /// For approval or, when it was interrupted, with what the device is told until the customer has settled it.
+        /// The purchase waits for approval. If it was interrupted, `interruption` is the answer to the device until
+        /// then.
         case wait(Sale, interruption: WireError?)
         case sell(Sale)
     }
 
-    /// A sale that can be made.
+    /// The terms of a sale.
     struct Sale: Sendable {
         var product: CatalogProduct
         var itemID: Int64
-        /// What the customer is shown and agrees to.
+        /// The price of one, which the payment sheet shows and the customer agrees to.
         var unitPrice: Money
-        /// For all of the quantity.
+        /// The price for the whole quantity.
         var amount: Money
-        /// The earlier purchase that is delivered again.
+        /// The ownership from an earlier purchase, which is delivered again without charge.
         var owned: Ownership?
         var period: SubscriptionPeriod?
         var introduction: Transaction.Offer?
         /// The account's last transaction in the subscription's group when the sale was planned.
         var lastInGroup: TransactionID?
-        /// The promotional offer, when the app's server made one.
+        /// The promotional offer that was applied; nil for none.
         var promotionalOfferID: String?
 
-        /// Whether the customer agreed to what it costs. Who was promised something for nothing pays nothing; who owns it need not have been told so.
+        /// Whether the customer agreed to the price. For a product that the account owns, both the price and zero are
+        /// agreed.
         func isAgreed(to request: PurchaseRequest) -> Bool {
             request.agreedPrice.map { $0 == unitPrice || (owned != nil && $0.milliunits == 0) } ?? true
         }
@@ -84,13 +91,15 @@ extension Store {
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername), "
-                    + "and none a NUL.")
+                "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most "
+                    + "\(StoreLimits.applicationUsername), without a NUL.")
         }
     }
 
-    /// What is made of a request, with all that has to be looked up.
-    /// - Parameter offerID: the promotional offer of a purchase that is approved now; its signature was checked when it was asked for.
+    /// Decides about a request, with all look-ups in the database.
+    /// - Parameters:
+    ///   - isApproved: whether a waiting purchase is approved or resolved now.
+    ///   - offerID: the promotional offer of such a purchase. Its signature was checked with the request.
     func offer(
         _ request: PurchaseRequest, app: CatalogApp, account: Account, isApproved: Bool, offerID: String? = nil
     ) async throws -> PurchaseOffer {
@@ -105,7 +114,7 @@ extension Store {
             case .failure(let failure): return refuse(failure)
             }
         }
-        // What somebody approves was compared with the product's price when it was asked for, and is sold at the price of that day.
+        // The offer of an approved purchase was compared with the product's price at the time of the request.
         let terms = try terms(request, app: app, account: account, promoted: isApproved ? nil : promoted)
         guard case .sell(var sale) = terms else { return terms }
         if sale.product.kind.isOwnedOnce {
@@ -128,26 +137,27 @@ extension Store {
                 guard sale.lastInGroup != nil else {
                     return refuse(
                         WireError(
-                            code: .ineligibleForOffer, message: "The offer is for who is or was subscribed."))
+                            code: .ineligibleForOffer,
+                            message: "This offer is available only to current or former subscribers."))
                 }
                 sale.apply(promoted)
             }
         }
         if asks(account, request), !isApproved, sale.owned == nil { return .wait(sale, interruption: nil) }
         if account.interruptsPurchases, !isApproved, sale.owned == nil {
-            let message = "The purchase was interrupted. It waits until the customer has settled it at the store."
+            let message = "The purchase was interrupted. It waits until the customer resolves it at the store."
             return .wait(sale, interruption: WireError(code: .interrupted, message: message))
         }
         return .sell(sale)
     }
 
-    /// Whether somebody has to approve it.
+    /// Whether the purchase needs approval.
     func asks(_ account: Account, _ request: PurchaseRequest) -> Bool {
         account.asksToBuy || (request.simulatesAskToBuy && environment == .sandbox)
     }
 
-    /// What the catalog and the account alone say: a sale at the full price, or why there is none.
-    /// - Parameter promoted: the promotional offer at whose price it is sold.
+    /// Decides about a request by the catalog and the account alone: a sale at the full price, or a refusal.
+    /// - Parameter promoted: the promotional offer whose price applies; nil for none.
     func terms(
         _ request: PurchaseRequest, app: CatalogApp, account: Account, promoted: OfferDescription? = nil
     ) throws -> PurchaseOffer {
@@ -165,7 +175,7 @@ extension Store {
         else {
             return refuse(
                 .invalidQuantity,
-                "A consumable is sold 1 to \(StoreLimits.quantity) at a time, anything else one at a time.")
+                "Buy 1 to \(StoreLimits.quantity) of a consumable, or one of any other product.")
         }
         if let promoted, let period = product.subscription?.period, promoted.isDearer(than: price, for: period) {
             return refuse(.invalidOfferPrice, "The offer costs more than the product.")
@@ -177,7 +187,7 @@ extension Store {
             Sale(product: product, itemID: product.itemID, unitPrice: promoted?.price ?? price, amount: amount))
     }
 
-    /// Finds the first period and its price; false when the account has the subscription now.
+    /// Sets the first period and its price. Returns false when the account already has the subscription.
     private func apply(
         _ subscription: CatalogSubscription, to sale: inout Sale, app: CatalogApp, account: Account,
         storefront: Storefront
@@ -196,7 +206,7 @@ extension Store {
         }
         sale.lastInGroup = earlier.last?.transactionID
         sale.period = subscription.period
-        // One introduction for each group and account.
+        // An account can use one introductory offer in each group.
         if earlier.isEmpty, let introduction = subscription.introductoryOffers.first?.description(in: storefront) {
             sale.amount = introduction.price
             sale.introduction = introduction.paymentMode == .free ? .trial : .introductory
@@ -205,7 +215,8 @@ extension Store {
         return true
     }
 
-    /// Records the outcome, after the processor was asked for what is to be paid. Nil when somebody was faster and it must be looked at again.
+    /// Authorizes the payment and records the outcome. Returns nil when a concurrent purchase changed the terms, and
+    /// the request must be decided again.
     private func carryOut(
         _ offer: PurchaseOffer, _ request: PurchaseRequest, by account: Account
     ) async throws -> PurchaseAnswer? {
@@ -245,7 +256,7 @@ extension Store {
         do {
             return try await database.write { connection in
                 guard try purchase.insert(connection) else { return try Self.firstAnswer(request, account, connection) }
-                // What waits may be sold yet.
+                // A waiting purchase can still be sold, so it uses the offer's nonce.
                 if purchase.waits { try request.useNonce(connection) }
                 try subscription?.insert(request.idempotencyKey, connection)
                 return PurchaseAnswer(purchase, transaction: nil)
@@ -265,7 +276,7 @@ extension Store {
                 try Self.record(purchase, transaction, sale, request, account, connection)
             }
         } catch is OwnedMeanwhile {
-            // What was authorized stays so under the key, until the next look says whether it is used.
+            // Keep the authorization under the key. The next decision determines whether it is used.
             return nil
         }
     }
@@ -279,7 +290,7 @@ extension Store {
             promotionalOfferID: transaction.promotionalOfferID, storefront: transaction.storefront)
     }
 
-    /// Puts a paid purchase into the ledger, unless its key was answered before.
+    /// Records a paid purchase, unless its key already has an answer.
     static func record(
         _ purchase: Purchase, _ transaction: Transaction, _ sale: Sale, _ request: PurchaseRequest, _ account: Account,
         _ connection: Connection
@@ -290,10 +301,10 @@ extension Store {
         return PurchaseAnswer(purchase, transaction: transaction)
     }
 
-    /// The transaction that a sale makes, with a new id.
+    /// Creates the transaction of a sale, with a new identifier.
     func transaction(_ sale: Sale, _ request: PurchaseRequest, _ account: Account) -> Transaction {
         let id = ids.next()
-        // Apple's subscriptions begin and end on whole seconds; everything else keeps its milliseconds.
+        // Apple's subscriptions begin and end on whole seconds; other purchase dates keep their milliseconds.
         let now = sale.period == nil ? clock.milliseconds : clock.milliseconds / 1000 * 1000
         return Transaction(
             accountID: account.accountID, transactionID: id,
@@ -309,8 +320,9 @@ extension Store {
             revocationReason: nil, promotionalOfferID: sale.promotionalOfferID)
     }
 
-    /// Puts a sale's transaction into the ledger, with the ownership it makes.
-    /// - Throws: ``OwnedMeanwhile`` when the product came to be owned or was refunded, or something in its group subscribed to, since the sale was planned.
+    /// Inserts a sale's transaction into the ledger, with the ownership that it creates.
+    /// - Throws: ``OwnedMeanwhile`` when, since the sale was planned, the product was bought or refunded, or the
+    ///   account subscribed in the same group.
     static func insert(_ transaction: Transaction, _ sale: Sale, _ connection: Connection) throws {
         if let groupID = transaction.subscriptionGroupID {
             let last = try Transactions.last(
@@ -330,11 +342,11 @@ extension Store {
 
     func storefront(of account: Account) throws -> Storefront {
         guard let storefront = Storefront.named(account.storefront) else {
-            throw StoreError(.internalError, "The account's storefront is not known to this program.")
+            throw StoreError(.internalError, "This program does not know the account's storefront.")
         }
         return storefront
     }
 }
 
-/// The product came to be owned between the look and the sale.
+/// A concurrent purchase or refund changed the terms between the decision and the sale.
 struct OwnedMeanwhile: Error {}

@@ -2,26 +2,29 @@ import Database
 import Foundation
 import StoreWire
 
-/// The first period of a subscription that waits for somebody's word, as the customer agreed to it with its amount: until it is sold the catalog may change, and
-/// the account may use up the group's introduction.
+/// The agreed first period of a subscription whose purchase waits.
+///
+/// Until the purchase is sold, the catalog may change and the account may use the group's introductory offer.
 struct WaitingSubscription: Sendable, Equatable {
     var introduction: Transaction.Offer?
     var period: SubscriptionPeriod
 
-    /// Nil for what is no subscription.
+    /// The first period of a sale; nil when the product is not a subscription.
     init?(_ sale: Store.Sale) {
         guard let period = sale.period else { return nil }
         (introduction, self.period) = (sale.introduction, period)
     }
 
-    /// Makes a sale what was agreed to; false when the account is not new to the group any more.
+    /// Applies the agreed period to a sale. Returns false when the account has used the group's introductory offer
+    /// since.
     func apply(to sale: inout Store.Sale) -> Bool {
         guard introduction == nil || sale.lastInGroup == nil else { return false }
         (sale.introduction, sale.period) = (introduction, period)
         return true
     }
 
-    /// What was agreed to under a key; nil for what is no subscription, and for what an earlier program let wait.
+    /// The agreed period of a waiting purchase; nil when it is not a subscription, or when an older version recorded
+    /// it.
     static func find(_ key: UUID, _ connection: Connection) throws -> WaitingSubscription? {
         try connection.queryOne(
             "SELECT offer, period_unit, period_count FROM waiting_subscriptions WHERE idempotency_key = $1", [key.text]
@@ -42,7 +45,7 @@ struct WaitingSubscription: Sendable, Equatable {
             """, [key.text, introduction?.rawValue, period.unit.rawValue, Int64(period.count)])
     }
 
-    /// Forgets it once the purchase has its end.
+    /// Deletes the row once the purchase is settled.
     static func delete(_ key: UUID, _ connection: Connection) throws {
         try connection.execute("DELETE FROM waiting_subscriptions WHERE idempotency_key = $1", [key.text])
     }

@@ -2,30 +2,31 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// Makes app receipts and iOS 6 transaction receipts from the ledger's rows. Nothing signed is kept as the record. The
-/// signed receipt of an unchanged ledger is remembered for a minute of the store's clock, since a signature costs more
-/// than all the rest.
+/// Creates app receipts and iOS 6 transaction receipts from the ledger's rows.
+///
+/// Signed receipts are not stored. The receipt of an unchanged ledger is cached for a minute of the store's clock,
+/// because the signature is the most expensive step.
 final class ReceiptIssuer: Sendable {
-    /// Which receipt it is: the same one is signed once.
+    /// The key of the cache: everything that determines a receipt's contents.
     struct Identity: Hashable, Sendable {
         var accountID: AccountID
         var bundleID: BundleID
         var bundleVersion: String
         var device: DeviceBinding
-        /// Ids, and revocations by their dates, in order.
+        /// The identifiers and revocation dates of the transactions, in order.
         var ledger: [Int64]
         var pretence: ReceiptPretence?
     }
 
-    /// What ties a receipt to a device.
+    /// The binding of a receipt to a device.
     enum DeviceBinding: Hashable, Sendable {
-        /// A device that asks for its receipt.
+        /// The requesting device, by its `identifierForVendor`.
         case vendor(UUID)
-        /// The device of a receipt that was shown: its attributes 4 and 5 are carried over.
+        /// The device of a presented receipt, whose attributes 4 and 5 are copied.
         case carriedOver(opaqueValue: [UInt8], hash: [UInt8])
     }
 
-    /// A receipt that was signed.
+    /// A signed receipt.
     private struct Signed {
         var bytes: [UInt8]
         /// Its creation date, in milliseconds since 1970.
@@ -33,8 +34,7 @@ final class ReceiptIssuer: Sendable {
     }
 
     private static let largestRemembered = 32 << 10
-    /// How old a remembered receipt may be, in milliseconds of the store's clock: its creation date says when it was
-    /// made.
+    /// The greatest age of a cached receipt, in milliseconds of the store's clock. A receipt states its creation date.
     private static let longestRemembered: Int64 = 60_000
     private let environment: StoreEnvironment
     private let signer: ReceiptSigner
@@ -54,7 +54,7 @@ final class ReceiptIssuer: Sendable {
             accountID: account.accountID, bundleID: app.bundleID, bundleVersion: bundleVersion, device: device,
             ledger: transactions.flatMap { [$0.transactionID.rawValue, $0.revokedAt ?? 0] },
             pretence: pretence)
-        // The clock may have been moved, forward or back.
+        // The clock may have been set forward or back.
         if let signed = recent.value(for: identity),
             (signed.madeAt...signed.madeAt + Self.longestRemembered).contains(milliseconds)
         {
@@ -119,7 +119,7 @@ final class ReceiptIssuer: Sendable {
 }
 
 extension InAppPurchase {
-    /// As the receipt of an environment shows a transaction: the product's Apple ID is 0 in the sandbox.
+    /// The entry of a transaction in an app receipt. The product's Apple ID is 0 in the sandbox.
     init(_ transaction: Transaction, environment: StoreEnvironment) {
         self.init(
             quantity: Int64(transaction.quantity), productID: transaction.productID.rawValue,
@@ -140,7 +140,7 @@ extension InAppPurchase {
 }
 
 extension TransactionReceipt {
-    /// As iOS 6 shows a transaction; the app's and version's numbers only in production.
+    /// The iOS 6 receipt of a transaction. Only production receipts contain the numbers of the app and its version.
     init(
         _ transaction: Transaction, app: AppRecord, bundleVersion: String, vendor: UUID?, environment: StoreEnvironment
     ) {
@@ -162,20 +162,20 @@ extension TransactionReceipt {
 }
 
 extension AppRecord {
-    /// The developer's number in attribute 11 (one developer has all apps of a store).
+    /// The developer's number in attribute 11. All apps of a store have the same developer.
     var developerID: Int64 { 284_417_353 }
 
-    /// A number for "this account got this app", 15 digits, the same every time.
+    /// The number of this account's download of the app: 15 digits, always the same.
     func downloadID(of account: Account) -> Int64 {
         500_000_000_000_000 + Self.hash("\(bundleID) \(account.accountID)", below: 100_000_000_000_000)
     }
 
-    /// A number for a version of the app, nine digits, the same every time.
+    /// The number of a version of the app: nine digits, always the same.
     func versionExternalIdentifier(_ version: String) -> Int64 {
         800_000_000 + Self.hash("\(bundleID) \(version)", below: 100_000_000)
     }
 
-    /// FNV-1a.
+    /// The FNV-1a hash of a text, modulo a bound.
     private static func hash(_ text: String, below bound: UInt64) -> Int64 {
         Int64(text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } % bound)
     }
@@ -186,6 +186,6 @@ extension Date {
 }
 
 extension UUID {
-    /// The 16 bytes that `identifierForVendor` gives to the device hash.
+    /// The 16 bytes of the identifier, which enter the device hash.
     var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 }

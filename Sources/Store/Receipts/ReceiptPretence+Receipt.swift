@@ -3,9 +3,11 @@ import StoreReceipts
 import StoreWire
 
 extension ReceiptPretence {
-    /// Makes a sandbox receipt look as it was asked for. Apple documents that the properties exist and not what they change; here both volume
-    /// purchases and revoked ones are `ProductionVPPSandbox`, an expired receipt expired a day before it was made, and a revoked one at the moment
-    /// it was made.
+    /// Changes a sandbox receipt to have the requested properties.
+    ///
+    /// Apple documents that the properties exist, but not what they change. Here, receipts of volume purchases and
+    /// revoked receipts have the type `ProductionVPPSandbox`, an expired receipt expires a day before its creation
+    /// date, and a revoked one at its creation date.
     func apply(to receipt: inout AppReceipt) {
         if isVolumePurchase || isRevoked { receipt.receiptType = "ProductionVPPSandbox" }
         if isRevoked { receipt.expirationDate = receipt.creationDate }

@@ -4,7 +4,7 @@ import StoreReceipts
 import StoreWire
 
 extension Store {
-    /// The app receipt of an account's purchases, bound to a device.
+    /// Creates the app receipt of an account's purchases, bound to a device.
     /// - Returns: the PKCS#7 bytes (DER).
     /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`; ``DatabaseError``.
     public func appReceipt(_ request: AppReceiptRequest, for account: Account) async throws -> [UInt8] {
@@ -16,10 +16,10 @@ extension Store {
             pretence: environment == .sandbox ? request.pretence : nil)
     }
 
-    /// The iOS 6 receipt of one of the account's transactions, bought or restored.
+    /// Creates the iOS 6 receipt of one of the account's transactions, bought or restored.
     /// - Returns: the property list's bytes.
-    /// - Throws: ``StoreError`` `unknown_transaction`, `unknown_app`, `invalid_request`, or `wrong_state` for a transaction that was refunded and a
-    ///   consumable that was finished, which no new receipt is to vouch for; ``DatabaseError``.
+    /// - Throws: ``StoreError`` `unknown_transaction`, `unknown_app`, `invalid_request`, or `wrong_state` for a
+    ///   refunded transaction or a finished consumable; ``DatabaseError``.
     public func transactionReceipt(
         _ transactionID: TransactionID, _ request: TransactionReceiptRequest, for account: Account
     ) async throws -> [UInt8] {
@@ -35,24 +35,24 @@ extension Store {
             throw StoreError(.wrongState, "The transaction was refunded. The app receipt shows its cancellation.")
         }
         guard found.kind != .consumable || found.finishedAt == nil else {
-            throw StoreError(.wrongState, "The consumable was finished, and no new receipt is made for it.")
+            throw StoreError(.wrongState, "The consumable was finished. The store creates no new receipt for it.")
         }
         return try issuer.transactionReceipt(
             found, app: app, bundleVersion: request.bundleVersion, vendorIdentifier: request.vendorIdentifier)
     }
 
-    /// What stands in an account's receipt now.
+    /// The transactions that the account's receipt contains now.
     func receiptTransactions(of accountID: AccountID, in bundleID: BundleID) async throws -> [Transaction] {
         try await database.read { try Transactions.inReceipt(of: accountID, in: bundleID, $0) }
     }
 
     private func app(_ request: AppReceiptRequest) throws -> AppRecord {
         guard (1...64).contains(request.bundleVersion.utf8.count), !request.bundleVersion.utf8.contains(0) else {
-            throw StoreError(.invalidRequest, "“bundleVersion” has 1 to 64 bytes.")
+            throw StoreError(.invalidRequest, "“bundleVersion” must have 1 to 64 bytes.")
         }
         guard let app = apps[request.bundleID] else {
             throw StoreError(
-                .unknownApp, "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
+                .unknownApp, "No app with the bundle identifier \(request.bundleID.rawValue.prefix(255)) is known.")
         }
         return app
     }

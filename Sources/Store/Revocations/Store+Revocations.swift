@@ -1,7 +1,7 @@
 import Database
 import StoreWire
 
-/// Why something was given back (`cancellation_reason` of receipts).
+/// The reason for a refund (`cancellation_reason` of receipts).
 public enum RevocationReason: Int64, Sendable, CaseIterable {
     /// Another reason, such as a purchase by accident.
     case other = 0
@@ -9,23 +9,25 @@ public enum RevocationReason: Int64, Sendable, CaseIterable {
     case app = 1
 }
 
-/// What a refund gave back.
+/// The result of a refund.
 public struct RefundedPurchase: Sendable, Equatable {
-    /// The transaction that was asked for, then every other delivery of the same purchase, oldest first.
+    /// The requested transaction, then all other deliveries of the same purchase, oldest first.
     public var transactions: [Transaction]
-    /// What was paid for them.
+    /// The amount that was paid for the purchase.
     public var amount: Money
 }
 
 extension Store {
-    /// Refunds a transaction: receipts carry its cancellation from now on, what it gave for good can be bought again, and
-    /// the account's devices are told. Of what is owned once, every delivery of the same purchase goes with it.
+    /// Refunds a transaction. Receipts show its cancellation from now on, the account no longer owns the product, and
+    /// its devices are notified. For a product that is owned once, all deliveries of the same purchase are refunded.
     ///
-    /// The payment processor is told after the ledger was committed. Where it could not be told, or the store was stopped in between, the
-    /// refund is ordered again: the ledger stays as it is, and the processor, to which the same transaction is the same refund, is told again.
-    /// - Returns: what was given back, as it is now.
-    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when it was refunded before, with the processor told again; `unavailable` when
-    ///   the ledger has the refund and the processor could not be told; ``DatabaseError``.
+    /// The store notifies the payment processor after the ledger has committed. If that fails, or the store stops in
+    /// between, repeat the call: the ledger stays unchanged, and the processor gets the same refund again, which has no
+    /// further effect there.
+    /// - Returns: the refunded transactions in their new state, and the amount.
+    /// - Throws: ``StoreError`` `unknown_transaction`; `wrong_state` when the transaction was refunded before, after
+    ///   notifying the processor again; `unavailable` when the ledger has the refund but the processor could not be
+    ///   reached; ``DatabaseError``.
     public func refund(_ transactionID: TransactionID, reason: RevocationReason) async throws -> RefundedPurchase {
         let now = clock.milliseconds
         let (refunded, payments, isNew) = try await database.write { connection in
@@ -62,13 +64,13 @@ extension RefundedPurchase {
         transactions =
             all.filter { $0.transactionID == asked.transactionID }
             + all.filter { $0.transactionID != asked.transactionID }
-        // Of the deliveries of one purchase the first alone was paid for.
+        // Only the first delivery of a purchase has a price.
         amount = all.map(\.price).first { $0.milliunits > 0 } ?? asked.price
     }
 }
 
 extension PaymentRefund {
-    /// What was paid for a transaction; nil when nothing was.
+    /// The refund of a transaction's payment; nil when nothing was paid.
     init?(_ transaction: Transaction, _ connection: Connection) throws {
         guard transaction.price.milliunits > 0, let key = transaction.idempotencyKey,
             let reference = try Purchase.find(key, connection)?.paymentReference
@@ -80,7 +82,8 @@ extension PaymentRefund {
 }
 
 extension Transactions {
-    /// Marks a transaction, and of what is owned once all deliveries of the purchase; false when it is marked already.
+    /// Marks a transaction as refunded, with all deliveries of the purchase if the product is owned once. Returns false
+    /// when it was marked before.
     static func revoke(
         _ transaction: Transaction, at milliseconds: Int64, reason: RevocationReason, _ connection: Connection
     ) throws -> Bool {
@@ -105,7 +108,7 @@ extension Transactions {
         return true
     }
 
-    /// A revoked transaction and, of what is owned once, all deliveries of the purchase, oldest first.
+    /// A refunded transaction, with all deliveries of the purchase if the product is owned once, oldest first.
     static func revoked(with transaction: Transaction, _ connection: Connection) throws -> [Transaction] {
         guard transaction.kind.isOwnedOnce else {
             return try find(transaction.transactionID, connection).map { [$0] } ?? []
@@ -124,7 +127,7 @@ extension Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// Whether a transaction gives the account the product now.
+    /// Whether the account has the product now, by a transaction that is neither refunded nor expired.
     static func hold(
         _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, now: Int64, _ connection: Connection
     ) throws -> Bool {
@@ -138,7 +141,7 @@ extension Transactions {
 }
 
 extension Ownership {
-    /// Takes away what a purchase gave; what another purchase gave stays.
+    /// Removes the ownership that a purchase created. Ownership from another purchase stays.
     static func remove(_ transaction: Transaction, _ connection: Connection) throws {
         try connection.execute(
             """
@@ -152,13 +155,13 @@ extension Ownership {
     }
 }
 
-/// What devices are told of refunds, in the order of their numbers.
+/// The refunds that devices are notified of, numbered for each account and app.
 enum Revocations {
-    /// The most that one answer names.
+    /// The most refunds in one answer.
     static let page = 1000
 
     static func insert(_ transaction: Transaction, _ connection: Connection) throws {
-        // Writes are as if run one after the other, so no two take the same number.
+        // Write transactions are serializable, so no two take the same number.
         let last = try connection.queryOne(
             "SELECT max(number) FROM revocations WHERE account_id = $1 AND bundle_id = $2",
             [transaction.accountID.rawValue, transaction.bundleID.rawValue]
@@ -174,7 +177,8 @@ enum Revocations {
             ])
     }
 
-    /// The products that were lost after a number and are not owned otherwise, the last number looked at, and whether there are more after it.
+    /// The products that the account lost by refunds after a number and does not have otherwise, the last number read,
+    /// and whether more follow.
     static func lost(
         by accountID: AccountID, in bundleID: BundleID, after number: Int64, now: Int64, _ connection: Connection
     ) throws -> (productIDs: [ProductID], last: Int64, hasMore: Bool) {

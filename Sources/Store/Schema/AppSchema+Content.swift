@@ -1,11 +1,11 @@
 import Database
 
 extension AppSchema {
-    /// What is kept of hosted content: small tables of the operator's, of which nothing grows with sales.
+    /// The tables of hosted content. They are small and do not grow with sales.
     static let hostedContent = Migration(
         2, "hosted content",
         [
-            // A row stays when hosting is turned off, so that the catalog's word does not turn it on again.
+            // A row stays when hosting is turned off, so that the catalog does not turn hosting on again.
             """
             CREATE TABLE hosted_products (
                 bundle_id TEXT NOT NULL,
@@ -15,7 +15,7 @@ extension AppSchema {
                 PRIMARY KEY (bundle_id, product_id)
             )
             """,
-            // An empty product is the whole app.
+            // An empty product_id stands for the whole app.
             """
             CREATE TABLE content_rules (
                 bundle_id TEXT NOT NULL,
@@ -40,7 +40,7 @@ extension AppSchema {
                 approved_at BIGINT
             )
             """,
-            // Of two uploads of one version, one wins.
+            // When two uploads have the same version number, one fails.
             """
             CREATE UNIQUE INDEX content_versions_by_number ON content_versions (bundle_id, product_id, version_key)
             WHERE state NOT IN ('REJECTED', 'DEVELOPER_REMOVED_FROM_SALE')
@@ -57,7 +57,7 @@ extension AppSchema {
                 PRIMARY KEY (version_id, step)
             )
             """,
-            // What has arrived of each is the length of its file and stands nowhere else.
+            // The number of bytes that have arrived is the length of the upload's file. The table does not store it.
             """
             CREATE TABLE content_uploads (
                 upload_id TEXT PRIMARY KEY,
@@ -73,12 +73,12 @@ extension AppSchema {
                 CHECK (version_id IS NULL OR findings IS NULL)
             )
             """,
-            // The same file sent again goes on where it stopped.
+            // A file has at most one open upload, which a repeated upload resumes.
             """
             CREATE UNIQUE INDEX content_uploads_open ON content_uploads (bundle_id, product_id, sha256)
             WHERE version_id IS NULL AND findings IS NULL
             """,
-            // What addresses of downloads are signed with.
+            // The key that signs the addresses of downloads.
             """
             CREATE TABLE content_key (
                 id BIGINT PRIMARY KEY CHECK (id = 1),
@@ -87,7 +87,7 @@ extension AppSchema {
             """,
         ])
 
-    /// Which process has an upload's bytes, where several use one database.
+    /// The folder that has an upload's bytes, for several processes on one database.
     static let uploadPlaces = Migration(
         3, "places of uploads", ["ALTER TABLE content_uploads ADD COLUMN place TEXT"])
 }

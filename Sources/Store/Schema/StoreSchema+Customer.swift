@@ -1,15 +1,15 @@
 import Database
 
 extension StoreSchema {
-    /// The tables behind what the customer meets beside buying: interrupted purchases, refunds, promoted purchases, price
-    /// increases and codes.
+    /// The tables for interrupted purchases, refunds, promoted purchases, price increases and codes.
     static let customer = Migration(
         4, "refunds, promoted purchases, price increases and codes",
         [
             "ALTER TABLE accounts ADD COLUMN interrupts_purchases BOOLEAN NOT NULL DEFAULT FALSE",
             "CREATE INDEX purchases_deferred ON purchases (created_at) WHERE state = 'deferred'",
             "CREATE INDEX purchases_interrupted ON purchases (created_at) WHERE failure_code = 'interrupted'",
-            // What devices have to be told of, numbered by account and app: a date could be moved back with the clock.
+            // The refunds for devices, numbered for each account and app. Dates cannot serve as cursors because the
+            // clock can go back.
             """
             CREATE TABLE revocations (
                 account_id TEXT NOT NULL,

@@ -1,8 +1,8 @@
 import Database
 
 extension StoreSchema {
-    /// The table of purchases once more, with its state's check written out. For a check against a list longer than two values SQLite builds a table in
-    /// memory for each row that is written, which was the twentieth part of a purchase.
+    /// Rebuilds the table of purchases with a check of `state` that uses OR instead of IN. For a list of more than two
+    /// values SQLite builds a table in memory for each row written, which took a twentieth of the time of a purchase.
     static let purchasesWithoutLists = Migration(
         6, "purchases are checked without a list",
         [
@@ -41,7 +41,7 @@ extension StoreSchema {
             "CREATE INDEX purchases_interrupted ON purchases (created_at) WHERE failure_code = 'interrupted'",
         ])
 
-    /// The first period of a subscription about which somebody is asked.
+    /// The agreed first periods of subscriptions whose purchases wait.
     static let waitingSubscriptions = Migration(
         7, "waiting subscriptions",
         [
@@ -55,7 +55,7 @@ extension StoreSchema {
             """
         ])
 
-    /// Where the account shopped when it asked: a purchase that waits is sold there, in that currency.
+    /// The account's storefront at the time of the request. A waiting purchase is sold there, in its currency.
     static let purchaseStorefronts = Migration(
         8, "the storefronts of purchases", ["ALTER TABLE purchases ADD COLUMN storefront TEXT"])
 }

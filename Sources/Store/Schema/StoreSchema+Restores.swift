@@ -1,8 +1,8 @@
 import Database
 
 extension StoreSchema {
-    /// What was delivered again. A row lends its source, a row of `transactions`, another id and date; nothing is charged for it, and the app
-    /// receipt goes on listing the source.
+    /// Restored transactions. A row gives its source, a row of `transactions`, another identifier and date. Nothing is
+    /// charged for it, and the app receipt keeps listing the source.
     static let restoredTransactions = Migration(
         2, "restored transactions",
         [
@@ -18,22 +18,22 @@ extension StoreSchema {
                 PRIMARY KEY (account_id, transaction_id)
             )
             """,
-            // A receipt names a transaction and not its account.
+            // A receipt names a transaction, but not its account.
             "CREATE UNIQUE INDEX restored_transactions_by_id ON restored_transactions (transaction_id)",
-            // A page that is asked for again finds what it gave.
+            // A repeated request for a page returns the same transactions.
             """
             CREATE UNIQUE INDEX restored_transactions_by_key
             ON restored_transactions (account_id, restore_key, source_transaction_id)
             """,
-            // What a device has not finished is not delivered to it under a second id.
+            // A device has at most one unfinished delivery of each source.
             """
             CREATE UNIQUE INDEX restored_transactions_unfinished
             ON restored_transactions (account_id, device_id, source_transaction_id) WHERE finished_at IS NULL
             """,
         ])
 
-    /// A device's deliveries are forgotten page by page, and all of a device's at once. Without an index of their own each page of a restore would
-    /// read all that the account's devices ever restored.
+    /// The index for deleting a device's deliveries, by page or all at once. Without it, each page of a restore would
+    /// read all deliveries to the account's devices.
     static let restoredByDevice = Migration(
         5, "restored transactions by device",
         [

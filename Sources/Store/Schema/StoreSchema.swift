@@ -1,8 +1,8 @@
 import Database
 
-/// The tables of one store (production or sandbox). Numbered, never changed once released: a change is a new migration.
+/// The tables of one store, production or sandbox. A released migration never changes; add a new one instead.
 public enum StoreSchema {
-    /// In the order in which they apply.
+    /// The migrations in the order in which they apply.
     public static let migrations: [Migration] = [
         Migration(
             1, "accounts, purchases and transactions",
@@ -38,7 +38,7 @@ public enum StoreSchema {
                 )
                 """,
                 "CREATE INDEX device_tokens_by_account ON device_tokens (account_id)",
-                // One row for each key that a device ever sent, which makes the key unique in the whole store and remembers its answer.
+                // One row for each idempotency key. The key is unique in the whole store, and the row keeps its answer.
                 """
                 CREATE TABLE purchases (
                     idempotency_key TEXT PRIMARY KEY,
@@ -59,8 +59,8 @@ public enum StoreSchema {
                     CHECK ((state = 'failed') = (failure_code IS NOT NULL))
                 ) WITHOUT ROWID
                 """,
-                // Ids grow with time, and a receipt names a transaction and not its account: kept in their order, a purchase is written at the
-                // table's end, and only one index takes it to a place of its account's own.
+                // The identifier is the key because receipts name a transaction without its account. Identifiers grow
+                // with time, so a purchase is written at the table's end, and only one index places it by account.
                 """
                 CREATE TABLE transactions (
                     transaction_id BIGINT PRIMARY KEY,
@@ -87,14 +87,14 @@ public enum StoreSchema {
                     revocation_reason BIGINT
                 ) WITHOUT ROWID
                 """,
-                // Each transaction stands in one of the first two, by its account.
+                // Each transaction is in one of the first two indexes, by its account.
                 "CREATE INDEX transactions_unfinished ON transactions (account_id, bundle_id, transaction_id) WHERE finished_at IS NULL",
                 "CREATE INDEX transactions_finished ON transactions (account_id, transaction_id) WHERE finished_at IS NOT NULL",
                 """
                 CREATE INDEX transactions_lasting ON transactions (account_id, bundle_id, transaction_id)
                 WHERE kind <> 'consumable'
                 """,
-                // What an account owns once and for all; the second purchase of it is free.
+                // The products that accounts own permanently. Buying one again is free.
                 """
                 CREATE TABLE ownerships (
                     account_id TEXT NOT NULL,
@@ -105,7 +105,7 @@ public enum StoreSchema {
                     PRIMARY KEY (account_id, bundle_id, product_id)
                 ) WITHOUT ROWID
                 """,
-                // By whose rule the sandbox's payment processor declines.
+                // The rules by which the sandbox's payment processor declines.
                 """
                 CREATE TABLE payment_rules (
                     rule_id TEXT PRIMARY KEY,
@@ -126,9 +126,9 @@ public enum StoreSchema {
     ]
 }
 
-/// The tables that both stores share: what App Store Connect knows of an app.
+/// The tables that both stores share: the data about apps that Apple keeps in App Store Connect.
 public enum AppSchema {
-    /// In the order in which they apply.
+    /// The migrations in the order in which they apply.
     public static let migrations: [Migration] = [
         Migration(
             1, "apps",

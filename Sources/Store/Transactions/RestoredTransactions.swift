@@ -2,10 +2,11 @@ import Database
 import Foundation
 import StoreWire
 
-/// What was delivered again under ids of its own.
+/// Queries of restored transactions: deliveries of earlier transactions under new identifiers.
 enum RestoredTransactions {
-    /// The account's finished transactions that can be restored, oldest first: one of each product that is owned once, and every period of a
-    /// subscription. What was refunded is gone, and what is not finished is delivered anyway.
+    /// The account's transactions that can be restored, oldest first: one for each product that is owned once, and
+    /// every period of an auto-renewable subscription. Refunded transactions cannot be restored, and unfinished ones
+    /// are delivered anyway.
     static func sources(
         _ request: RestoreRequest, of accountID: AccountID, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
@@ -26,18 +27,19 @@ enum RestoredTransactions {
         ).map { try Transaction($0) }
     }
 
-    /// The id and date under which a source was restored.
+    /// The identifier and date under which a source was restored.
     struct Delivery: Sendable, Equatable {
         var transactionID: TransactionID
         var restoredAt: Int64
     }
 
-    /// What this restore gave for the sources between two ids, or what an earlier one gave the device and it has not finished.
+    /// The deliveries of the sources between two identifiers, by this restore or, if the device has not finished them,
+    /// by an earlier one.
     static func deliveries(
         _ request: RestoreRequest, of accountID: AccountID, sources: ClosedRange<TransactionID>,
         _ connection: Connection
     ) throws -> [TransactionID: Delivery] {
-        // Two questions, each with an index of its own. This restore's own word counts.
+        // Two queries, each with its own index. The delivery of this restore comes last and takes precedence.
         let questions: [(String, String)] = [
             ("device_id = $2 AND finished_at IS NULL", request.deviceID.uuidString),
             ("restore_key = $2", request.idempotencyKey.uuidString),
@@ -73,20 +75,20 @@ enum RestoredTransactions {
             ])
     }
 
-    /// How many devices of an account are remembered, those that restored last.
+    /// The most devices of an account whose deliveries are kept, by their last restore.
     static let devices = 32
 
-    /// Whether nothing was restored to the device yet, as far as is remembered.
+    /// Whether the table has no delivery to the device.
     static func isNew(_ deviceID: UUID, of accountID: AccountID, _ connection: Connection) throws -> Bool {
         try connection.queryOne(
             "SELECT 1 FROM restored_transactions WHERE account_id = $1 AND device_id = $2 LIMIT 1",
             [accountID.rawValue, deviceID.uuidString]) == nil
     }
 
-    /// Forgets what the device finished of a page in earlier restores, once the page was delivered anew. So each device has one row for each source,
-    /// or two while it delivers one again.
+    /// Deletes the finished deliveries of a page by earlier restores, after the page was delivered again. Each device
+    /// then has one row for each source, or two while a restore is under way.
     ///
-    /// A highest id is never forgotten, since a page's new ids are above.
+    /// This never deletes the highest identifier, because the page's new identifiers are higher.
     static func forgetFinished(
         _ request: RestoreRequest, of accountID: AccountID, sources: ClosedRange<TransactionID>,
         _ connection: Connection
@@ -103,10 +105,10 @@ enum RestoredTransactions {
             ])
     }
 
-    /// Forgets all of the account's devices that have not restored for the longest. Every device of the account is looked at, so it is called when one
-    /// came that was not there.
+    /// Deletes the deliveries to all but the ``devices`` devices of the account that restored last. This reads every
+    /// device of the account, so it is called only for a new device.
     static func forgetDevices(of accountID: AccountID, _ connection: Connection) throws {
-        // With a limit, without which SQLite knows no offset; grouped as the index is.
+        // SQLite requires a limit before an offset. The grouping follows the index.
         try connection.execute(
             """
             DELETE FROM restored_transactions WHERE account_id = $1 AND device_id IN (
@@ -115,7 +117,7 @@ enum RestoredTransactions {
             """, [accountID.rawValue, devices])
     }
 
-    /// The restored transaction of an id, as its source with another id and date.
+    /// The restored transaction with an identifier: its source with that identifier and the date of the restore.
     static func find(_ transactionID: TransactionID, _ connection: Connection) throws -> Transaction? {
         guard
             let row = try connection.queryOne(
@@ -132,7 +134,8 @@ enum RestoredTransactions {
         return restored
     }
 
-    /// Finishes a restored transaction once; true also when it was finished before.
+    /// Finishes a restored transaction. Returns false when it does not exist, and true also when it was finished
+    /// before.
     static func finish(
         _ transactionID: TransactionID, of accountID: AccountID, at milliseconds: Int64, _ connection: Connection
     ) throws -> Bool {
@@ -145,7 +148,7 @@ enum RestoredTransactions {
         return changed > 0
     }
 
-    /// The highest id given out.
+    /// The highest identifier of a restored transaction.
     static func highestID(_ connection: Connection) throws -> TransactionID? {
         try connection.queryOne("SELECT max(transaction_id) FROM restored_transactions", [])?.optionalInt64(0)
             .map { TransactionID(rawValue: $0) }
@@ -153,7 +156,7 @@ enum RestoredTransactions {
 }
 
 extension Transaction {
-    /// The transaction as it was delivered again. No payment made it.
+    /// The transaction as it is delivered again. It has no idempotency key, because no payment created it.
     func restored(_ delivery: RestoredTransactions.Delivery) -> Transaction {
         var restored = self
         restored.transactionID = delivery.transactionID

@@ -3,28 +3,30 @@ import Foundation
 import StoreWire
 
 extension Store {
-    /// A page of what the account bought in an app and has finished, delivered again: ``StoreLimits/page`` at most, in the order in which it was
-    /// bought. Nothing is charged, and the app receipt does not change.
+    /// Delivers a page of the account's finished transactions in an app again: at most ``StoreLimits/page``, in the
+    /// order of the purchases. Nothing is charged, and the app receipt does not change.
     ///
-    /// A page that is asked for again under the same key gives the same ids. So does another restore of the same device for what it has not
-    /// finished, so that a device that was stopped in the middle ends where it would have.
-    /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`; ``DatabaseError``, and then nothing was recorded.
+    /// A repeated request under the same key returns the same identifiers. A later restore by the same device also
+    /// returns the same identifiers for transactions that the device has not finished, so an interrupted restore can be
+    /// repeated.
+    /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`; ``DatabaseError``. Nothing is recorded when this
+    ///   throws.
     public func restore(_ request: RestoreRequest, for account: Account) async throws -> RestoreResponse {
         guard request.bundleID.rawValue.utf8.count <= StoreLimits.identifier,
             (request.applicationUsername?.utf8.count ?? 0) <= StoreLimits.applicationUsername
         else {
             throw StoreError(
                 .invalidRequest,
-                "Identifiers have at most \(StoreLimits.identifier) bytes, applicationUsername at most \(StoreLimits.applicationUsername)."
+                "Identifiers can have at most \(StoreLimits.identifier) bytes and applicationUsername at most \(StoreLimits.applicationUsername)."
             )
         }
         guard apps[request.bundleID] != nil else {
-            throw StoreError(.unknownApp, "No app of the bundle identifier \(request.bundleID) is known.")
+            throw StoreError(.unknownApp, "No app with the bundle identifier \(request.bundleID) is known.")
         }
         let now = clock.milliseconds
         let ids = ids
         let accountID = account.accountID
-        // One more than is given tells whether there is a next page.
+        // Read one more than a page, to know whether another page follows.
         let found = try await database.read { connection in
             try RestoredTransactions.sources(request, of: accountID, limit: StoreLimits.page + 1, connection)
         }

@@ -2,7 +2,7 @@ import Database
 import StoreWire
 
 extension Store {
-    /// A page of what the account's devices have not finished in an app, oldest first.
+    /// Returns a page of the account's unfinished transactions in an app, oldest first.
     /// - Throws: ``DatabaseError``.
     public func unfinishedTransactions(
         of account: Account, in bundleID: BundleID, after: TransactionID?
@@ -21,7 +21,7 @@ extension Store {
             next: page.count > StoreLimits.page ? shown.last?.transactionID : nil)
     }
 
-    /// Finishes a transaction, bought or restored; finishing it again does nothing.
+    /// Finishes a transaction, bought or restored. Finishing it again has no effect.
     /// - Throws: ``StoreError`` `unknown_transaction`; ``DatabaseError``.
     public func finish(_ transactionID: TransactionID, of account: Account) async throws {
         let now = clock.milliseconds
@@ -32,7 +32,7 @@ extension Store {
         guard known else { throw StoreError(.unknownTransaction, "This account has no such transaction.") }
     }
 
-    /// A page of the ledger for the operator, newest first.
+    /// Returns a page of the ledger for the operator, newest first, with 1 to 1,000 transactions.
     /// - Throws: ``DatabaseError``.
     public func transactions(
         before: TransactionID?, bundleID: BundleID?, accountID: AccountID?, limit: Int
@@ -43,7 +43,7 @@ extension Store {
         }
     }
 
-    /// What the store tells of products in an account's storefront (or the app's own when nobody is signed in).
+    /// Describes products in the account's storefront, or in the app's default storefront when nobody is signed in.
     /// - Throws: ``StoreError`` `unknown_app` or `invalid_request`.
     public func products(_ request: ProductsRequest, for account: Account?) async throws -> ProductsResponse {
         guard request.productIDs.count <= StoreLimits.productsInOneRequest, request.languages.count <= 32,
@@ -57,7 +57,7 @@ extension Store {
         guard let app = catalog.value.app(request.bundleID) else {
             throw StoreError(
                 .unknownApp,
-                "No app of the bundle identifier \(request.bundleID.rawValue.prefix(255)) is in the catalog.")
+                "The catalog has no app with the bundle identifier \(request.bundleID.rawValue.prefix(255)).")
         }
         let storefront = try account.map { try self.storefront(of: $0) } ?? app.storefront
         var products: [ProductDescription] = []
@@ -78,7 +78,8 @@ extension Store {
             items: request.itemIDs.map { items($0, languages: request.languages, storefront: storefront) })
     }
 
-    /// The pages of apps and products by their numbers; what is unknown, or not sold in the storefront, is left out.
+    /// The apps and products with these numbers. Unknown numbers and products that the storefront does not sell are
+    /// left out.
     private func items(_ itemIDs: [Int64], languages: [String], storefront: Storefront) -> [StoreItem] {
         let catalog = catalog.value
         return itemIDs.compactMap { itemID in
@@ -92,7 +93,7 @@ extension Store {
         }
     }
 
-    /// As the device is told of its account.
+    /// Describes an account for its devices.
     /// - Throws: ``StoreError`` when the account's storefront is unknown.
     public func description(of account: Account) throws -> AccountDescription {
         let storefront = try storefront(of: account)

@@ -4,46 +4,66 @@ import StoreWire
 
 /// One row of the ledger. Dates are milliseconds since 1970 by the store's clock.
 public struct Transaction: Sendable, Equatable {
-    /// Why a subscription's period cost less than its price.
+    /// The kind of introductory offer of a subscription period.
     public enum Offer: String, Sendable {
+        /// A free trial.
         case trial
+        /// A paid introductory price.
         case introductory
     }
 
+    /// The account that bought the product.
     public var accountID: AccountID
+    /// The transaction's identifier, unique in the store.
     public var transactionID: TransactionID
+    /// The first transaction of the same purchase; equal to ``transactionID`` when this is the first.
     public var originalTransactionID: TransactionID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product that was bought.
     public var productID: ProductID
-    /// The product's Apple ID.
+    /// The product's number, Apple's `item_id`.
     public var itemID: Int64
+    /// The type of product, such as consumable.
     public var kind: ProductKind
+    /// How many of the product were bought, 1 to 10.
     public var quantity: Int
-    /// For all of `quantity`.
+    /// The price for the whole quantity.
     public var price: Money
-    /// ISO 3166-1 alpha-3.
+    /// The account's storefront at the purchase, ISO 3166-1 alpha-3.
     public var storefront: String
+    /// When the product was bought, or when a restored transaction was delivered again.
     public var purchaseDate: Int64
+    /// The purchase date of the original transaction.
     public var originalPurchaseDate: Int64
+    /// When the subscription period ends; nil for products that do not expire.
     public var expiresDate: Int64?
+    /// The identifier of this subscription period; nil for other products.
     public var webOrderLineItemID: Int64?
+    /// The subscription group; nil for other products.
     public var subscriptionGroupID: SubscriptionGroupID?
+    /// The introductory offer of this period; nil when the period had none.
     public var offer: Offer?
+    /// The user name that the app gave with the payment.
     public var applicationUsername: String?
+    /// The key of the purchase; nil when no payment of a device created the transaction.
     public var idempotencyKey: UUID?
+    /// When the app finished the transaction; nil until then.
     public var finishedAt: Int64?
+    /// When the purchase was refunded; nil if it was not.
     public var revokedAt: Int64?
-    /// 0 other reasons, 1 an issue with the app.
+    /// The reason for the refund: 0 other reasons, 1 an issue with the app; nil without a refund.
     public var revocationReason: Int64?
-    /// The promotional offer at whose price it was sold.
+    /// The identifier of the promotional offer that set the price; nil for none.
     public var promotionalOfferID: String?
 
-    /// A user name that is a UUID surfaces as the token, in lower case (Apple's receipt documentation).
+    /// The application user name in lower case if it is a UUID, else nil. Apple's receipts show such a name as the app
+    /// account token.
     public var appAccountToken: String? {
         applicationUsername.flatMap { UUID(uuidString: $0) }?.uuidString.lowercased()
     }
 
-    /// As the device is told.
+    /// The description that devices receive.
     public var description: TransactionDescription {
         TransactionDescription(
             transactionID: transactionID, originalTransactionID: originalTransactionID, bundleID: bundleID,
@@ -82,7 +102,7 @@ extension Transaction {
             promotionalOfferID: try row.optionalString(22))
     }
 
-    /// Said once: the text of a purchase's hot statement is not put together anew for every purchase.
+    /// The statement's text, built once because every purchase uses it.
     private static let insertion = """
         INSERT INTO transactions (\(columns)) VALUES
             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,

@@ -1,9 +1,12 @@
 import StoreWire
 import Synchronization
 
-/// Makes transaction ids: ever rising, below 2^53, 15 digits in production, 16 beginning with 2 in the sandbox. An id is the *real* time in
-/// ticks of 10 ms since 2025, a node number (0 to 63) and a sequence (0 to 127), so that many nodes need not ask one another. It lasts until
-/// 2059; a node can make 12,800 a second for long, and more in a burst by borrowing from the ticks to come.
+/// Creates transaction identifiers.
+///
+/// Identifiers of one node always increase and are below 2^53. They have 15 digits in production, and 16 digits
+/// beginning with 2 in the sandbox. An identifier consists of the *real* time in ticks of 10 ms since 2025, a node
+/// number (0 to 63) and a sequence number (0 to 127), so that nodes need no coordination. The range lasts until 2059. A
+/// node can create 12,800 identifiers a second, and more in a burst by using the sequence numbers of later ticks.
 public final class TransactionIDs: Sendable {
     private static let epoch: Int64 = 1_735_689_600_000  // 2025-01-01
     private static let perTick: Int64 = 64 * 128
@@ -13,8 +16,9 @@ public final class TransactionIDs: Sendable {
     private let last: Mutex<Int64>
     private let realMilliseconds: @Sendable () -> Int64
 
+    /// Creates a generator.
     /// - Parameters:
-    ///   - highest: the highest id that the store has given out, which none of the new ones may fall below.
+    ///   - highest: the highest identifier that the store has used. New identifiers are higher.
     ///   - node: this process's number, 0 to 63.
     public init(
         _ environment: StoreEnvironment, node: Int, highest: TransactionID?,
@@ -28,10 +32,10 @@ public final class TransactionIDs: Sendable {
         self.realMilliseconds = realMilliseconds
     }
 
-    /// The next id.
+    /// Returns the next identifier.
     public func next() -> TransactionID {
         let tick = max((realMilliseconds() - Self.epoch) / 10, 0)
-        // `last` counts ticks and sequence together (tick · 128 + sequence), so that a full tick runs over into the next.
+        // `last` is tick · 128 + sequence, so that a full tick continues in the next one.
         let count = last.withLock { last in
             last = max(last + 1, tick * 128)
             return last
@@ -42,6 +46,6 @@ public final class TransactionIDs: Sendable {
 }
 
 extension TransactionID {
-    /// Which store gave it out: the sandbox's have 16 digits.
+    /// The store that created the identifier. The sandbox's have 16 digits.
     var environment: StoreEnvironment { rawValue >= 2_000_000_000_000_000 ? .sandbox : .production }
 }

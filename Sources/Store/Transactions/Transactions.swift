@@ -1,9 +1,9 @@
 import Database
 import StoreWire
 
-/// Reading and finishing what is in the ledger.
+/// Queries of the ledger's transactions.
 enum Transactions {
-    // Put together once, not for every receipt.
+    // The statements' texts, built once and not for every receipt.
     private static let unfinishedText = """
         SELECT \(Transaction.columns) FROM transactions
         WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3 AND finished_at IS NULL
@@ -19,7 +19,7 @@ enum Transactions {
         WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' ORDER BY transaction_id
         """
 
-    /// The highest id given out, below which no new one may fall.
+    /// The highest identifier in the ledger. New identifiers must be higher.
     static func highestID(_ connection: Connection) throws -> TransactionID? {
         try connection.queryOne("SELECT max(transaction_id) FROM transactions", [])?.optionalInt64(0)
             .map { TransactionID(rawValue: $0) }
@@ -40,7 +40,7 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// What the device has not finished, oldest first, from after an id on.
+    /// The unfinished transactions after an identifier, oldest first.
     static func unfinished(
         of accountID: AccountID, in bundleID: BundleID, after: TransactionID?, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
@@ -50,7 +50,7 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// What never leaves the receipt: everything that is not a consumable, oldest first.
+    /// The transactions that stay in the receipt: all but consumables, oldest first.
     static func lasting(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
         -> [Transaction]
     {
@@ -60,10 +60,11 @@ enum Transactions {
         ).map { try Transaction($0) }
     }
 
-    /// The contents of a receipt, oldest first: everything that lasts, then the newest 1,000 unfinished consumables. A
-    /// product that is owned once appears once, as it was last delivered.
+    /// The transactions in a receipt: all lasting ones, then the newest 1,000 unfinished consumables, both oldest
+    /// first. A product that is owned once appears once, with its last delivery.
     ///
-    /// Of more unfinished consumables the oldest are left out, so that what was just bought is always there.
+    /// If there are more unfinished consumables, the oldest are left out, so that a new purchase is always in the
+    /// receipt.
     static func inReceipt(of accountID: AccountID, in bundleID: BundleID, _ connection: Connection) throws
         -> [Transaction]
     {
@@ -79,10 +80,10 @@ enum Transactions {
             + consumables.reversed()
     }
 
-    /// Unfinished consumables in one receipt. A device finishes its purchases long before there are so many.
+    /// The most unfinished consumables in a receipt. Devices usually finish their purchases long before.
     static let mostConsumablesInReceipt = 1000
 
-    /// Whose transactions these are: the account of the first that is known in the app.
+    /// The account of the first of these transactions that the ledger has for the app; nil when it has none.
     static func owner(
         ofOneOf ids: [TransactionID], in bundleID: BundleID, _ connection: Connection
     ) throws -> AccountID? {
@@ -97,7 +98,7 @@ enum Transactions {
         return nil
     }
 
-    /// The last of an account's transactions in a subscription group; nil when there is none.
+    /// The account's last transaction in a subscription group; nil when there is none.
     static func last(
         of accountID: AccountID, in bundleID: BundleID, group groupID: SubscriptionGroupID, _ connection: Connection
     ) throws -> TransactionID? {
@@ -110,7 +111,7 @@ enum Transactions {
         )?.optionalInt64(0).map { TransactionID(rawValue: $0) }
     }
 
-    /// Finishes a transaction once; true also when it was finished before.
+    /// Finishes a transaction. Returns false when it does not exist, and true also when it was finished before.
     static func finish(
         _ transactionID: TransactionID, of accountID: AccountID, at milliseconds: Int64, _ connection: Connection
     ) throws -> Bool {
@@ -124,7 +125,7 @@ enum Transactions {
         return try find(transactionID, of: accountID, connection) != nil
     }
 
-    /// A page of the whole ledger for the operator, newest first.
+    /// A page of the ledger, newest first.
     static func page(
         before: TransactionID?, bundleID: BundleID?, accountID: AccountID?, limit: Int, _ connection: Connection
     ) throws -> [Transaction] {
@@ -146,7 +147,8 @@ enum Transactions {
     private static let unfinishedOfAccount = ofAccount("IS NULL")
     private static let finishedOfAccount = ofAccount("IS NOT NULL")
 
-    /// One account's newest, from one of the two indexes that hold all of its transactions between them.
+    /// The query for an account's newest transactions in one of two indexes. Together the indexes hold all its
+    /// transactions.
     private static func ofAccount(_ finished: String) -> String {
         """
         SELECT \(Transaction.columns) FROM transactions

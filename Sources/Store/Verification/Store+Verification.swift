@@ -4,8 +4,9 @@ import StoreReceipts
 import StoreWire
 
 extension Store {
-    /// Answers `verifyReceipt` on this environment's host. It always answers: what cannot be verified gets a status.
-    /// - Parameter body: the request's, whatever it is.
+    /// Answers a `verifyReceipt` request to this environment's host. If the receipt cannot be verified, the answer has
+    /// an error status.
+    /// - Parameter body: the request's body, which can be any bytes.
     public func verifyReceipt(_ body: [UInt8]) async -> VerifyReceiptResponse {
         switch verifyAtOnce(body.span) {
         case .answer(let response): response
@@ -13,21 +14,23 @@ extension Store {
         }
     }
 
-    /// What could be made of a request without waiting.
+    /// The result of the part of a verification that does not wait.
     public enum ImmediateVerification: Sendable {
+        /// The answer to the request.
         case answer(VerifyReceiptResponse)
-        /// ``verify(_:)`` has to look further: build a chain, or ask the ledger.
+        /// ``verify(_:)`` has to build a certificate chain or query the ledger.
         case later(PendingVerification)
     }
 
-    /// A request that could not be answered at once, and how far it came.
+    /// A request that could not be answered at once, with the results so far.
     public struct PendingVerification: Sendable {
         fileprivate let request: VerifyReceiptRequest
-        /// A receipt that is verified, and only lacks what the ledger knows.
+        /// The verified receipt, if only the ledger's data is missing.
         fileprivate var subscriber: AppReceipt?
     }
 
-    /// Answers where neither a chain has to be built nor the ledger asked, which is so for most requests.
+    /// Answers a request without waiting, unless a certificate chain must be built or the ledger queried. Most requests
+    /// can be answered this way.
     public func verifyAtOnce(_ body: Span<UInt8>) -> ImmediateVerification {
         if let fault = faults.next(.verifyReceipt) { return .answer(failure(.ordered(fault.status))) }
         let request: VerifyReceiptRequest
@@ -48,13 +51,13 @@ extension Store {
     /// The answer to a request that is not a POST.
     public var answerToOtherMethods: VerifyReceiptResponse { failure(.notPost) }
 
-    /// The answer to a body that did not arrive whole.
+    /// The answer to a body that did not arrive completely.
     public var answerToUnreadableBody: VerifyReceiptResponse { failure(.notJSON) }
 
     /// The answer to a body that is too large to read.
     public var answerToOversizedBody: VerifyReceiptResponse { failure(.malformedReceipt) }
 
-    /// Answers a request that ``verifyAtOnce(_:)`` could not.
+    /// Answers a request that ``verifyAtOnce(_:)`` could not answer.
     public func verify(_ pending: PendingVerification) async -> VerifyReceiptResponse {
         let request = pending.request
         do {
@@ -65,17 +68,17 @@ extension Store {
             case nil: return failure(.malformedReceipt)
             }
         } catch {
-            // The database did not answer; the receipt may be good.
+            // The database did not answer. The receipt may be valid.
             return failure(.ordered(VerifyReceiptStatus.dataAccess.rawValue))
         }
     }
 
     // MARK: App receipts
 
-    /// What an app receipt's verification came to.
+    /// The result of verifying an app receipt.
     private enum Judgement {
         case answer(VerifyReceiptResponse)
-        /// It has subscriptions: the ledger knows more.
+        /// The receipt has auto-renewable subscriptions, so the answer needs data from the ledger.
         case subscriber(AppReceipt)
     }
 
@@ -110,7 +113,7 @@ extension Store {
         }
     }
 
-    /// The answer about a receipt with subscriptions.
+    /// Answers a request for a receipt with subscriptions.
     private func answer(_ receipt: AppReceipt, _ request: VerifyReceiptRequest) async throws -> VerifyReceiptResponse {
         guard let latest = try await latest(of: receipt, excludingOld: request.excludeOldTransactions) else {
             return failure(.accountNotFound)
@@ -118,7 +121,8 @@ extension Store {
         return .appReceipt(response(to: receipt, latest: latest))
     }
 
-    /// What the ledger knows beyond the receipt; nil when it knows none of its transactions.
+    /// The latest transactions and receipt from the ledger; nil when the ledger has none of the receipt's
+    /// subscriptions.
     private func latest(of receipt: AppReceipt, excludingOld: Bool) async throws -> AppReceiptResponse.Latest? {
         let ids = receipt.inApp.compactMap { $0.expiresDate == nil ? nil : TransactionID($0.transactionID) }
         let bundleID = BundleID(receipt.bundleID)
@@ -142,7 +146,7 @@ extension Store {
             pendingRenewals: pendingRenewals(transactions))
     }
 
-    /// One element for each subscription: the last period's product, and whether it will renew.
+    /// One element for each subscription, with the last period's product and the renewal status.
     private func pendingRenewals(_ transactions: [Transaction]) -> [PendingRenewal] {
         var last: [TransactionID: Transaction] = [:]
         for transaction in transactions where transaction.kind == .autoRenewableSubscription {
@@ -177,7 +181,8 @@ extension Store {
         case .success(let good): verified = good
         }
         let receipt = verified.receipt
-        // The word beside the signature can be changed by anyone; the id that was signed tells the store that gave it out.
+        // The environment field is not signed, so anyone could change it. The signed transaction id shows which store
+        // issued it.
         guard let id = TransactionID(receipt.transactionID) else { return failure(.malformedReceipt) }
         guard id.environment == environment else {
             return failure(.wrongEnvironment(receipt: id.environment, host: environment))
@@ -186,7 +191,7 @@ extension Store {
         if let refusal = secretRefusal(request, bundleID: BundleID(receipt.bundleID), isRequired: isSubscription) {
             return refusal
         }
-        // A restored transaction's id is forgotten in time, and its original stays.
+        // The ledger deletes old restored transactions but keeps their originals.
         let originalID = TransactionID(receipt.originalTransactionID)
         let found = try await database.read { connection in
             try Transactions.find(id, connection) ?? RestoredTransactions.find(id, connection)
@@ -223,10 +228,10 @@ extension Store {
             isInBillingRetryPeriod: isExpired ? false : nil)
     }
 
-    // MARK: What both have in common
+    // MARK: Shared secrets and failures
 
-    /// Nil when the shared secret is right, or not given where none is needed. An empty one is not given: clients
-    /// without a secret send `"password": ""`.
+    /// Checks the shared secret. Nil when it is right, or when it is missing and not required. An empty secret counts
+    /// as missing, because clients without one send `"password": ""`.
     private func secretRefusal(
         _ request: VerifyReceiptRequest, bundleID: BundleID, isRequired: Bool
     ) -> VerifyReceiptResponse? {
@@ -243,7 +248,7 @@ extension Store {
 }
 
 extension Transaction {
-    /// What an object in the manner of iOS 6 says of a refund.
+    /// The entries about a refund in an iOS 6 receipt object.
     fileprivate var cancellationEntries: [TransactionReceipt.Entry] {
         guard let date = revokedAt.map({ ReceiptDate(milliseconds: $0) }) else { return [] }
         var entries = [
@@ -259,7 +264,8 @@ extension Transaction {
 }
 
 extension PurchaseInformation {
-    /// As the ledger's row stands in `latest_receipt_info`: in whole seconds, as in the receipt and in `in_app`.
+    /// The element of a transaction in `latest_receipt_info`. Dates are in whole seconds, as in the receipt and in
+    /// `in_app`.
     init(_ transaction: Transaction) {
         let isSubscription = transaction.kind == .autoRenewableSubscription
         self.init(
