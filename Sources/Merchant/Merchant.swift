@@ -8,7 +8,9 @@ import Synchronization
 /// The merchant: what it sells, what was redeemed, the books, and who may use what. It knows nothing of HTTP, and of stores only what
 /// they have signed or answered.
 public final class Merchant: Sendable {
+    /// The choices that this merchant was set up with.
     public let policy: MerchantPolicy
+    /// Proves receipts, signed transactions and notifications.
     public let verifier: PurchaseVerifier
     /// Where the bytes of content items are kept.
     public let blobs: any BlobStore

@@ -3,13 +3,16 @@ import MerchantWire
 
 /// Why the merchant refused. `code` goes to the app as it stands; `detail` is safe to show and holds no secret.
 public struct MerchantError: Error, Sendable, Equatable {
+    /// The code that apps and backends receive.
     public var code: MerchantErrorCode
+    /// What was wrong, where, and what to do, in English.
     public var detail: String
     /// What more the log may say, for who runs the merchant; no secret either.
     public var reason: String?
     /// In how many seconds it may be tried again, when that is known.
     public var retryAfter: Int?
 
+    /// Creates an error.
     public init(_ code: MerchantErrorCode, _ detail: String, retryAfter: Int? = nil) {
         self.code = code
         self.detail = detail

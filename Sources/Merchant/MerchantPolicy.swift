@@ -33,8 +33,11 @@ public enum SupersededPolicy: String, Sendable, CaseIterable {
 
 /// The merchant's choices.
 public struct MerchantPolicy: Sendable, Equatable {
+    /// The answer when a user redeems a purchase that another user has redeemed.
     public var conflict: ConflictPolicy
+    /// How credits of a refunded purchase are taken back.
     public var refund: RefundPolicy
+    /// How credits of a subscription period are taken back when the customer changes plans before the period ends.
     public var superseded: SupersededPolicy
     /// Whether a free trial gives credits. It gives rights in any case.
     public var givesCreditsForTrials: Bool

@@ -40,7 +40,9 @@ public struct MerchantClientConfiguration: Sendable {
     /// Whose balances are read, spent and listed; nil for those that the merchant takes as usual.
     /// ``init(merchant:storeKit:token:)`` takes the one in which StoreKit buys.
     public var environment: StoreEnvironment?
+    /// When a StoreKit transaction whose product gives content is finished.
     public var finishing = Finishing.afterDelivery
+    /// Which receipt is sent to the merchant for a purchase.
     public var evidence = Evidence.appReceipt
     /// Allows `http` to another machine, where anybody between can read the user's token. For networks of one's own.
     public var allowsCleartext = false

@@ -26,8 +26,10 @@ public enum MerchantEvent: Sendable, Equatable {
 public struct MerchantPurchase: Sendable, Hashable {
     /// StoreKit's `transactionIdentifier`.
     public var transactionID: String
+    /// The product that was bought.
     public var productID: String
 
+    /// Creates a purchase from its identifiers.
     public init(transactionID: String, productID: String) {
         self.transactionID = transactionID
         self.productID = productID
@@ -36,6 +38,7 @@ public struct MerchantPurchase: Sendable, Hashable {
 
 /// How far a download is.
 public struct MerchantDownload: Sendable, Equatable {
+    /// The content item.
     public var item: ContentItemID
     /// 1, 2, 3…
     public var version: Int64
@@ -46,6 +49,7 @@ public struct MerchantDownload: Sendable, Equatable {
     /// Nil while it cannot be told.
     public var secondsLeft: Double?
 
+    /// Creates a download's progress.
     public init(item: ContentItemID, version: Int64, received: Int64, total: Int64, secondsLeft: Double?) {
         self.item = item
         self.version = version

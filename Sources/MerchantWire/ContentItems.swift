@@ -2,6 +2,7 @@ import StoreWire
 
 /// One version of a content item.
 public struct ContentVersion: Codable, Sendable, Equatable {
+    /// The content item.
     public var item: ContentItemID
     /// 1, 2, 3…; the newest is delivered.
     public var version: Int64
@@ -14,6 +15,7 @@ public struct ContentVersion: Codable, Sendable, Equatable {
     /// Milliseconds since 1970.
     public var createdAt: Int64
 
+    /// Creates a description of a version.
     public init(
         item: ContentItemID, version: Int64, digest: String, size: Int64, mediaType: String, createdAt: Int64
     ) {
@@ -28,21 +30,27 @@ public struct ContentVersion: Codable, Sendable, Equatable {
 
 /// The newest version of each content item.
 public struct ContentList: Codable, Sendable, Equatable {
+    /// The versions, in the order of the items' names.
     public var items: [ContentVersion]
 
+    /// Creates a list of content versions.
     public init(items: [ContentVersion]) { self.items = items }
 }
 
 /// A change that could not be delivered to the merchant's backend.
 public struct DeadWebhook: Codable, Sendable, Equatable {
+    /// The event's identifier, sent as `webhook-id`.
     public var eventID: String
+    /// The event's type, such as `purchase.redeemed`.
     public var type: String
     /// Milliseconds since 1970.
     public var createdAt: Int64
+    /// The number of failed delivery attempts.
     public var attempts: Int
     /// What came of the last attempt.
     public var reason: String?
 
+    /// Creates a description of an undelivered event.
     public init(eventID: String, type: String, createdAt: Int64, attempts: Int, reason: String?) {
         self.eventID = eventID
         self.type = type
@@ -57,13 +65,16 @@ public struct SentWebhook: Codable, Sendable, Equatable {
     /// `webhook-id` of its deliveries.
     public var eventID: String
 
+    /// Creates the answer to a request for a test event.
     public init(eventID: String) { self.eventID = eventID }
 }
 
 /// Dead webhooks, oldest first.
 public struct DeadWebhookList: Codable, Sendable, Equatable {
+    /// The undelivered events, at most ``MerchantLimits/page`` of them.
     public var events: [DeadWebhook]
 
+    /// Creates a list of undelivered events.
     public init(events: [DeadWebhook]) { self.events = events }
 }
 
@@ -78,6 +89,7 @@ public struct BooksReport: Codable, Sendable, Equatable {
     /// What does not fit, at most 100 sentences; empty when the books balance.
     public var findings: [String]
 
+    /// Creates a report.
     public init(accounts: Int64, entries: Int64, outstanding: [Balance], findings: [String]) {
         self.accounts = accounts
         self.entries = entries
@@ -91,11 +103,14 @@ public struct BooksReport: Codable, Sendable, Equatable {
 
 /// Something that the merchant should look at, such as a refund of credits that were spent already.
 public struct UserFlag: Codable, Sendable, Equatable {
+    /// A word for programs, such as `refunded_credits_kept`.
     public var code: String
+    /// A sentence for the merchant's staff, in English.
     public var detail: String
     /// Milliseconds since 1970.
     public var createdAt: Int64
 
+    /// Creates a flag.
     public init(code: String, detail: String, createdAt: Int64) {
         self.code = code
         self.detail = detail
@@ -105,11 +120,16 @@ public struct UserFlag: Codable, Sendable, Equatable {
 
 /// A user as the merchant's backend sees one.
 public struct UserReport: Codable, Sendable, Equatable {
+    /// The user's name with the merchant.
     public var userID: UserID
+    /// The user's balances in both environments, production first.
     public var balances: [Balance]
+    /// Every entitlement that the user has or had.
     public var entitlements: [Entitlement]
+    /// The user's flags, oldest first; at most the newest 1,000.
     public var flags: [UserFlag]
 
+    /// Creates a report on a user.
     public init(userID: UserID, balances: [Balance], entitlements: [Entitlement], flags: [UserFlag]) {
         self.userID = userID
         self.balances = balances

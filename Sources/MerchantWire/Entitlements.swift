@@ -20,6 +20,7 @@ public struct Entitlement: Codable, Sendable, Equatable {
     public var content: ContentItemID?
     /// The product that gave it.
     public var productID: ProductID
+    /// Whether the entitlement may be used, and if not, why.
     public var state: State
     /// Milliseconds since 1970; nil for what does not end.
     public var expiresAt: Int64?
@@ -34,6 +35,7 @@ public struct Entitlement: Codable, Sendable, Equatable {
     /// Where the purchase was made that gives it.
     public var environment: StoreEnvironment
 
+    /// Creates an entitlement.
     public init(
         entitlement: EntitlementID?, content: ContentItemID?, productID: ProductID, state: State, expiresAt: Int64?,
         graceUntil: Int64?, willRenew: Bool? = nil, renewsAs: ProductID? = nil,
@@ -56,8 +58,10 @@ public struct Entitlement: Codable, Sendable, Equatable {
 
 /// All that a user was ever entitled to; each from each of its sources.
 public struct EntitlementList: Codable, Sendable, Equatable {
+    /// The entitlements, active or not.
     public var entitlements: [Entitlement]
 
+    /// Creates a list of entitlements.
     public init(entitlements: [Entitlement]) { self.entitlements = entitlements }
 
     /// Whether one of that name may be used.
@@ -68,11 +72,13 @@ public struct EntitlementList: Codable, Sendable, Equatable {
 
 /// Who is at the counter.
 public struct UserDescription: Codable, Sendable, Equatable {
+    /// The user's name with the merchant.
     public var userID: UserID
     /// A UUID in lower case, to be given to StoreKit as `applicationUsername` (or `appAccountToken`) with every payment:
     /// what is bought under it goes to this user, whoever is signed in when it is redeemed.
     public var accountToken: String
 
+    /// Creates a description of a user.
     public init(userID: UserID, accountToken: String) {
         self.userID = userID
         self.accountToken = accountToken

@@ -2,12 +2,14 @@ import StoreWire
 
 /// What a user has of one currency.
 public struct Balance: Codable, Sendable, Equatable {
+    /// The currency of the credits.
     public var currency: CurrencyID
     /// Below zero only after a refund, if the merchant's policy says so.
     public var amount: Int64
     /// Whether it was bought with money, or in the sandbox.
     public var environment: StoreEnvironment
 
+    /// Creates a balance.
     public init(currency: CurrencyID, amount: Int64, environment: StoreEnvironment = .production) {
         self.currency = currency
         self.amount = amount
@@ -18,8 +20,10 @@ public struct Balance: Codable, Sendable, Equatable {
 /// All that a user has in one environment, in the order of the currencies' names; a currency that was never granted is
 /// not listed. The report of a user has the balances of both, production's first.
 public struct BalanceList: Codable, Sendable, Equatable {
+    /// The balances.
     public var balances: [Balance]
 
+    /// Creates a list of balances.
     public init(balances: [Balance]) { self.balances = balances }
 
     /// What there is of a currency; 0 for one that is not listed.
@@ -33,6 +37,7 @@ public struct SpendRequest: Codable, Sendable, Equatable {
     /// Made by the caller and sent again with every attempt, so that what was spent once is not spent twice. It is the user's
     /// own: another user may use the same. The user's app and the merchant's backend have keys of their own, too.
     public var key: String
+    /// The currency of the credits.
     public var currency: CurrencyID
     /// At least 1.
     public var amount: Int64
@@ -41,6 +46,7 @@ public struct SpendRequest: Codable, Sendable, Equatable {
     /// Of which balance; nil for the environment that the merchant takes as usual.
     public var environment: StoreEnvironment?
 
+    /// Creates a request to spend credits.
     public init(
         key: String, currency: CurrencyID, amount: Int64, note: String? = nil, environment: StoreEnvironment? = nil
     ) {
@@ -54,8 +60,11 @@ public struct SpendRequest: Codable, Sendable, Equatable {
 
 /// What was spent; asked again under its key, the merchant answers the same.
 public struct SpendAnswer: Codable, Sendable, Equatable {
+    /// The idempotency key of the request.
     public var key: String
+    /// The currency of the credits.
     public var currency: CurrencyID
+    /// The number of credits spent.
     public var amount: Int64
     /// What was left right after it.
     public var balance: Int64
@@ -64,6 +73,7 @@ public struct SpendAnswer: Codable, Sendable, Equatable {
     /// Of which balance it was taken.
     public var environment: StoreEnvironment
 
+    /// Creates an answer.
     public init(
         key: String, currency: CurrencyID, amount: Int64, balance: Int64, entry: Int64,
         environment: StoreEnvironment = .production
@@ -82,13 +92,16 @@ public struct AdjustmentRequest: Codable, Sendable, Equatable {
     /// As in ``SpendRequest``. The backend's adjustments and spends share one set of keys, apart from those of the
     /// user's app.
     public var key: String
+    /// The currency of the credits.
     public var currency: CurrencyID
     /// Above zero gives, below zero takes, and takes no more than there is.
     public var amount: Int64
+    /// The reason in the merchant's own words, up to ``MerchantLimits/note`` bytes.
     public var note: String?
     /// Of which balance; nil for the environment that the merchant takes as usual.
     public var environment: StoreEnvironment?
 
+    /// Creates a request to adjust a balance.
     public init(
         key: String, currency: CurrencyID, amount: Int64, note: String? = nil, environment: StoreEnvironment? = nil
     ) {
@@ -120,6 +133,7 @@ public struct LedgerEntry: Codable, Sendable, Equatable {
 
     /// 1, 2, 3… for each user and currency.
     public var entry: Int64
+    /// Why the balance changed.
     public var kind: Kind
     /// Above zero is given, below zero is taken.
     public var amount: Int64
@@ -129,10 +143,12 @@ public struct LedgerEntry: Codable, Sendable, Equatable {
     public var createdAt: Int64
     /// The key of a spend or adjustment, or which purchase it was.
     public var reference: String?
+    /// The note of the spend or adjustment; nil when the request had none.
     public var note: String?
     /// Where the purchase behind it was made; of a spend or adjustment, whose balance it changed.
     public var environment: StoreEnvironment
 
+    /// Creates an entry.
     public init(
         entry: Int64, kind: Kind, amount: Int64, balance: Int64, createdAt: Int64, reference: String?, note: String?,
         environment: StoreEnvironment = .production
@@ -150,13 +166,16 @@ public struct LedgerEntry: Codable, Sendable, Equatable {
 
 /// A page of the history of one user and currency, newest first.
 public struct HistoryPage: Codable, Sendable, Equatable {
+    /// The currency of the credits.
     public var currency: CurrencyID
+    /// The entries, newest first; at most ``MerchantLimits/page``.
     public var entries: [LedgerEntry]
     /// What to ask for next as `before`; nil when there is nothing older.
     public var next: Int64?
     /// Of which balance it is the history.
     public var environment: StoreEnvironment
 
+    /// Creates a page of history.
     public init(
         currency: CurrencyID, entries: [LedgerEntry], next: Int64?, environment: StoreEnvironment = .production
     ) {

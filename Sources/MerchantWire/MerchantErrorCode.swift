@@ -2,7 +2,9 @@ import StoreWire
 
 /// Why the merchant refused. The set is open: a newer merchant may say others.
 public struct MerchantErrorCode: StringIdentifier {
+    /// The code as it is written in JSON, such as `not_entitled`.
     public let rawValue: String
+    /// Creates a code from its JSON spelling; every text is accepted.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The request is not understood: malformed JSON, a missing key, a value out of range. 400.
@@ -101,12 +103,14 @@ public struct MerchantErrorCode: StringIdentifier {
 
 /// The JSON body of every answer that is not 2xx.
 public struct MerchantWireError: Error, Codable, Sendable, Equatable {
+    /// Why the merchant refused.
     public var code: MerchantErrorCode
     /// What was wrong, where, and what to do, in English.
     public var message: String
     /// Finds the request in the merchant's log.
     public var requestID: String?
 
+    /// Creates the body of an error response.
     public init(code: MerchantErrorCode, message: String, requestID: String? = nil) {
         self.code = code
         self.message = message

@@ -45,6 +45,7 @@ extension ProductGrant: Codable {
         }
     }
 
+    /// Writes the JSON object that ``init(from:)`` reads.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         switch self {
@@ -62,8 +63,11 @@ extension ProductGrant: Codable {
 
 /// A product as the merchant sells it. Its price, name and description are the store's; StoreKit is asked for them.
 public struct MerchantProduct: Codable, Sendable, Hashable {
+    /// The app in which the product is sold.
     public var bundleID: BundleID
+    /// The product's identifier, the same as in the store.
     public var productID: ProductID
+    /// The product's kind, the same as in the store.
     public var kind: ProductKind
     /// What one unit gives.
     public var grants: [ProductGrant]
@@ -72,6 +76,7 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
     /// A word of the merchant's own about where the app shows it: a shelf, a section.
     public var shelf: String?
 
+    /// Creates a product.
     public init(
         bundleID: BundleID, productID: ProductID, kind: ProductKind, grants: [ProductGrant], isOnSale: Bool = true,
         shelf: String? = nil
@@ -88,6 +93,7 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
         case bundleID, productID, kind, grants, isOnSale, shelf
     }
 
+    /// Decodes a product; `isOnSale` is true when the key is missing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -107,6 +113,7 @@ public struct ProductList: Codable, Sendable, Equatable {
     /// In the order of their identifiers.
     public var products: [MerchantProduct]
 
+    /// Creates a product list.
     public init(revision: Int64, products: [MerchantProduct]) {
         self.revision = revision
         self.products = products

@@ -34,6 +34,7 @@ public enum MerchantRoute: Sendable, Hashable {
     case readiness
     case metrics
 
+    /// An HTTP method.
     public enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
@@ -51,6 +52,7 @@ public enum MerchantRoute: Sendable, Hashable {
         case scope(String)
     }
 
+    /// The HTTP method of the route.
     public var method: Method {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
@@ -64,6 +66,7 @@ public enum MerchantRoute: Sendable, Hashable {
         }
     }
 
+    /// The credentials that the route requires.
     public var access: Access {
         switch self {
         case .products, .notifications, .health, .readiness, .metrics: .open

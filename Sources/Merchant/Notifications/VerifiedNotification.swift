@@ -9,6 +9,7 @@ public struct VerifiedNotification: Sendable, Equatable {
     public let notificationID: String
     /// `notificationType`; the set is open.
     public let type: String
+    /// `subtype`; nil when the notification has none.
     public let subtype: String?
     /// Milliseconds since 1970.
     public let signedAt: Int64
@@ -19,7 +20,10 @@ public struct VerifiedNotification: Sendable, Equatable {
 
     /// How a subscription is to go on.
     public struct Renewal: Sendable, Equatable {
+        /// Whether the subscription renews at the end of the period (`autoRenewStatus`); nil when the store does not
+        /// say.
         public var willRenew: Bool?
+        /// The product that the next period is of (`autoRenewProductId`); nil when the store does not say.
         public var renewsAs: ProductID?
         /// Milliseconds since 1970.
         public var graceUntil: Int64?

@@ -11,6 +11,7 @@ public struct APIKeyRecord: Sendable, Equatable {
     /// Milliseconds since 1970; nil while it is good.
     public var revokedAt: Int64?
 
+    /// Creates the record of an API key.
     public init(name: String, digest: [UInt8], scopes: [String], createdAt: Int64, revokedAt: Int64? = nil) {
         self.name = name
         self.digest = digest

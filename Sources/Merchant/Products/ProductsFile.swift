@@ -17,7 +17,9 @@ public struct ProductsFile: Sendable, Equatable {
     /// The most bytes of a file.
     public static let largest = 4 << 20
 
+    /// The app that the file is about.
     public var bundleID: BundleID
+    /// The products, in the order of the file.
     public var products: [MerchantProduct]
 
     /// Reads a file.

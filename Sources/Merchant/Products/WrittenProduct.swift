@@ -9,9 +9,13 @@ public struct WrittenProduct: Decodable, Sendable {
     public var id: ProductID?
     /// Where a product that was read from the admin API is written back.
     public var bundleID: BundleID?
+    /// The product's kind.
     public var kind: ProductKind
+    /// The grants of one unit.
     public var grants: [ProductGrant]
+    /// Whether apps are offered the product; nil means true.
     public var isOnSale: Bool?
+    /// The section of the app's shop that shows the product; nil for no section.
     public var shelf: String?
 
     /// Reads a product as the admin API takes it.
@@ -28,6 +32,7 @@ public struct WrittenProduct: Decodable, Sendable {
         case id, bundleID, productID, kind, grants, isOnSale, shelf
     }
 
+    /// Decodes a product. Throws a `DecodingError` for a missing key, an unknown key or an unknown kind.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         try decoder.refuseKeys(otherThan: Key.allCases.map(\.rawValue))

@@ -6,7 +6,9 @@ import Synchronization
 public final class WrongKinds: Sendable {
     /// One such product.
     public struct Report: Sendable, Equatable {
+        /// The app in which the purchase was made.
         public var bundleID: BundleID
+        /// The product whose listed kind is wrong.
         public var productID: ProductID
         /// What the merchant's list says.
         public var listed: ProductKind

@@ -18,6 +18,7 @@ public struct RemoteAnswer: Sendable, Equatable {
     /// Whether the store refuses the receipt for good, by a status that may mean something else in another answer.
     public var isRefused: Bool
 
+    /// Creates a store's answer.
     public init(json: [UInt8], store: String, isRefused: Bool = false) {
         self.json = json
         self.store = store
@@ -27,6 +28,7 @@ public struct RemoteAnswer: Sendable, Equatable {
 
 /// Why a store could not be asked.
 public struct RemoteVerificationError: Error, Sendable, Equatable {
+    /// The kinds of failure.
     public enum Code: String, Sendable {
         /// No answer, or only such as say "later", as often as was tried.
         case unavailable
@@ -36,12 +38,14 @@ public struct RemoteVerificationError: Error, Sendable, Equatable {
         case malformedAnswer
     }
 
+    /// The kind of failure.
     public var code: Code
     /// For the log. It holds no receipt and no secret.
     public var detail: String
     /// In how many seconds it may be tried again, when that is known.
     public var retryAfter: Int?
 
+    /// Creates an error.
     public init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {
         self.code = code
         self.detail = detail

@@ -11,6 +11,7 @@ public struct TrustedStore: Sendable, Equatable {
     /// Certificates under them that iOS 6 receipts do not carry, in DER.
     public var intermediates: [[UInt8]]
 
+    /// Creates a trusted store.
     public init(
         anchor: String, roots: [[UInt8]], rootFingerprints: [[UInt8]] = [], intermediates: [[UInt8]] = []
     ) {

@@ -4,18 +4,27 @@ import StoreWire
 public struct VerifiedPurchase: Sendable, Equatable {
     /// The store that proved it, ``TrustedStore/anchor``.
     public let anchor: String
+    /// Whether the purchase was made in production or in the sandbox.
     public let environment: StoreEnvironment
+    /// The app in which the purchase was made.
     public let bundleID: BundleID
+    /// The product that was bought.
     public let productID: ProductID
     /// What the store says it is; nil where the evidence says nothing of it.
     public let statedKind: ProductKind?
+    /// The store's identifier of this transaction.
     public let transactionID: String
+    /// The identifier of the first transaction of a restored purchase or a subscription; otherwise ``transactionID``.
     public let originalTransactionID: String
+    /// The number of units, from 1 to 1,000,000.
     public let quantity: Int64
+    /// The date of the purchase, or the start of a subscription's period.
     public let purchasedAt: Int64
+    /// The end of the subscription's period; nil for a purchase without an expiry date.
     public let expiresAt: Int64?
     /// The subscription's period; nil or 0 for what has none.
     public let webOrderLineItemID: String?
+    /// The date of the refund or revocation; nil when the evidence states none.
     public let revokedAt: Int64?
     /// How much of it was refunded, in thousandths of a percent; nil where the evidence does not say, as app receipts.
     public let revokedShare: Int64?
@@ -69,7 +78,9 @@ extension VerifiedPurchase {
 
 /// The purchases of one piece of evidence, all of one store, environment and app. Only ``PurchaseVerifier`` makes one.
 public struct VerifiedEvidence: Sendable, Equatable {
+    /// Whether the purchases were made in production or in the sandbox.
     public let environment: StoreEnvironment
+    /// The app in which the purchases were made.
     public let bundleID: BundleID
     /// In the order of the evidence, each transaction once.
     public let purchases: [VerifiedPurchase]

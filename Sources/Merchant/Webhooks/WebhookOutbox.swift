@@ -11,6 +11,7 @@ public struct WebhookEvent: Sendable, Equatable {
     /// Attempts made so far.
     public var attempts: Int
 
+    /// Creates an event.
     public init(eventID: String, type: String, body: [UInt8], createdAt: Int64, attempts: Int) {
         self.eventID = eventID
         self.type = type

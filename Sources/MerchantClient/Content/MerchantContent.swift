@@ -3,6 +3,7 @@ import MerchantWire
 
 /// Content that is on the disk.
 public struct MerchantContent: Sendable, Hashable {
+    /// The content item.
     public let item: ContentItemID
     /// 1, 2, 3…
     public let version: Int64

@@ -45,12 +45,15 @@ public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate
         for product in products { known[ProductID(product.productIdentifier)] = product }
     }
 
+    /// Keeps the products of StoreKit's response.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         answers[ObjectIdentifier(request)] = response.products
     }
 
+    /// Ends the wait for StoreKit's response.
     public func requestDidFinish(_ request: SKRequest) { end(request) }
 
+    /// Ends the wait for StoreKit's response after an error.
     public func request(_ request: SKRequest, didFailWithError error: any Error) { end(request) }
 
     private func end(_ request: SKRequest) { running.removeValue(forKey: ObjectIdentifier(request))?.end.resume() }

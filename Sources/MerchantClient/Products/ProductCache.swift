@@ -40,6 +40,7 @@ public struct MerchantProducts: Sendable, Equatable {
     /// that came.
     public var problem: MerchantClientError?
 
+    /// Creates a product list.
     public init(products: [MerchantProduct], problem: MerchantClientError?) {
         self.products = products
         self.problem = problem
