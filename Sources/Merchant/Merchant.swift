@@ -15,9 +15,9 @@ public final class Merchant: Sendable {
     /// Where the bytes of content items are kept.
     public let blobs: any BlobStore
     /// Rings for whoever delivers events.
-    public let outboxBell = OutboxBell()
+    public let outboxSignal = OutboxSignal()
     /// Tells whoever listens of purchases whose kind is not what the list of products says.
-    public let wrongKinds = WrongKinds()
+    public let kindMismatches = KindMismatchReports()
     /// Is told of each step, for tests of crashes.
     package let onStep: (@Sendable (MerchantStep) -> Void)?
 
@@ -86,13 +86,13 @@ public final class Merchant: Sendable {
     public func report(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
         _ = try await allBalances(of: user)
-        return try await look(at: user)
+        return try await readReport(of: user)
     }
 
     /// As ``report(of:)``, and changes nothing: for who looks beside the server, which alone knows whether the backend is to be told when
     /// credits are taken out whose time is over. They are not counted.
     /// - Throws: ``MerchantError`` `invalid_request`.
-    public func look(at user: UserID) async throws -> UserReport {
+    public func readReport(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
         let now = self.now()
         return try await database.read { connection in

@@ -69,7 +69,7 @@ import Testing
                     Balance(currency: "gems", amount: 70, environment: .sandbox),
                 ])
             #expect(try await shop.merchant.report(of: "ann").balances == report.outstanding)
-            #expect(try await shop.merchant.look(at: "ann").balances == report.outstanding)
+            #expect(try await shop.merchant.readReport(of: "ann").balances == report.outstanding)
             let events = try await shop.merchant.outbox.takeDueEvents(limit: 99, retries: 99, now: .max, leaseEnd: .max)
             let bodies = try events.map {
                 try #require(JSONSerialization.jsonObject(with: Data($0.body)) as? [String: Any])

@@ -87,7 +87,7 @@ import Testing
             // So does the history, whose newest entry is the balance; who only looks changes nothing.
             _ = try await shop.redeem(shop.purchase("passing", 5), for: "cid")
             shop.clock.milliseconds += 1_000_000
-            #expect(try await shop.merchant.lookAtHistory(of: "cid", "gems", before: nil).entries.count == 1)
+            #expect(try await shop.merchant.readHistory(of: "cid", "gems", before: nil).entries.count == 1)
             #expect(try await shop.merchant.history(of: "cid", "gems", before: nil).entries.first?.balance == 0)
             _ = try await shop.redeem(shop.purchase("passing", 4), for: "bob")
             shop.clock.milliseconds += 1_000_000

@@ -137,7 +137,7 @@ extension Merchant {
         let subscription = try SubscriptionRow.find(of: plan, connection)
         if let subscription { plan.learn(from: subscription, at: now) }
         if let obstacle = plan.obstacle { return obstacle }
-        let owner = try Redeemer.owner(of: plan.purchase, subscription, atCounter: user, connection)
+        let owner = try Redeemer.owner(of: plan.purchase, subscription, signedIn: user, connection)
         guard owner == user else { return .alreadyRedeemed }
         if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
             !(row.isBoughtAnew(by: plan.purchase)

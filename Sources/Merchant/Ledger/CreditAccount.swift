@@ -73,7 +73,7 @@ extension Merchant {
     /// sandbox, which they were granted to before the environments were joined.
     /// - Returns: the first one found and its user; nil when there is none.
     /// - Throws: ``DatabaseError``.
-    public func balanceOutOfReach() async throws -> (user: UserID, balance: Balance)? {
+    public func unspendableBalance() async throws -> (user: UserID, balance: Balance)? {
         guard policy.joinsEnvironments else { return nil }
         return try await database.read { connection in
             try connection.queryOne(

@@ -29,7 +29,7 @@ extension Merchant {
                 page.accounts.count == pageSize
                 ? page.accounts.last.map { ($0.user.rawValue, $0.currency.rawValue) } : nil
         } while last != nil && report.findings.count < 100
-        report.findings += try await database.read { try BooksPage.strays($0) }
+        report.findings += try await database.read { try BooksPage.orphans($0) }
         report.findings += try await proveRedemptions(pageSize)
         report.findings += try await proveRights(pageSize)
         report.findings = Array(report.findings.prefix(100))
@@ -198,7 +198,7 @@ struct BooksPage: Sendable {
     }
 
     /// Credits that are to end, of accounts that do not exist.
-    static func strays(_ connection: Connection) throws -> [String] {
+    static func orphans(_ connection: Connection) throws -> [String] {
         try connection.query(
             """
             SELECT DISTINCT user_id, currency FROM credit_lots WHERE NOT EXISTS (

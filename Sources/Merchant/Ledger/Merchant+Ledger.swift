@@ -80,12 +80,12 @@ extension Merchant {
     ) async throws -> HistoryPage {
         // Credits whose time is over are taken out first: the newest entry is to say what the balance is.
         _ = try await allBalances(of: user)
-        return try await lookAtHistory(of: user, currency, before: before, limit: limit, in: environment)
+        return try await readHistory(of: user, currency, before: before, limit: limit, in: environment)
     }
 
     /// As ``history(of:_:before:limit:)``, and changes nothing: what ``look(at:)`` is to ``report(of:)``.
     /// - Throws: ``MerchantError`` `invalid_request`.
-    public func lookAtHistory(
+    public func readHistory(
         of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page,
         in environment: StoreEnvironment? = nil
     ) async throws -> HistoryPage {

@@ -29,7 +29,7 @@ extension Merchant {
         if let purchase = notification.purchase { item = try await plans([purchase], at: now).first }
         let writer = EventWriter(policy, id: makeID(), now: now)
         let (policy, plan) = (self.policy, item)
-        return try await commit(.news) { connection in
+        return try await commit(.notification) { connection in
             let isNew = try connection.execute(
                 """
                 INSERT INTO notifications (notification_id, type, subtype, signed_at, received_at)
@@ -40,10 +40,10 @@ extension Merchant {
                 ])
             guard isNew == 1 else { return .duplicate }
             guard let purchase = notification.purchase else { return .ignored }
-            let news = StoreNews(
+            let handler = NotificationHandler(
                 notification: notification, purchase: purchase, item: plan, policy: policy, now: now, events: writer,
                 connection: connection)
-            return try news.apply() ? .applied : .ignored
+            return try handler.apply() ? .applied : .ignored
         }
     }
 }

@@ -10,8 +10,8 @@ package enum MerchantStep: String, Sendable, CaseIterable {
     case afterRedemption = "redemption-after-commit"
     case beforePosting = "posting-before-commit"
     case afterPosting = "posting-after-commit"
-    case beforeNews = "news-before-commit"
-    case afterNews = "news-after-commit"
+    case beforeNotification = "notification-before-commit"
+    case afterNotification = "notification-after-commit"
     /// A content file has come whole, and lies aside.
     case uploadReceived = "upload-received"
     /// Its bytes are kept under their digest, and no item has them.
@@ -30,13 +30,13 @@ package enum MerchantStep: String, Sendable, CaseIterable {
 
     /// A transaction that changes what users have, or may have.
     enum Change {
-        case redemption, posting, news, upload
+        case redemption, posting, notification, upload
 
         var before: MerchantStep {
             switch self {
             case .redemption: .beforeRedemption
             case .posting: .beforePosting
-            case .news: .beforeNews
+            case .notification: .beforeNotification
             case .upload: .beforeUpload
             }
         }
@@ -45,7 +45,7 @@ package enum MerchantStep: String, Sendable, CaseIterable {
             switch self {
             case .redemption: .afterRedemption
             case .posting: .afterPosting
-            case .news: .afterNews
+            case .notification: .afterNotification
             case .upload: .afterUpload
             }
         }
@@ -87,6 +87,6 @@ extension Merchant {
 
     private func committed(_ change: MerchantStep.Change) {
         onStep?(change.after)
-        if policy.sendsWebhooks { outboxBell.ring() }
+        if policy.sendsWebhooks { outboxSignal.send() }
     }
 }

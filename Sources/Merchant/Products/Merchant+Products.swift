@@ -81,7 +81,7 @@ extension Merchant {
     /// redeemed; one that was put there by ``put(_:)`` stays as it is.
     /// - Returns: whether anything changed.
     @discardableResult
-    public func takeIn(_ file: ProductsFile) async throws -> Bool {
+    public func importProducts(from file: ProductsFile) async throws -> Bool {
         try await change { connection in
             let old = try Self.read(connection).filter { $0.bundleID == file.bundleID }
             let known = Dictionary(uniqueKeysWithValues: old.map { ($0.productID, $0) })

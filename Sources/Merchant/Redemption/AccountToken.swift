@@ -18,7 +18,7 @@ enum AccountToken {
     }
 
     /// Whose purchase it is: who is named, if the merchant knows the name, else who is at the counter.
-    static func owner(_ token: String?, atCounter user: UserID, _ connection: Connection) throws -> UserID {
+    static func owner(_ token: String?, signedIn user: UserID, _ connection: Connection) throws -> UserID {
         guard let token, !names(user, token) else { return user }
         return try owner(token, connection) ?? user
     }

@@ -100,7 +100,7 @@ extension Merchant {
                 return .unknown(purchase)
             }
             let plan = try RedemptionPlan(purchase, entry, policy, at: now)
-            if plan.obstacle == .wrongKind { wrongKinds.tell(of: purchase, listed: plan.product.kind, at: now) }
+            if plan.obstacle == .wrongKind { kindMismatches.report(purchase, listed: plan.product.kind, at: now) }
             return .plan(plan)
         }
     }

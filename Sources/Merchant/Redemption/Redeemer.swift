@@ -53,17 +53,17 @@ struct Redeemer {
     /// Redeems one purchase for whom it names, else for the user at the counter.
     func redeem(_ plan: RedemptionPlan, at user: UserID) throws -> Outcome {
         let known = try SubscriptionRow.find(of: plan, connection)
-        let owner = try Self.owner(of: plan.purchase, known, atCounter: user, connection)
+        let owner = try Self.owner(of: plan.purchase, known, signedIn: user, connection)
         return try redeem(plan, known, ownedBy: owner, askedBy: user)
     }
 
     /// Whose a purchase is: whom it names, else who is at the counter. A renewal repeats an old name, and is its subscription's user's.
     static func owner(
-        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, atCounter user: UserID,
+        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, signedIn user: UserID,
         _ connection: Connection
     ) throws -> UserID {
         if let subscription, subscription.userID == user, !subscription.isBoughtAnew(by: purchase) { return user }
-        return try AccountToken.owner(purchase.accountToken, atCounter: user, connection)
+        return try AccountToken.owner(purchase.accountToken, signedIn: user, connection)
     }
 
     /// Redeems one purchase for its owner.
@@ -77,7 +77,7 @@ struct Redeemer {
         if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
             if plan.isRefund { try revocation(plan.purchase, plan.key, plan.product.kind).revoke() }
-            if plan.product.kind == .autoRenewableSubscription { try hear(plan, known, owner, obstacle) }
+            if plan.product.kind == .autoRenewableSubscription { try recordEndedPeriod(plan, known, owner, obstacle) }
             return try answerAgain(plan, owner, user, obstacle)
         }
         if plan.product.kind == .autoRenewableSubscription {
@@ -131,7 +131,7 @@ struct Redeemer {
     }
 
     /// Takes in what a period that gives nothing any longer tells of its subscription.
-    private func hear(
+    private func recordEndedPeriod(
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, _ owner: UserID, _ obstacle: MerchantErrorCode
     ) throws {
         guard let expiresAt = plan.expiresAt else { return }
@@ -281,7 +281,7 @@ struct Redeemer {
 
     /// Lets a subscription that was bought anew wait for whom that purchase names, and what renews it as well: nobody has it until an app says who that
     /// is.
-    func letGo(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
+    func unassign(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
         guard plan.obstacle == nil || plan.obstacle == .expired, let expiresAt = plan.expiresAt,
             try RedemptionRow.find(plan.key.text, connection)?.state != .revoked
         else { return }

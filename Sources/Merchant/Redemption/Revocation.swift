@@ -30,7 +30,7 @@ struct Revocation {
         try eachPlace(orRemember: .revoked) { row in
             var row = row
             if row.state == .revoked {
-                guard signedAt >= row.stateSignedAt || saysHowMuch(of: row) else { return }
+                guard signedAt >= row.stateSignedAt || statesShare(of: row) else { return }
                 try sign(row)
                 // Evidence without a share repeats a refund that is known.
                 guard let share = purchase.revokedShare else { return }
@@ -50,7 +50,7 @@ struct Revocation {
 
     /// Whether this is the same refund as one of which no evidence has said yet how much was refunded. It may have been
     /// signed before that evidence. Receipts have whole seconds.
-    private func saysHowMuch(of row: RedemptionRow) -> Bool {
+    private func statesShare(of row: RedemptionRow) -> Bool {
         guard purchase.revokedShare != nil, let revokedAt = purchase.revokedAt else { return false }
         return row.takenBack.contains { $0.presumedAt.map { $0 / 1_000 } == revokedAt / 1_000 }
     }
@@ -235,7 +235,7 @@ struct Revocation {
             _ = try giveBack(row, row.takenBack.of(.refund))
             guard !row.userID.rawValue.isEmpty else { return }
             let (source, period) = rights
-            if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
+            if period != nil { try SubscriptionRow.restoreEnd(source, purchase, connection) }
             let holders = try holders(of: row)
             settlement.afterPostings {
                 try events.write(.reinstated(row.key, row.userID), connection)

@@ -164,7 +164,7 @@ struct SubscriptionRow {
     }
 
     /// The present period goes on as the purchase says.
-    static func goOn(_ key: String, _ purchase: VerifiedPurchase, _ connection: Connection) throws {
+    static func restoreEnd(_ key: String, _ purchase: VerifiedPurchase, _ connection: Connection) throws {
         guard let expiresAt = purchase.expiresAt else { return }
         try connection.execute(
             """

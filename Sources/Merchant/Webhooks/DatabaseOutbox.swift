@@ -102,7 +102,7 @@ extension Merchant {
                 """, [eventID, now])
         }
         guard count == 1 else { throw MerchantError(.notFound, "There is no dead event of that id.") }
-        outboxBell.ring()
+        outboxSignal.send()
     }
 
     /// Lets all dead events be delivered again, each once, from its first attempt on; what dies meanwhile is not waited for.
@@ -125,7 +125,7 @@ extension Merchant {
                 ).map { (try $0.int64(0), try $0.string(1)) }
             }
             count += replayed.count
-            outboxBell.ring()
+            outboxSignal.send()
             guard replayed.count == MerchantLimits.page, let newest = replayed.max(by: { $0 < $1 }) else {
                 return count
             }

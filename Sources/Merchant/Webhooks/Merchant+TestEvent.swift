@@ -12,7 +12,7 @@ extension Merchant {
         }
         let writer = EventWriter(policy, id: makeID(), now: now())
         let id = try await database.write { try writer.write(.test, $0) }
-        outboxBell.ring()
+        outboxSignal.send()
         guard let id else { throw MerchantError(.internalError, "The test event was not written.") }
         return id
     }

@@ -3,7 +3,7 @@ import MerchantWire
 import StoreWire
 
 /// Applies one notification inside one database transaction.
-struct StoreNews {
+struct NotificationHandler {
     let notification: VerifiedNotification
     let purchase: VerifiedPurchase
     /// What the merchant makes of the transaction.
@@ -68,7 +68,7 @@ struct StoreNews {
             // Whose it was is known by that name, though the merchant knows the name of nobody.
             let isSame = row?.accountToken?.hasSameBytes(as: token) ?? false
             if let row, named == nil, owner != "", !purchase.names(owner), !isSame {
-                return try redeemer.letGo(plan, row)
+                return try redeemer.unassign(plan, row)
             }
             owner = named ?? owner
         }

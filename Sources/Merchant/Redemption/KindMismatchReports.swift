@@ -3,7 +3,7 @@ import StoreWire
 import Synchronization
 
 /// Tells the operator of products whose kind on the merchant's list does not fit what the store says of them: no such purchase is redeemed.
-public final class WrongKinds: Sendable {
+public final class KindMismatchReports: Sendable {
     /// One such product.
     public struct Report: Sendable, Equatable {
         /// The app in which the purchase was made.
@@ -16,7 +16,7 @@ public final class WrongKinds: Sendable {
         public var stated: ProductKind?
 
         /// What the store says, in words.
-        public var said: String {
+        public var storeStatement: String {
             switch stated {
             case listed: "\(listed.rawValue), with dates or ids that such a purchase cannot have"
             case let other?: other.rawValue
@@ -32,7 +32,7 @@ public final class WrongKinds: Sendable {
 
     private struct State {
         var listener: (@Sendable (Report) -> Void)?
-        var lastTold: [ProductID: Int64] = [:]
+        var lastReported: [ProductID: Int64] = [:]
     }
 
     private let state = Mutex(State())
@@ -42,11 +42,11 @@ public final class WrongKinds: Sendable {
         state.withLock { $0.listener = listener }
     }
 
-    func tell(of purchase: VerifiedPurchase, listed: ProductKind, at now: Int64) {
+    func report(_ purchase: VerifiedPurchase, listed: ProductKind, at now: Int64) {
         let listener = state.withLock { state -> (@Sendable (Report) -> Void)? in
-            if let last = state.lastTold[purchase.productID], now >= last, now < last + Self.pause { return nil }
-            if state.lastTold.count >= Self.capacity { state.lastTold.removeAll() }
-            state.lastTold[purchase.productID] = now
+            if let last = state.lastReported[purchase.productID], now >= last, now < last + Self.pause { return nil }
+            if state.lastReported.count >= Self.capacity { state.lastReported.removeAll() }
+            state.lastReported[purchase.productID] = now
             return state.listener
         }
         listener?(

@@ -15,7 +15,7 @@ public struct MerchantOffer {
 
 /// Asks StoreKit for the prices of what the merchant has on sale, on the main queue, where StoreKit answers.
 @MainActor
-public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate {
+public final class MerchantOfferLoader: NSObject, @MainActor SKProductsRequestDelegate {
     /// How requests are made. Tests make theirs for a device of their own.
     public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
     private var running: [ObjectIdentifier: (request: SKProductsRequest, end: CheckedContinuation<Void, Never>)] = [:]
