@@ -3,7 +3,7 @@ import MerchantWire
 import StoreWire
 
 extension BooksPage {
-    /// Where a page of rights ends.
+    /// The key of a right, at which a page ends.
     struct RightKey: Sendable {
         var user: String
         var kind: String
@@ -15,9 +15,9 @@ extension BooksPage {
         var chain: TimedRight.Chain { TimedRight.Chain(user: UserID(user), kind: kind, name: name) }
     }
 
-    /// Proves a page of rights: each that stands was given by a redeemed purchase to the user who has it, and those
-    /// with a lifetime end when their purchases say.
-    /// - Returns: what is wrong, and where the next page begins; nil after the last.
+    /// Checks a page of rights. A redeemed purchase granted each active right to the user who has it, and each right
+    /// with a lifetime ends at the time that follows from its purchases.
+    /// - Returns: the findings, and the key after which the next page begins; nil after the last page.
     static func proveRights(
         after last: RightKey, limit: Int, _ connection: Connection
     ) throws -> (findings: [String], last: RightKey?) {
@@ -36,7 +36,7 @@ extension BooksPage {
                     "\(right.chain.user)/\(right.chain.name): no redeemed purchase gives it (\(right.source))")
             }
         }
-        // One that goes on from the page before was proved with that.
+        // A chain that began on the page before was checked with that page.
         for chain in chains.subtracting([last.chain]).sorted() {
             let rights = try TimedRight.all(of: chain, endingFrom: .min, connection)
             guard let first = rights.first, TimedRight.chained(rights, from: first.position) != rights else { continue }
@@ -49,7 +49,7 @@ extension BooksPage {
     }
 }
 
-/// A right as its row has it.
+/// A row of the table `entitlements`.
 private struct StandingRight {
     var chain: TimedRight.Chain
     var source: String
@@ -68,7 +68,7 @@ private struct StandingRight {
         grantedBy = try row.optionalString(7)
     }
 
-    /// Whether a purchase gives it to the user. What was revoked gives nothing.
+    /// Whether a redeemed purchase grants the right to the user, or the right is revoked.
     func isGranted(_ connection: Connection) throws -> Bool {
         if isRevoked { return true }
         if let subscription = try SubscriptionRow.find(source, connection) {
@@ -83,7 +83,7 @@ private struct StandingRight {
 
     private func isGranted(by subscription: SubscriptionRow, _ connection: Connection) throws -> Bool {
         guard expiresAt != nil, lifetime == nil, let grantedBy else { return false }
-        // Given by an earlier program, which did not keep by which period.
+        // An earlier program granted the right and did not record the period.
         if grantedBy.isEmpty { return true }
         // A guest may have redeemed the period before the subscription's user.
         let redemptions = try RedemptionKey(text: grantedBy).places(RedemptionKey.mostPlaces).compactMap {

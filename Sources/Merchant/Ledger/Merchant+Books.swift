@@ -3,13 +3,18 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// Proves the books, account by account, each environment's for itself: the entries are numbered without a gap, each balance is the one before
-    /// it plus the entry's amount, the credits that end are no more than the last, what was redeemed was granted and
-    /// nothing else, what refunds took was taken, and what the backend ordered was done and nothing else. So are
-    /// users' rights. Each page of accounts is proved as it stood at one moment, so that it can be done while the
-    /// merchant works.
+    /// Checks the ledger and users' rights. For each account, in each environment separately:
     ///
-    /// - Parameter pageSize: accounts proved at once.
+    /// - the entries are numbered without a gap;
+    /// - each balance is the one before it plus the entry's amount;
+    /// - the credits with an expiry date do not exceed the balance;
+    /// - each redemption's credits were granted, and no others;
+    /// - each refund's credits were taken;
+    /// - each entry that the backend ordered exists, and no others.
+    ///
+    /// Each page of accounts is read in one snapshot, so that the check can run while the merchant works.
+    ///
+    /// - Parameter pageSize: the number of accounts that one query reads.
     public func checkBooks(pageSize: Int = 500) async throws -> BooksReport {
         var report = BooksReport(accounts: 0, entries: 0, outstanding: [], findings: [])
         var totals: [CurrencyID: Int64] = [:]
@@ -41,7 +46,7 @@ extension Merchant {
 }
 
 extension Merchant {
-    /// What was redeemed was granted, once and in full.
+    /// Checks that each redemption's credits were granted once and in full.
     private func proveRedemptions(_ pageSize: Int) async throws -> [String] {
         var findings: [String] = []
         var last: String? = ""
@@ -60,7 +65,7 @@ extension Merchant {
 }
 
 extension Merchant {
-    /// What users may use was given by what they redeemed.
+    /// Checks that redeemed purchases granted the users' rights.
     private func proveRights(_ pageSize: Int) async throws -> [String] {
         var findings: [String] = []
         var last: BooksPage.RightKey? = .first
@@ -75,7 +80,7 @@ extension Merchant {
     }
 }
 
-/// Some accounts, proved.
+/// A page of accounts and the findings about them.
 struct BooksPage: Sendable {
     struct Account: Sendable {
         var user: UserID
@@ -145,8 +150,8 @@ struct BooksPage: Sendable {
         try proveOrders(account, name, connection)
     }
 
-    /// Each adjustment, and each spend of the backend's, was recorded when it was ordered, and each order is in the
-    /// books.
+    /// Checks that each adjustment and each spend by the backend was recorded as an order, and that each order has its
+    /// entry.
     private mutating func proveOrders(_ account: Account, _ name: String, _ connection: Connection) throws {
         let key = [account.user.rawValue, account.currency.rawValue]
         let unordered = try connection.queryOne(
@@ -183,7 +188,7 @@ struct BooksPage: Sendable {
         }
     }
 
-    /// Each grant, and what refunds took and gave back, has a redemption behind it whose credits are this user's.
+    /// Checks that each grant, refund and refund reversal has a redemption whose credits are this user's.
     private mutating func proveGrants(_ account: Account, _ name: String, _ connection: Connection) throws {
         let ungrounded = try connection.queryOne(
             """
@@ -197,7 +202,7 @@ struct BooksPage: Sendable {
         }
     }
 
-    /// Credits that are to end, of accounts that do not exist.
+    /// Finds expiring credits and orders of the backend in accounts without entries.
     static func orphans(_ connection: Connection) throws -> [String] {
         try connection.query(
             """
