@@ -1,7 +1,7 @@
 import Database
 import MerchantWire
 
-/// The API keys in the merchant's database.
+/// The storage of API keys in the merchant's database.
 struct DatabaseAPIKeys: APIKeyStoring {
     private static let columns = "name, digest, scopes, created_at, revoked_at"
 
@@ -58,6 +58,6 @@ extension APIKeyRecord {
 }
 
 extension Merchant {
-    /// The backend's keys.
+    /// The API keys of the merchant's backend.
     public var apiKeys: any APIKeyStoring { DatabaseAPIKeys(database: database) }
 }

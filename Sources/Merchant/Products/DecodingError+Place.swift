@@ -1,5 +1,5 @@
 extension DecodingError {
-    /// What was wrong and where, without the values.
+    /// The error and its place in the document, without values from the document.
     var place: String {
         switch self {
         case .keyNotFound(let key, let context): "\((context.codingPath + [key]).place) is missing"
@@ -13,14 +13,14 @@ extension DecodingError {
 }
 
 extension DecodingError.Context {
-    /// Without the end of the sentence, which goes on.
+    /// The description without its final period, because the sentence continues.
     fileprivate var shortDescription: String {
         String((debugDescription.hasSuffix(".") ? debugDescription.dropLast() : debugDescription[...]).prefix(200))
     }
 }
 
 extension [any CodingKey] {
-    /// Such as `products[2].grants[0].lifetime`.
+    /// The path as text, such as `products[2].grants[0].lifetime`.
     fileprivate var place: String {
         var place = ""
         for key in self {

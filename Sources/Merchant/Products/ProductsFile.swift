@@ -3,7 +3,7 @@ import MerchantWire
 import StoreWire
 import Yams
 
-/// The products of one app in a YAML file:
+/// The products of one app, from a YAML file:
 ///
 ///     app: com.example.books
 ///     products:
@@ -14,7 +14,7 @@ import Yams
 ///         kind: nonConsumable
 ///         grants: [{content: issue-12}, {entitlement: reader}]
 public struct ProductsFile: Sendable, Equatable {
-    /// The most bytes of a file.
+    /// The largest size of a file in bytes.
     public static let largest = 4 << 20
 
     /// The app that the file is about.
@@ -23,7 +23,7 @@ public struct ProductsFile: Sendable, Equatable {
     public var products: [MerchantProduct]
 
     /// Reads a file.
-    /// - Throws: ``MerchantError`` `invalid_request` that says what is wrong and where.
+    /// - Throws: ``MerchantError`` `invalid_request` with the error and its place.
     public init(yaml bytes: [UInt8], file: String) throws {
         func refuse(_ what: String) -> MerchantError { MerchantError(.invalidRequest, "\(file): \(what)") }
         guard bytes.count <= Self.largest, let text = String(validating: bytes, as: UTF8.self) else {

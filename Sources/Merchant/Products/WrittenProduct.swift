@@ -2,12 +2,12 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// A product as somebody writes it, in a file or to the admin API. A key that is not known is an error: a lifetime that is misspelt would
-/// give credits for ever.
+/// A product as written in a products file or in a request to the admin API. An unknown key is an error, because a
+/// misspelt `lifetime` would grant credits that never expire.
 public struct WrittenProduct: Decodable, Sendable {
-    /// In a file `id`; in the admin API it stands in the path, and may be repeated.
+    /// The product's identifier. Required in a file; in the admin API, the path has it and the body may repeat it.
     public var id: ProductID?
-    /// Where a product that was read from the admin API is written back.
+    /// The bundle identifier, which a product that was read from the admin API contains.
     public var bundleID: BundleID?
     /// The product's kind.
     public var kind: ProductKind
@@ -18,8 +18,8 @@ public struct WrittenProduct: Decodable, Sendable {
     /// The section of the app's shop that shows the product; nil for no section.
     public var shelf: String?
 
-    /// Reads a product as the admin API takes it.
-    /// - Throws: ``MerchantError`` `invalid_request` that says what is wrong and where.
+    /// Reads a product from the body of a request to the admin API.
+    /// - Throws: ``MerchantError`` `invalid_request` with the error and its place.
     public init(json: Data) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: json)
@@ -71,7 +71,8 @@ private struct AnyKey: CodingKey {
 }
 
 extension Decoder {
-    /// - Throws: `DecodingError` that names a key which is not one of these.
+    /// Refuses an object with other keys than the known ones.
+    /// - Throws: `DecodingError` with the unknown key.
     func refuseKeys(otherThan known: [String]) throws {
         let container = try container(keyedBy: AnyKey.self)
         guard let unknown = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }

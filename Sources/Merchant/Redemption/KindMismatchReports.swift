@@ -2,20 +2,22 @@ import MerchantWire
 import StoreWire
 import Synchronization
 
-/// Tells the operator of products whose kind on the merchant's list does not fit what the store says of them: no such purchase is redeemed.
+/// Reports products to the operator whose kind on the merchant's list differs from the kind in the store's evidence.
+/// Such purchases are not redeemed.
 public final class KindMismatchReports: Sendable {
-    /// One such product.
+    /// One product with a wrong kind.
     public struct Report: Sendable, Equatable {
         /// The app in which the purchase was made.
         public var bundleID: BundleID
         /// The product whose listed kind is wrong.
         public var productID: ProductID
-        /// What the merchant's list says.
+        /// The kind on the merchant's list.
         public var listed: ProductKind
-        /// What the store says; nil when it follows from the purchase's dates or ids alone.
+        /// The kind that the store states. Nil when the evidence states none, and the mismatch follows from its dates
+        /// or identifiers.
         public var stated: ProductKind?
 
-        /// What the store says, in words.
+        /// The store's statement as text for the log.
         public var storeStatement: String {
             switch stated {
             case listed: "\(listed.rawValue), with dates or ids that such a purchase cannot have"
@@ -25,9 +27,9 @@ public final class KindMismatchReports: Sendable {
         }
     }
 
-    /// Of one product so many milliseconds apart.
+    /// The shortest time between two reports of one product, in milliseconds.
     private static let pause: Int64 = 60_000
-    /// Products that are remembered.
+    /// The number of products whose last report is remembered.
     private static let capacity = 1_000
 
     private struct State {
@@ -37,7 +39,8 @@ public final class KindMismatchReports: Sendable {
 
     private let state = Mutex(State())
 
-    /// Has reports told, one a minute of each product. The listener must not wait.
+    /// Calls `listener` with each report, in place of an earlier listener; at most one report a minute for each
+    /// product. The listener must return quickly.
     public func listen(_ listener: @escaping @Sendable (Report) -> Void) {
         state.withLock { $0.listener = listener }
     }
@@ -57,11 +60,12 @@ public final class KindMismatchReports: Sendable {
 }
 
 extension VerifiedPurchase {
-    /// Whether what the store says cannot be true of a product of such a kind, so that the purchase would be known by the wrong identity.
+    /// Whether the evidence contradicts a kind. Such a purchase would get the wrong redemption key.
     ///
-    /// A signed transaction states the kind, and an app receipt does so in attribute 1707. Where nothing is stated, only an auto-renewable
-    /// subscription has a date on which it expires, and has one always; and a purchase that was restored or renewed, which has another
-    /// original id than its own, is no consumable. Kinds that are known by the original id are not told from one another.
+    /// A signed transaction states the kind, and an app receipt states it in attribute 1707. Without a statement, two
+    /// facts decide: an auto-renewable subscription always has an expiry date, and no other kind has one; and a
+    /// restored or renewed purchase, whose original identifier differs from its own, is not a consumable. The check
+    /// does not distinguish kinds that are identified by the original identifier.
     func contradicts(_ kind: ProductKind) -> Bool {
         switch kind {
         case .consumable:
