@@ -7,7 +7,7 @@ import StoreWire
 public struct WrittenProduct: Decodable, Sendable {
     /// The product's identifier. Required in a file; in the admin API, the path has it and the body may repeat it.
     public var id: ProductID?
-    /// The bundle identifier, which a product that was read from the admin API contains.
+    /// The bundle identifier. A product that was read from the admin API contains it.
     public var bundleID: BundleID?
     /// The product's kind.
     public var kind: ProductKind

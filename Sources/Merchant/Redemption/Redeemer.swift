@@ -69,8 +69,8 @@ struct Redeemer {
 
     /// Redeems one purchase for its owner.
     /// - Parameters:
-    ///   - known: what is known of its subscription.
-    ///   - user: whom the answer is for.
+    ///   - known: the subscription's row, if there is one.
+    ///   - user: the user who sent the request.
     func redeem(
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, ownedBy owner: UserID, askedBy user: UserID
     ) throws -> Outcome {

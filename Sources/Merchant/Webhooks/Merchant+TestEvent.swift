@@ -2,8 +2,9 @@ import Database
 import MerchantWire
 
 extension Merchant {
-    /// Puts an event of type `webhook.test` into the outbox, which is delivered, signed and tried again like any other.
-    /// - Returns: the event's id, `webhook-id` of its deliveries.
+    /// Writes an event of type `webhook.test` into the outbox. It is signed, delivered and retried like any other
+    /// event.
+    /// - Returns: the event's identifier, sent as `webhook-id`.
     /// - Throws: ``MerchantError`` `not_found` when the merchant sends no webhooks.
     public func sendTestEvent() async throws -> String {
         guard policy.sendsWebhooks else {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Rings when this process has put something into the outbox. What other processes put there is found by looking.
+/// Signals that this process has written events into the outbox. Events of other processes are found by polling.
 public final class OutboxSignal: Sendable {
     private let listener = Mutex<(@Sendable () -> Void)?>(nil)
 
     init() {}
 
-    /// Calls `listener` each time from now on, in place of an earlier one. It must not wait.
+    /// Calls `listener` for each signal, in place of an earlier listener. The listener must return quickly.
     public func listen(_ listener: @escaping @Sendable () -> Void) { self.listener.withLock { $0 = listener } }
 
     func send() { listener.withLock { $0 }?() }
