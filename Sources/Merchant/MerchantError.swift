@@ -32,9 +32,9 @@ extension MerchantError {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
         case .unavailable, .busy, .full, .serialization, .closed:
-            self.init(.unavailable, "The merchant's database does not answer. Nothing was recorded; try again.")
+            self.init(.unavailable, "The merchant's database is unavailable. Nothing was recorded. Try again.")
         case .invalidValue:
-            self.init(.invalidRequest, "The request holds a text that cannot be kept, such as one with a NUL.")
+            self.init(.invalidRequest, "The request contains text that cannot be stored, such as a NUL character.")
         default: return nil
         }
     }

@@ -32,7 +32,7 @@ extension MerchantClient {
             note?.utf8.count ?? 0 <= MerchantLimits.note
         else {
             throw MerchantClientError(
-                .refused, "the amount, the key or the note of a spend is out of bounds", reason: .invalidRequest)
+                .refused, "the amount, key or note of the spend is out of range", reason: .invalidRequest)
         }
         return try await ask(
             .spends,

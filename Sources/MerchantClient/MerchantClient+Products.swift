@@ -30,7 +30,8 @@ extension MerchantClient {
         let list: ProductList = try response.value()
         guard list.products.count <= MerchantLimits.products else {
             throw MerchantClientError(
-                .badAnswer, "the merchant lists \(list.products.count) products, over \(MerchantLimits.products)")
+                .badAnswer,
+                "the merchant's list has \(list.products.count) products; the limit is \(MerchantLimits.products)")
         }
         productCache.write(list, entityTag: response.entityTag)
         return list

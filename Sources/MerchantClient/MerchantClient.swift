@@ -73,7 +73,7 @@ public actor MerchantClient {
             configuration.onEvent(
                 .problem(
                     MerchantClientError(
-                        .storage, "\(unreadable) files of begun redemptions cannot be read and were put aside")))
+                        .storage, "\(unreadable) files of unfinished redemptions cannot be read and were renamed")))
         }
         perform(machine.launched(entries))
     }
@@ -140,7 +140,7 @@ public actor MerchantClient {
         finishes[purchase.transactionID] = purchase.finish
         guard let request = evidence(of: purchase) else {
             let error = MerchantClientError(
-                .noEvidence, "there is no receipt to show to the merchant; refresh the app's receipt")
+                .noEvidence, "there is no receipt for the purchase; refresh the app's receipt")
             configuration.onEvent(.refused(purchase.purchase, error))
             return
         }
@@ -318,14 +318,14 @@ public actor MerchantClient {
     /// - Throws: ``MerchantClientError`` with `noEvidence` when there is none.
     func requireAppReceipt() throws(MerchantClientError) -> Data {
         guard let receipt = appReceipt else {
-            throw MerchantClientError(.noEvidence, "the app's receipt is not there; refresh it")
+            throw MerchantClientError(.noEvidence, "the app has no receipt; refresh it")
         }
         return receipt
     }
 
     static func encode(_ value: some Encodable) throws(MerchantClientError) -> Data {
         do { return try JSONEncoder().encode(value) } catch {
-            throw MerchantClientError(.badAnswer, "the request cannot be written as JSON")
+            throw MerchantClientError(.badAnswer, "the request cannot be encoded as JSON")
         }
     }
 }

@@ -72,11 +72,11 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
         case .notConfigured: "The app does not know its server."
         case .inUse: "The app is running already."
         case .storage: "The app cannot save its files."
-        case .noSpace: "There is no space left. Make room, and try again."
+        case .noSpace: "The disk is full. Free some space and try again."
         case .unreachable: reason?.text ?? "The server cannot be reached. Try again later."
         case .badAnswer: "The server's answer was not understood. Update the app."
         case .notSignedIn: "Sign in again."
-        case .noEvidence: "The proof of purchase is not here yet. Try again later."
+        case .noEvidence: "There is no receipt yet. Try again later."
         case .wrongContent: "The download was not complete. Try again."
         case .cancelled: "Cancelled."
         }
@@ -99,7 +99,7 @@ extension MerchantClientError {
         switch error.code {
         // The merchant described the file a moment ago, so this refusal comes from an intermediary or the file is lost.
         case .unreachable, .addressExpired: self.init(.unreachable, error.detail)
-        case .refused where error.status == 401: self.init(.notSignedIn, "the merchant does not take the user's token")
+        case .refused where error.status == 401: self.init(.notSignedIn, "the merchant refuses the user's token")
         case .refused: self.init(.badAnswer, error.detail)
         case .wrongLength, .wrongDigest: self.init(.wrongContent, error.detail)
         case .noSpace: self.init(.noSpace, error.detail)

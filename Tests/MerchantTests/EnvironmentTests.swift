@@ -129,12 +129,12 @@ import Testing
             // A refund of the sandbox's is taken from what was paid for.
             "UPDATE ledger_entries SET currency = 'gems' WHERE kind = 'refund'",
             "UPDATE ledger_entries SET currency = 'sandbox/gems' WHERE kind = 'refund'",
-            "/S/com.example.books/t/1: its entries in gems are in 2 accounts: gems, sandbox/gems"
+            "/S/com.example.books/t/1: its gems entries are in 2 accounts: gems, sandbox/gems"
         ),
         (
             "UPDATE ledger_entries SET currency = 'sandbox/gems' WHERE user_id = 'bob'",
             "UPDATE ledger_entries SET currency = 'gems' WHERE user_id = 'bob'",
-            "/P/com.example.books/t/3: bought in production, and its gems are in the sandbox's account"
+            "/P/com.example.books/t/3: bought in production, but its gems are in a sandbox account"
         ),
     ]
 

@@ -333,12 +333,12 @@ import Testing
         ("{id: x, kind: consumable, grants: [{credits: 1}]}", "products[0].grants[0].currency is missing"),
         (
             "{id: x, kind: thing, grants: [{entitlement: e}]}",
-            "products[0].kind: it is one of consumable, nonConsumable"
+            "products[0].kind: expected one of consumable, nonConsumable"
         ),
-        ("{id: x, kind: consumable, grants: [{entitlement: e}]}\nprodukts: []", "produkts: there is no such key"),
+        ("{id: x, kind: consumable, grants: [{entitlement: e}]}\nprodukts: []", "produkts: unknown key"),
         (
             "{id: x, kind: consumable, grants: [{entitlement: e}]}\n  - {id: x, kind: consumable, grants: [{entitlement: e}]}",
-            "x is there twice"
+            "product x is listed twice"
         ),
     ]) func whatIsMisspeltIsToldOfByItsPlace(_ product: String, _ words: String) {
         let error = #expect(throws: MerchantError.self) {

@@ -66,7 +66,7 @@ import Testing
             #expect(try await shop.code { _ = try await shop.redeem(endless, for: "ann") } == .wrongKind)
             #expect(
                 told.withLock { $0 } == [
-                    "autoRenewableSubscription, with dates or ids that such a purchase cannot have"
+                    "autoRenewableSubscription, with dates or identifiers that contradict it"
                 ])
         }
     }

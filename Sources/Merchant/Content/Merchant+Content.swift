@@ -159,7 +159,7 @@ extension Merchant {
     /// - Throws: ``MerchantError`` `invalid_request`.
     public static func check(mediaType: String) throws {
         guard isMediaType(mediaType) else {
-            throw MerchantError(.invalidRequest, "The media type is not of the form type/subtype.")
+            throw MerchantError(.invalidRequest, "Invalid media type. Expected the form type/subtype.")
         }
     }
 

@@ -57,7 +57,7 @@ extension RedemptionRow {
     /// The first inconsistency between the redemption and the ledger; nil when there is none.
     fileprivate func finding(_ booked: [BookedCredits]) -> String? {
         if state == .granted, takenBack.contains(where: { $0.cause == .refund || supersededAt == nil }) {
-            return "\(key): stands as granted, and a refund took something back"
+            return "\(key): the purchase is granted, but a refund took credits back"
         }
         var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
         for case .credits(let currency, let amount, _) in credits { owed[currency, default: (0, 0)].granted += amount }
@@ -68,18 +68,18 @@ extension RedemptionRow {
             // The policy at the time of the redemption chose the account. All entries of the purchase are in it.
             guard all.count <= 1 else {
                 let names = all.map(\.account.name.rawValue).joined(separator: ", ")
-                return "\(key): its entries in \(currency) are in \(all.count) accounts: \(names)"
+                return "\(key): its \(currency) entries are in \(all.count) accounts: \(names)"
             }
             if all.first?.account.environment == .sandbox, RedemptionKey.environment(of: key) == .production {
-                return "\(key): bought in production, and its \(currency) are in the sandbox's account"
+                return "\(key): bought in production, but its \(currency) are in a sandbox account"
             }
             let (granted, taken) = (all.first?.granted ?? 0, all.first?.taken ?? 0)
             let due = owed[currency] ?? (0, 0)
             if granted != due.granted {
-                return "\(key): gives \(due.granted) \(currency), and \(granted) were granted"
+                return "\(key): expected \(due.granted) granted \(currency), found \(granted)"
             }
             if taken != due.taken {
-                return "\(key): a refund took \(due.taken) \(currency), and \(taken) left the books"
+                return "\(key): expected \(due.taken) \(currency) taken back, found \(taken)"
             }
         }
         return nil

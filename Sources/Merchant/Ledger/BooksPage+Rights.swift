@@ -33,14 +33,14 @@ extension BooksPage {
             if right.lifetime != nil { chains.insert(right.chain) }
             if try !right.isGranted(connection) {
                 findings.append(
-                    "\(right.chain.user)/\(right.chain.name): no redeemed purchase gives it (\(right.source))")
+                    "\(right.chain.user)/\(right.chain.name): no redeemed purchase grants it (\(right.source))")
             }
         }
         // A chain that began on the page before was checked with that page.
         for chain in chains.subtracting([last.chain]).sorted() {
             let rights = try TimedRight.all(of: chain, endingFrom: .min, connection)
             guard let first = rights.first, TimedRight.chained(rights, from: first.position) != rights else { continue }
-            findings.append("\(chain.user)/\(chain.name): it does not end when the purchases that give it say")
+            findings.append("\(chain.user)/\(chain.name): its end does not follow from its purchases")
         }
         let end = rows.last.map {
             RightKey(user: $0.chain.user.rawValue, kind: $0.chain.kind, name: $0.chain.name, source: $0.source)

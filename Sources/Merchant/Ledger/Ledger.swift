@@ -22,7 +22,7 @@ enum Ledger {
         func adding(_ amount: Int64) throws -> Posting {
             let (balance, overflows) = balance.addingReportingOverflow(amount)
             guard !overflows else {
-                throw MerchantError(.invalidRequest, "The balance would be more than can be counted.")
+                throw MerchantError(.invalidRequest, "The balance would exceed the largest possible number.")
             }
             return Posting(balance: balance, entry: entry + 1)
         }
@@ -356,7 +356,7 @@ public enum LedgerCaller: String, Sendable {
 extension LedgerEntry {
     fileprivate init(_ row: Row) throws {
         guard let kind = Kind(rawValue: try row.string(1)) else {
-            throw MerchantError(.internalError, "The ledger holds a kind of entry that this program does not know.")
+            throw MerchantError(.internalError, "The ledger contains a kind of entry that this version does not know.")
         }
         let reference = try row.string(5)
         // A spend or adjustment gets its account's environment in ``CreditAccount/seen(_:)``.

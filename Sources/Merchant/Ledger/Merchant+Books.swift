@@ -123,12 +123,12 @@ struct BooksPage: Sendable {
         guard let sums else { return }
         let (count, sum, counter) = (try sums.int64(0), try sums.int64(1), try sums.int64(2))
         if count != account.entries {
-            findings.append("\(name): there are \(count) entries, and the last one is numbered \(account.entries)")
+            findings.append("\(name): expected \(account.entries) entries, found \(count)")
         }
         if sum != account.balance {
-            findings.append("\(name): the entries sum up to \(sum), and the balance is \(account.balance)")
+            findings.append("\(name): the sum of the entries is \(sum), but the balance is \(account.balance)")
         }
-        if sum + counter != 0 { findings.append("\(name): the postings of both sides do not sum to zero") }
+        if sum + counter != 0 { findings.append("\(name): the postings do not sum to zero") }
         let breaks = try connection.queryOne(
             """
             SELECT count(*) FROM (SELECT balance, amount,
@@ -137,14 +137,14 @@ struct BooksPage: Sendable {
             WHERE balance <> earlier + amount
             """, key)
         if let steps = try breaks?.int64(0), steps > 0 {
-            findings.append("\(name): \(steps) entries do not go on from the one before")
+            findings.append("\(name): \(steps) entries do not continue from the previous balance")
         }
         let lots = try connection.queryOne(
             """
             SELECT CAST(coalesce(sum(remaining), 0) AS BIGINT) FROM credit_lots WHERE user_id = $1 AND currency = $2
             """, key)
         if let remaining = try lots?.int64(0), remaining > max(account.balance, 0) {
-            findings.append("\(name): \(remaining) credits are to end, and the balance is \(account.balance)")
+            findings.append("\(name): \(remaining) credits have an expiry date, but the balance is \(account.balance)")
         }
         try proveGrants(account, name, connection)
         try proveOrders(account, name, connection)
@@ -175,7 +175,7 @@ struct BooksPage: Sendable {
                     AND kind IN ('spend', 'adjustment'))
             """, key)
         if let count = try undone?.int64(0), count > 0 {
-            findings.append("\(name): \(count) orders of the backend are not in the books")
+            findings.append("\(name): \(count) orders of the backend have no ledger entry")
         }
         let reversed = try connection.queryOne(
             """
@@ -184,7 +184,7 @@ struct BooksPage: Sendable {
                     OR kind IN ('grant', 'refundReversal') AND amount < 0)
             """, key)
         if let count = try reversed?.int64(0), count > 0 {
-            findings.append("\(name): \(count) entries give where they should take, or take where they should give")
+            findings.append("\(name): \(count) entries have the wrong sign for their kind")
         }
     }
 
@@ -198,7 +198,7 @@ struct BooksPage: Sendable {
                     AND state IN ('granted', 'revoked') AND coalesce(credited_user, redemptions.user_id) = $1)
             """, [account.user.rawValue, account.currency.rawValue])
         if let count = try ungrounded?.int64(0), count > 0 {
-            findings.append("\(name): \(count) grants or refunds have no redeemed purchase behind them")
+            findings.append("\(name): \(count) grants or refunds have no redeemed purchase")
         }
     }
 
@@ -210,13 +210,13 @@ struct BooksPage: Sendable {
                 SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = credit_lots.user_id
                     AND ledger_entries.currency = credit_lots.currency) LIMIT 100
             """
-        ).map { "\(try $0.string(0))/\(try $0.string(1)): credits are to end, and there are no entries" }
+        ).map { "\(try $0.string(0))/\(try $0.string(1)): credits with an expiry date have no ledger entries" }
             + connection.query(
                 """
                 SELECT DISTINCT user_id, currency FROM backend_postings WHERE NOT EXISTS (
                     SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = backend_postings.user_id
                         AND ledger_entries.currency = backend_postings.currency) LIMIT 100
                 """
-            ).map { "\(try $0.string(0))/\(try $0.string(1)): the backend ordered entries, and there are none" }
+            ).map { "\(try $0.string(0))/\(try $0.string(1)): orders of the backend have no ledger entries" }
     }
 }

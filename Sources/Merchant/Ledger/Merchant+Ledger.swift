@@ -206,19 +206,22 @@ extension Merchant {
     private static func check(key: String, _ currency: CurrencyID, _ amount: Int64, note: String?) throws {
         try checkCurrency(currency)
         guard (1...MerchantLimits.spendKey).contains(key.utf8.count), !key.utf8.contains(0) else {
-            throw MerchantError(.invalidRequest, "The key has 1 to \(MerchantLimits.spendKey) bytes, and no NUL.")
+            throw MerchantError(
+                .invalidRequest, "Invalid key. Expected 1 to \(MerchantLimits.spendKey) bytes without NUL.")
         }
         guard !key.utf8.starts(with: CreditAccount.sandboxPrefix.utf8) else {
             throw MerchantError(
                 .invalidRequest,
-                "The key begins with “\(CreditAccount.sandboxPrefix)”, which the books use. Choose another key.")
+                "The key begins with “\(CreditAccount.sandboxPrefix)”, which is reserved. Choose another key.")
         }
         guard amount != 0, amount.magnitude <= MerchantLimits.amount.magnitude else {
             throw MerchantError(
-                .invalidRequest, "The amount must not be 0, and at most \(MerchantLimits.amount) either way.")
+                .invalidRequest,
+                "Invalid amount. Expected a number other than 0, at most \(MerchantLimits.amount) in magnitude.")
         }
         guard (note?.utf8.count ?? 0) <= MerchantLimits.note, note?.utf8.contains(0) != true else {
-            throw MerchantError(.invalidRequest, "The note has at most \(MerchantLimits.note) bytes, and no NUL.")
+            throw MerchantError(
+                .invalidRequest, "Invalid note. Expected at most \(MerchantLimits.note) bytes without NUL.")
         }
     }
 
@@ -230,7 +233,7 @@ extension Merchant {
         guard !currency.rawValue.utf8.starts(with: CreditAccount.sandboxPrefix.utf8) else {
             throw MerchantError(
                 .invalidRequest,
-                "The currency “\(currency)” begins with “\(CreditAccount.sandboxPrefix)”, which the books use. Choose another name."
+                "The currency “\(currency)” begins with “\(CreditAccount.sandboxPrefix)”, which is reserved. Choose another name."
             )
         }
     }
@@ -241,7 +244,7 @@ extension Merchant {
     static func checkName(_ name: String) throws {
         guard (1...MerchantLimits.identifier).contains(name.utf8.count), !name.utf8.contains(0) else {
             throw MerchantError(
-                .invalidRequest, "Names have 1 to \(MerchantLimits.identifier) bytes, and no NUL.")
+                .invalidRequest, "Invalid name. Expected 1 to \(MerchantLimits.identifier) bytes without NUL.")
         }
         guard name.isInNormalizationFormC else {
             throw MerchantError(

@@ -29,7 +29,7 @@ struct DatabaseAPIKeys: APIKeyStoring {
                 [key.digest, key.name, key.scopes.joined(separator: " "), key.createdAt, key.revokedAt]) == 1
         }
         guard isNew else {
-            throw MerchantError(.invalidRequest, "A key of that name is good already. Revoke it first.")
+            throw MerchantError(.invalidRequest, "An active key already has this name. Revoke it first.")
         }
     }
 

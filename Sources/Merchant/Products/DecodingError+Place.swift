@@ -3,11 +3,11 @@ extension DecodingError {
     var place: String {
         switch self {
         case .keyNotFound(let key, let context): "\((context.codingPath + [key]).place) is missing"
-        case .typeMismatch(_, let context): "\(context.codingPath.place) is of the wrong type"
+        case .typeMismatch(_, let context): "\(context.codingPath.place) has the wrong type"
         case .valueNotFound(_, let context): "\(context.codingPath.place) is empty"
         case .dataCorrupted(let context) where context.codingPath.isEmpty: context.shortDescription
         case .dataCorrupted(let context): "\(context.codingPath.place): \(context.shortDescription)"
-        @unknown default: "it is not well-formed"
+        @unknown default: "it is malformed"
         }
     }
 }

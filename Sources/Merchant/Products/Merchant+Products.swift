@@ -15,7 +15,7 @@ extension Merchant {
         let catalog = try await products(at: now())
         let products = catalog.products(of: bundleID)
         guard !products.isEmpty || verifier.takes(bundleID) else {
-            throw MerchantError(.notFound, "This merchant sells nothing of the app \(bundleID).")
+            throw MerchantError(.notFound, "This merchant has no products for the app \(bundleID).")
         }
         return ProductList(revision: catalog.revision, products: products.filter(\.isOnSale))
     }
@@ -76,7 +76,7 @@ extension Merchant {
                     [bundleID.rawValue, productID.rawValue]) == 1
             return (isGone, isGone)
         }
-        guard isGone else { throw MerchantError(.notFound, "There is no such product.") }
+        guard isGone else { throw MerchantError(.notFound, "The product does not exist.") }
     }
 
     /// Adds the products of a file to the list or changes them. A product that came from the app's file before and is
@@ -116,7 +116,7 @@ extension Merchant {
         let count = try connection.queryOne(
             "SELECT count(*) FROM products WHERE bundle_id = $1 AND is_on_sale", [bundleID.rawValue])
         guard try count?.int64(0) ?? 0 <= MerchantLimits.products else {
-            throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products on sale.")
+            throw MerchantError(.tooLarge, "An app can have at most \(MerchantLimits.products) products on sale.")
         }
     }
 
@@ -126,7 +126,7 @@ extension Merchant {
         guard let known, known.kind != product.kind else { return }
         throw MerchantError(
             .invalidRequest,
-            "Product \(product.productID.rawValue) is of kind \(known.kind.rawValue), and cannot become "
+            "Product \(product.productID.rawValue) has the kind \(known.kind.rawValue), which cannot be changed to "
                 + "\(product.kind.rawValue). If the list was wrong, delete the product and add it again. Purchases that were redeemed "
                 + "before are not granted again.")
     }
@@ -217,7 +217,7 @@ extension MerchantProduct {
     /// Reads a product from a row of ``columns``.
     fileprivate init(_ row: Row) throws {
         guard let kind = ProductKind(rawValue: try row.string(2)) else {
-            throw MerchantError(.internalError, "The list holds a kind of product that this program does not know.")
+            throw MerchantError(.internalError, "The product list contains a kind that this version does not know.")
         }
         self.init(
             bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)), kind: kind,

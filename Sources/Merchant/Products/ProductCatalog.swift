@@ -76,9 +76,9 @@ extension MerchantProduct {
         }
         if let shelf { try Merchant.checkName(shelf) }
         guard (1...MerchantLimits.grants).contains(grants.count) else {
-            throw refuse("it gives 1 to \(MerchantLimits.grants) things.")
+            throw refuse("a product has 1 to \(MerchantLimits.grants) grants.")
         }
-        guard Set(grants).count == grants.count else { throw refuse("it gives the same thing twice.") }
+        guard Set(grants).count == grants.count else { throw refuse("the same grant is listed twice.") }
         var currencies: Set<CurrencyID> = []
         var names: Set<EntitlementID> = []
         for grant in grants {
@@ -86,22 +86,22 @@ extension MerchantProduct {
             case .credits(let currency, let amount, let lifetime):
                 try Merchant.checkCurrency(currency)
                 guard (1...MerchantLimits.amount).contains(amount) else {
-                    throw refuse("credits are 1 to \(MerchantLimits.amount).")
+                    throw refuse("credits must be between 1 and \(MerchantLimits.amount).")
                 }
                 try check(lifetime, refuse)
                 guard currencies.insert(currency).inserted else {
-                    throw refuse("it gives credits of \(currency.rawValue.prefix(100)) twice.")
+                    throw refuse("credits of \(currency.rawValue.prefix(100)) are granted twice.")
                 }
             case .entitlement(let name, let lifetime):
                 try Merchant.checkName(name.rawValue)
                 guard names.insert(name).inserted else {
-                    throw refuse("it gives the entitlement \(name.rawValue.prefix(100)) twice.")
+                    throw refuse("the entitlement \(name.rawValue.prefix(100)) is granted twice.")
                 }
                 try check(lifetime, refuse)
                 guard lifetime == nil || kind == .consumable || kind == .nonRenewingSubscription else {
                     throw refuse(
-                        "an entitlement has a lifetime only from a consumable or a non-renewing subscription; the store says when a "
-                            + "subscription that renews ends, and the others never do.")
+                        "only a consumable or a non-renewing subscription can grant an entitlement with a lifetime; the store decides "
+                            + "when an auto-renewable subscription ends, and other products never end.")
                 }
             case .content(let name): try Merchant.checkName(name.rawValue)
             }
@@ -110,7 +110,7 @@ extension MerchantProduct {
 
     private func check(_ lifetime: Int64?, _ refuse: (String) -> MerchantError) throws {
         guard (1...ProductGrant.longestLifetime).contains(lifetime ?? 1) else {
-            throw refuse("a lifetime is 1 to \(ProductGrant.longestLifetime) seconds.")
+            throw refuse("a lifetime must be between 1 and \(ProductGrant.longestLifetime) seconds.")
         }
     }
 }

@@ -24,7 +24,7 @@ public struct WrittenProduct: Decodable, Sendable {
         do {
             self = try JSONDecoder().decode(Self.self, from: json)
         } catch let error as DecodingError {
-            throw MerchantError(.invalidRequest, "The product cannot be read: \(error.place).")
+            throw MerchantError(.invalidRequest, "Invalid product: \(error.place).")
         }
     }
 
@@ -44,7 +44,7 @@ public struct WrittenProduct: Decodable, Sendable {
         guard let known = ProductKind(rawValue: kind) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .kind, in: container,
-                debugDescription: "it is one of \(ProductKind.allCases.map(\.rawValue).joined(separator: ", "))")
+                debugDescription: "expected one of \(ProductKind.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         self.kind = known
         grants = try container.decode([WrittenGrant].self, forKey: .grants).map(\.grant)
@@ -79,6 +79,6 @@ extension Decoder {
         throw DecodingError.dataCorrupted(
             .init(
                 codingPath: codingPath + [unknown],
-                debugDescription: "there is no such key; there are \(known.joined(separator: ", "))"))
+                debugDescription: "unknown key; expected one of \(known.joined(separator: ", "))"))
     }
 }

@@ -20,9 +20,9 @@ public final class KindMismatchReports: Sendable {
         /// The store's statement as text for the log.
         public var storeStatement: String {
             switch stated {
-            case listed: "\(listed.rawValue), with dates or ids that such a purchase cannot have"
+            case listed: "\(listed.rawValue), with dates or identifiers that contradict it"
             case let other?: other.rawValue
-            case nil: "no such kind, by its dates and ids"
+            case nil: "not stated, but its dates and identifiers contradict the list"
             }
         }
     }

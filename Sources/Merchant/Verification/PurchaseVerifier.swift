@@ -186,7 +186,7 @@ public final class PurchaseVerifier: Sendable {
             answer = try await store.verify(receipt: bytes)
         } catch let error as RemoteVerificationError {
             throw MerchantError(
-                .storeUnavailable, "The store does not answer. Try again later.", retryAfter: error.retryAfter)
+                .storeUnavailable, "The store is unavailable. Try again later.", retryAfter: error.retryAfter)
         }
         guard let anchor = anchors[answer.store] else { throw MerchantError(.notGenuine) }
         let read = try RemoteReceipt(answer.json, isRefused: answer.isRefused)

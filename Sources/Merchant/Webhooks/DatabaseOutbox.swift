@@ -101,7 +101,7 @@ extension Merchant {
                 WHERE event_id = $1 AND state = 'dead'
                 """, [eventID, now])
         }
-        guard count == 1 else { throw MerchantError(.notFound, "There is no dead event of that id.") }
+        guard count == 1 else { throw MerchantError(.notFound, "There is no dead event with this identifier.") }
         outboxSignal.send()
     }
 

@@ -9,7 +9,7 @@ extension Merchant {
     public func sendTestEvent() async throws -> String {
         guard policy.sendsWebhooks else {
             throw MerchantError(
-                .notFound, "This merchant has no receiver of webhooks. Start its server with --webhook URL.")
+                .notFound, "No webhook receiver is configured. Start the server with --webhook URL.")
         }
         let writer = EventWriter(policy, id: makeID(), now: now())
         let id = try await database.write { try writer.write(.test, $0) }

@@ -40,7 +40,7 @@ struct ContentFetcher: Sendable {
     private func newest(_ item: ContentItemID) async throws(MerchantClientError) -> ContentVersion {
         let version: ContentVersion = try await session.ask(.content(item))
         guard version.item == item else {
-            throw MerchantClientError(.badAnswer, "the merchant described another content item than was asked for")
+            throw MerchantClientError(.badAnswer, "the merchant described a different content item than requested")
         }
         return version
     }

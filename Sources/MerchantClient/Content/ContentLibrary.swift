@@ -64,7 +64,7 @@ struct ContentLibrary: Sendable {
     func prepare(_ version: ContentVersion) throws(MerchantClientError) -> URL {
         guard version.version > 0, (0...MerchantLimits.content).contains(version.size),
             let place = place(of: version.item, version.version)
-        else { throw MerchantClientError(.badAnswer, "the merchant describes no file that can be downloaded") }
+        else { throw MerchantClientError(.badAnswer, "the merchant's description of the file is invalid") }
         try place.makePrivateFolder()
         guard description(in: place) != version else { return Self.file(in: place) }
         // The same version with another file, for example after the merchant was restored from a backup.

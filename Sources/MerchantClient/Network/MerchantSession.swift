@@ -114,7 +114,7 @@ actor MerchantSession {
             case .generation(let number): number == generation
             }
         guard isMet else {
-            throw MerchantClientError(.cancelled, "another user has signed in since it was asked")
+            throw MerchantClientError(.cancelled, "another user signed in after the request began")
         }
         if let known, known != refused { return known }
         let generation = generation
@@ -149,7 +149,7 @@ actor MerchantSession {
         if let error = error as? MerchantClientError, error.code == .unreachable { return error }
         let code = (error as? URLError)?.code.rawValue ?? (error as NSError).code
         guard (error as NSError).domain == NSURLErrorDomain, code != URLError.userAuthenticationRequired.rawValue else {
-            return MerchantClientError(.notSignedIn, "the app has no token of a user; sign in")
+            return MerchantClientError(.notSignedIn, "the app returned no user token; sign in")
         }
         return MerchantClientError(
             .unreachable, "the app could not get the user's token: its sign-in cannot be reached (NSURLError \(code))")

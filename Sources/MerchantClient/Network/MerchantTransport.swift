@@ -39,7 +39,7 @@ struct MerchantTransport: Sendable {
         guard scheme == "https" || allowsCleartext || Self.isThisMachine(host) else {
             throw MerchantClientError(
                 .notConfigured,
-                "the user's token would be readable on its way to the merchant: use https, or set allowsCleartext")
+                "http would expose the user's token on the network: use https, or set allowsCleartext")
         }
         var base = merchant.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
@@ -88,13 +88,13 @@ struct MerchantTransport: Sendable {
             return MerchantClientError(.cancelled, "the request was cancelled")
         }
         if error is NIOTooManyBytesError {
-            return MerchantClientError(.badAnswer, "the merchant's answer is larger than \(largestAnswer) bytes")
+            return MerchantClientError(.badAnswer, "the merchant's response exceeds \(largestAnswer) bytes")
         }
         let reason =
             switch error as? HTTPClientError {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the merchant fell silent"
+            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the merchant did not respond in time"
             case .remoteConnectionClosed: "the connection to the merchant was lost"
-            case .tlsHandshakeTimeout: "a secure connection to the merchant cannot be made"
+            case .tlsHandshakeTimeout: "the TLS handshake with the merchant timed out"
             default: "the merchant cannot be reached"
             }
         return MerchantClientError(.unreachable, "\(reason); try again")
@@ -108,7 +108,7 @@ extension MerchantTransport.Response {
     func value<Value: Decodable>(_ type: Value.Type = Value.self) throws(MerchantClientError) -> Value {
         guard (200..<300).contains(status) else { throw failure }
         do { return try JSONDecoder().decode(Value.self, from: body) } catch {
-            throw MerchantClientError(.badAnswer, "the merchant's answer is not what was asked for")
+            throw MerchantClientError(.badAnswer, "the merchant's response is not the expected JSON")
         }
     }
 

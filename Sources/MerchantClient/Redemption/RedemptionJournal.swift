@@ -45,12 +45,12 @@ struct RedemptionJournal: Sendable {
     /// - Throws: ``MerchantClientError`` with `storage`.
     func write(_ entry: RedemptionEntry) throws(MerchantClientError) {
         guard let file = file(entry.transactionID) else {
-            throw MerchantClientError(.storage, "a transaction has no id")
+            throw MerchantClientError(.storage, "the transaction has no identifier")
         }
         do {
             let bytes = try JSONEncoder().encode(entry)
             guard bytes.count <= Self.largestEntry else {
-                throw MerchantClientError(.storage, "a receipt of \(bytes.count) bytes is too large to be kept")
+                throw MerchantClientError(.storage, "the receipt of \(bytes.count) bytes is too large to save")
             }
             try BoundedFile.write(bytes, to: file)
         } catch {
@@ -93,7 +93,7 @@ extension URL {
             try FileManager.default.createDirectory(
                 at: self, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw MerchantClientError(.storage, "cannot make \(path): \(error.localizedDescription)")
+            throw MerchantClientError(.storage, "cannot create \(path): \(error.localizedDescription)")
         }
     }
 }

@@ -144,7 +144,7 @@ struct RedemptionStateMachine: Sendable {
         let error =
             refusal
             ?? MerchantClientError(
-                .noEvidence, "the receipt does not speak of the transaction; refresh the receipt and redeem it again")
+                .noEvidence, "the receipt does not contain the transaction; refresh the receipt and redeem it again")
         return failed(.redeem(id), error) + actions
     }
 
