@@ -123,7 +123,7 @@ public final class Merchant: Sendable {
     /// - Parameter stores: the stores. The first of a store's roots that is already recorded decides.
     /// - Throws: ``MerchantError`` `invalid_request` when the roots of one store were recorded for several;
     ///   ``DatabaseError``.
-    public static func settleAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
+    public static func recordAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
         try await database.write { connection in
             var settled: [TrustedStore] = []
             for var store in stores {

@@ -10,11 +10,11 @@ import Synchronization
 /// and it finishes a StoreKit transaction only after the merchant has confirmed it.
 ///
 ///     let merchant = try MerchantClient(configuration)
-///     await merchant.open()                                  // goes on with what earlier launches began
+///     await merchant.open()                                  // resumes unfinished work
 ///     …
 ///     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
 ///         for transaction in transactions where transaction.transactionState == .purchased {
-///             merchant.redeem(transaction, from: queue)      // finishes it, too
+///             merchant.redeem(transaction, from: queue)      // also finishes the transaction
 ///         }
 ///     }
 public actor MerchantClient {
@@ -222,7 +222,7 @@ public actor MerchantClient {
         } catch {
             result = .failure(error)
         }
-        guard took(.answer) else { return }
+        guard continues(after: .answer) else { return }
         switch result {
         case .success(let answer): perform(machine.answered(id, answer))
         case .failure(let error): perform(machine.failed(.redeem(id), error))
@@ -237,7 +237,7 @@ public actor MerchantClient {
     }
 
     /// Calls ``MerchantClientConfiguration/onStep``. Returns whether the client is still open.
-    private func took(_ step: RedemptionStep) -> Bool {
+    private func continues(after step: RedemptionStep) -> Bool {
         guard !isClosed else { return false }
         if (try? configuration.onStep(step)) == nil { isClosed = true }
         return !isClosed
@@ -294,7 +294,7 @@ public actor MerchantClient {
         downloads[item] = task
         let result = await task.value
         if downloads[item] == task { downloads[item] = nil }
-        if case .success(let content) = result, took(.downloaded) {
+        if case .success(let content) = result, continues(after: .downloaded) {
             configuration.onEvent(.delivered(content))
             perform(machine.delivered(item))
         }
@@ -308,7 +308,7 @@ public actor MerchantClient {
         let (wait, backoff) = (configuration.wait, backoff)
         let encoded: Data?
         if let body { encoded = try Self.encode(body) } else { encoded = nil }
-        return try await session.askPatiently(route, encoded) { attempt, seconds in
+        return try await session.askWithRetries(route, encoded) { attempt, seconds in
             try await wait(max(backoff.delay(attempt), Double(seconds)))
         }
     }

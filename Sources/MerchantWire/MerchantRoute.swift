@@ -190,7 +190,7 @@ extension String {
         replacing("{\(name)}", with: value.percentEncoded)
     }
 
-    /// The text with all but RFC 3986's unreserved characters percent-encoded.
+    /// The text, percent-encoded except for RFC 3986's unreserved characters.
     fileprivate var percentEncoded: String {
         utf8.map { byte in
             switch byte {

@@ -3,9 +3,9 @@ import StoreWire
 
 /// A request to redeem purchases. It has either a receipt or a signed transaction.
 public struct RedemptionRequest: Codable, Sendable, Equatable {
-    /// An app receipt or an iOS 6 transaction receipt, as the device holds it; Base64 in JSON.
+    /// An app receipt or an iOS 6 transaction receipt, as stored on the device; Base64 in JSON.
     public var receipt: Data?
-    /// A signed transaction (JWS in compact form).
+    /// A signed transaction: a JWS in compact form.
     public var signedTransaction: String?
 
     /// Creates a request that redeems a receipt.

@@ -301,11 +301,11 @@ import Testing
     @Test(arguments: Backend.available) func aStoreKeepsItsAnchor(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let old = TrustedStore(anchor: "first", roots: [[1]])
-            #expect(try await Merchant.settleAnchors([old], in: shop.database).map(\.anchor) == ["first"])
+            #expect(try await Merchant.recordAnchors([old], in: shop.database).map(\.anchor) == ["first"])
             let new = TrustedStore(anchor: "second", roots: [[2], [1]])
-            #expect(try await Merchant.settleAnchors([new], in: shop.database).map(\.anchor) == ["first"])
+            #expect(try await Merchant.recordAnchors([new], in: shop.database).map(\.anchor) == ["first"])
             let later = TrustedStore(anchor: "third", roots: [[2]])
-            #expect(try await Merchant.settleAnchors([later], in: shop.database).map(\.anchor) == ["first"])
+            #expect(try await Merchant.recordAnchors([later], in: shop.database).map(\.anchor) == ["first"])
         }
     }
 

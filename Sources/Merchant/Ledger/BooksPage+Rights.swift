@@ -85,7 +85,7 @@ private struct StandingRight {
         guard expiresAt != nil, lifetime == nil, let grantedBy else { return false }
         // An earlier program granted the right and did not record the period.
         if grantedBy.isEmpty { return true }
-        // A guest may have redeemed the period before the subscription's user.
+        // A family member may have redeemed the period before the subscription's user.
         let redemptions = try RedemptionKey(text: grantedBy).places(RedemptionKey.mostPlaces).compactMap {
             try RedemptionRow.find($0, connection)
         }

@@ -149,7 +149,7 @@ enum Ledger {
                 user, credits.currency, lot.remaining, expiresAt: lot.expiresAt, reference: lot.reference,
                 balance: posting.balance, connection)
         }
-        // Below zero, they are used up by that.
+        // If the balance is negative, these credits are used up.
         try Lots.trim(user, credits.currency, to: max(posting.balance, 0), connection)
         return try expire(user, credits.currency, at: now, connection)
     }

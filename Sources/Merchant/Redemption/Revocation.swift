@@ -34,12 +34,12 @@ struct Revocation {
                 try sign(row)
                 // Evidence without a share repeats a known refund.
                 guard let share = purchase.revokedShare else { return }
-                let isCorrected = try endByRefund(&row)
+                let isCorrected = try correctToRefund(&row)
                 tell(of: try takeCredits(row, .percentage(share), .refund, isCorrected: isCorrected), row, "refund")
             } else if signedAt >= row.stateSignedAt {
-                let isCorrected = try endByRefund(&row)
+                let isCorrected = try correctToRefund(&row)
                 try revoke(row, isCorrected: isCorrected)
-            } else if row.state == .granted, try endByRefund(&row) {
+            } else if row.state == .granted, try correctToRefund(&row) {
                 // The store has reversed the refund since.
                 try RedemptionRow.setTakenBack(nil, of: row.key, connection)
                 try settleFlags(row, row.takenBack, [])
@@ -58,7 +58,7 @@ struct Revocation {
     /// Corrects a period that was recorded as replaced by another plan although a refund had ended it before that plan
     /// began. All credits taken then belong to the refund.
     /// - Returns: whether the period was corrected.
-    private func endByRefund(_ row: inout RedemptionRow) throws -> Bool {
+    private func correctToRefund(_ row: inout RedemptionRow) throws -> Bool {
         guard let supersededAt = row.supersededAt, let revokedAt = purchase.revokedAt, revokedAt <= supersededAt,
             purchase.isUpgraded != true
         else { return false }

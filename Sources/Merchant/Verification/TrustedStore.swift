@@ -41,7 +41,7 @@ public struct TrustedStore: Sendable, Equatable {
     }
 
     /// Returns a Cornerstore, by its roots. Its anchor is made from its first root's fingerprint, until
-    /// ``Merchant/settleAnchors(_:in:)`` finds that one of the roots was recorded before.
+    /// ``Merchant/recordAnchors(_:in:)`` finds that one of the roots was recorded before.
     public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {
         let digest = SHA256.hash(data: roots.first ?? []).prefix(8)
         let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -10,7 +10,7 @@ actor MerchantSession {
     private static let longestPause = 2
 
     /// The user who must be signed in when a request is sent.
-    enum Asker: Sendable, Equatable {
+    enum ExpectedUser: Sendable, Equatable {
         case anybody
         /// The user with this number, or the first user when nobody had signed in yet.
         case user(Int)
@@ -47,10 +47,11 @@ actor MerchantSession {
     ///
     /// - Throws: ``MerchantClientError``.
     func ask<Value: Decodable & Sendable>(
-        _ route: MerchantRoute, _ body: Data? = nil, of asker: Asker = .anybody, as type: Value.Type = Value.self
+        _ route: MerchantRoute, _ body: Data? = nil, of expected: ExpectedUser = .anybody,
+        as type: Value.Type = Value.self
     ) async throws(MerchantClientError) -> Value {
         guard route.access == .user else { return try await transport.send(route, body: body).value() }
-        return try await withToken(of: asker) { [transport] token throws(MerchantClientError) in
+        return try await withToken(of: expected) { [transport] token throws(MerchantClientError) in
             try await transport.send(route, body: body, token: token).value()
         }
     }
@@ -61,16 +62,16 @@ actor MerchantSession {
     /// unknown.
     ///
     /// - Throws: ``MerchantClientError``.
-    func askPatiently<Value: Decodable & Sendable>(
+    func askWithRetries<Value: Decodable & Sendable>(
         _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
         pause: @Sendable (_ attempt: Int, _ atLeast: Int) async throws -> Void
     ) async throws(MerchantClientError) -> Value {
-        let asker = if case .spends = route { Asker.generation(generation) } else { Asker.user(user) }
+        let expected = if case .spends = route { ExpectedUser.generation(generation) } else { ExpectedUser.user(user) }
         var attempt = 1
         while true {
             let seconds: Int
             do throws(MerchantClientError) {
-                return try await ask(route, body, of: asker)
+                return try await ask(route, body, of: expected)
             } catch {
                 seconds = error.retryAfter ?? 0
                 // A retry now does not help after a longer `Retry-After`, and the caller should not wait for long.
@@ -89,16 +90,16 @@ actor MerchantSession {
     ///
     /// - Throws: ``MerchantClientError``: an error of `body`, or `notSignedIn`.
     func withToken<Value: Sendable>(
-        of asker: Asker = .anybody,
+        of expected: ExpectedUser = .anybody,
         _ body: @Sendable (String) async throws(MerchantClientError) -> Value
     ) async throws(MerchantClientError) -> Value {
-        let first = try await token(refused: nil, of: asker)
+        let first = try await token(refused: nil, of: expected)
         do throws(MerchantClientError) {
             return try await body(first)
         } catch {
             guard error.code == .notSignedIn else { throw error }
         }
-        return try await body(try await token(refused: first, of: asker))
+        return try await body(try await token(refused: first, of: expected))
     }
 
     /// Returns the token. Concurrent callers wait for the same token. A token that was requested before the user
@@ -106,9 +107,9 @@ actor MerchantSession {
     ///
     /// - Throws: ``MerchantClientError``: `notSignedIn`, `unreachable` when the token is temporarily unavailable,
     ///   `cancelled` when the token would be another user's.
-    private func token(refused: String?, of asker: Asker) async throws(MerchantClientError) -> String {
+    private func token(refused: String?, of expected: ExpectedUser) async throws(MerchantClientError) -> String {
         let isMet =
-            switch asker {
+            switch expected {
             case .anybody: true
             case .user(let number): number == user
             case .generation(let number): number == generation
@@ -131,7 +132,7 @@ actor MerchantSession {
             asking = (refused, task)
         }
         let answer = await task.value
-        guard generation == self.generation else { return try await self.token(refused: nil, of: asker) }
+        guard generation == self.generation else { return try await self.token(refused: nil, of: expected) }
         asking = nil
         // An HTTP header can only contain such tokens. A line break in a token would begin another header.
         if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }

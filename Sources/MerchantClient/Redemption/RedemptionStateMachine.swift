@@ -192,7 +192,8 @@ struct RedemptionStateMachine: Sendable {
                 entries[id] = entry
                 return [.write(entry), .wait(work, turn: nextTurn(of: work), attempt: entry.attempts, error)]
             case .refused, .noEvidence:
-                // StoreKit keeps the transaction: told again, it begins anew, perhaps with a better receipt.
+                // StoreKit keeps the transaction. When StoreKit reports it again, a new redemption begins, perhaps with
+                // a newer receipt.
                 entries[id] = nil
                 return [.forget(id), .tell(.refused(entry.purchase, error))]
             case .notSignedIn, .cancelled, .storage, .noSpace, .wrongContent, .inUse, .notConfigured:

@@ -65,7 +65,7 @@ public struct MerchantApplication: Sendable {
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
         let metrics = PrometheusMetrics()
-        let stores = try await Merchant.settleAnchors(configuration.stores, in: database)
+        let stores = try await Merchant.recordAnchors(configuration.stores, in: database)
         let merchant = Merchant(
             database: database, blobs: try place.blobs(configuration.bucket, now: now),
             verifier: try PurchaseVerifier(
