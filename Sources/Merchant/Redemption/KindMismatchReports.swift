@@ -22,7 +22,7 @@ public final class KindMismatchReports: Sendable {
             switch stated {
             case listed: "\(listed.rawValue), with dates or identifiers that contradict it"
             case let other?: other.rawValue
-            case nil: "not stated, but its dates and identifiers contradict the list"
+            case nil: "not stated, but dates and identifiers contradict the list"
             }
         }
     }

@@ -7,7 +7,7 @@ struct Redeemer {
     let policy: MerchantPolicy
     let now: Int64
     let events: EventWriter
-    /// The changes that are put off to the end of the transaction.
+    /// The changes that are put off to the end of the transaction. Finish it after the last redemption.
     let settlement: Settlement
     let connection: Connection
 

@@ -9,7 +9,7 @@ public enum VerificationWay: Sendable {
     /// By their signatures under the roots of the trusted stores, without a request to a store.
     case local
     /// By a request to a store. The dictionary has the anchor for each ``RemoteAnswer/store``. Signed transactions are
-    /// verified as with `local`, because no store verifies them on request.
+    /// always verified as with `local`.
     case remote(any RemoteVerifying, anchors: [String: String])
 }
 

@@ -32,7 +32,7 @@ struct ProductCache: Sendable {
     }
 }
 
-/// A product list and its freshness.
+/// A product list, with the error if the client could not refresh it.
 public struct MerchantProducts: Sendable, Equatable {
     /// The products on sale, in the merchant's order.
     public var products: [MerchantProduct]
