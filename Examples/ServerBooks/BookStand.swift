@@ -32,7 +32,7 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
     /// Why the shelf may not be the newest; nil when it is.
     public private(set) var problem: String?
     /// How prices are asked for.
-    public let shelf = MerchantShelf()
+    public let shelf = MerchantOfferLoader()
     public let merchant: MerchantClient
     private let queue: SKPaymentQueue
     private let onEvent: (Event) -> Void

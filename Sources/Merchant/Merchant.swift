@@ -5,18 +5,22 @@ import MerchantWire
 import StoreWire
 import Synchronization
 
-/// The merchant: what it sells, what was redeemed, the books, and who may use what. It knows nothing of HTTP, and of stores only what
-/// they have signed or answered.
+/// The merchant's operations: products, redemptions, the ledger, entitlements and content.
+///
+/// It does not use HTTP. It knows a store only by the evidence that the store has signed or by the store's answer about
+/// a receipt.
 public final class Merchant: Sendable {
+    /// The choices that this merchant was set up with.
     public let policy: MerchantPolicy
+    /// Proves receipts, signed transactions and notifications.
     public let verifier: PurchaseVerifier
-    /// Where the bytes of content items are kept.
+    /// The storage of the content items' files.
     public let blobs: any BlobStore
-    /// Rings for whoever delivers events.
-    public let outboxBell = OutboxBell()
-    /// Tells whoever listens of purchases whose kind is not what the list of products says.
-    public let wrongKinds = WrongKinds()
-    /// Is told of each step, for tests of crashes.
+    /// Signals that this process has written events into the outbox.
+    public let outboxSignal = OutboxSignal()
+    /// Reports purchases whose kind differs from the kind on the product list.
+    public let kindMismatches = KindMismatchReports()
+    /// Called at each step, for tests that kill the process.
     package let onStep: (@Sendable (MerchantStep) -> Void)?
 
     let database: Database
@@ -24,13 +28,14 @@ public final class Merchant: Sendable {
     let now: @Sendable () -> Int64
     let makeID: @Sendable () -> UUID
     let catalog = Mutex<LoadedCatalog?>(nil)
-    /// Users whose tokens are known to be registered.
+    /// Users whose account tokens this process has registered.
     let registered = Mutex<Set<UserID>>([])
 
+    /// Creates a merchant.
     /// - Parameters:
-    ///   - database: opened with ``MerchantSchema/migrations``.
-    ///   - now: milliseconds since 1970.
-    ///   - makeID: a new UUID for each call.
+    ///   - database: a database that was opened with ``MerchantSchema/migrations``.
+    ///   - now: returns the time in milliseconds since 1970.
+    ///   - makeID: returns a new UUID for each call.
     public convenience init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
         now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID
@@ -39,7 +44,7 @@ public final class Merchant: Sendable {
             database: database, blobs: blobs, verifier: verifier, policy: policy, now: now, makeID: makeID, onStep: nil)
     }
 
-    /// As the public one, and tells of each step.
+    /// Creates a merchant that calls `onStep` at each step.
     package init(
         database: Database, blobs: any BlobStore, verifier: PurchaseVerifier, policy: MerchantPolicy,
         now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
@@ -54,11 +59,12 @@ public final class Merchant: Sendable {
         self.onStep = onStep
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     /// - Throws: ``DatabaseError``.
     public func check() async throws { try await database.check() }
 
-    /// Who is at the counter, with the token for the user's payments.
+    /// Returns the user with the account token for the user's payments, and registers the token.
+    /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`; ``DatabaseError``.
     public func describe(_ user: UserID) async throws -> UserDescription {
         try Self.checkName(user.rawValue)
         if !registered.withLock({ $0.contains(user) }) {
@@ -71,7 +77,7 @@ public final class Merchant: Sendable {
         return UserDescription(userID: user, accountToken: AccountToken.token(of: user))
     }
 
-    /// All that a user was ever entitled to.
+    /// Returns every entitlement that a user has or had.
     /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
     public func entitlements(of user: UserID) async throws -> EntitlementList {
         try Self.checkName(user.rawValue)
@@ -79,18 +85,20 @@ public final class Merchant: Sendable {
         return EntitlementList(entitlements: try await database.read { try Rights.all(of: user, at: now, $0) })
     }
 
-    /// A user as the backend sees one.
+    /// Returns a user's balances, entitlements and flags. Credits that have expired are removed from the ledger first.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func report(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
         _ = try await allBalances(of: user)
-        return try await look(at: user)
+        return try await readReport(of: user)
     }
 
-    /// As ``report(of:)``, and changes nothing: for who looks beside the server, which alone knows whether the backend is to be told when
-    /// credits are taken out whose time is over. They are not counted.
+    /// Returns the same as ``report(of:)`` without changing the ledger: expired credits stay there and are not counted.
+    ///
+    /// Use this from a process that runs beside the server. Only the server knows whether to send webhooks about
+    /// expired credits.
     /// - Throws: ``MerchantError`` `invalid_request`.
-    public func look(at user: UserID) async throws -> UserReport {
+    public func readReport(of user: UserID) async throws -> UserReport {
         try Self.checkName(user.rawValue)
         let now = self.now()
         return try await database.read { connection in
@@ -110,11 +118,12 @@ public final class Merchant: Sendable {
         }
     }
 
-    /// Gives each trusted store the anchor that its roots were first seen under, so that a purchase stays the same when a store's
-    /// first root is replaced.
-    /// - Parameter stores: the first of a store's roots that is known decides.
-    /// - Throws: ``MerchantError`` `invalid_request` when two stores have a root in common; ``DatabaseError``.
-    public static func settleAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
+    /// Gives each trusted store the anchor under which one of its roots was first recorded, and records new roots. A
+    /// purchase therefore keeps its redemption key when the operator replaces a store's first root.
+    /// - Parameter stores: the stores. The first of a store's roots that is already recorded decides.
+    /// - Throws: ``MerchantError`` `invalid_request` when the roots of one store were recorded for several;
+    ///   ``DatabaseError``.
+    public static func recordAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
         try await database.write { connection in
             var settled: [TrustedStore] = []
             for var store in stores {

@@ -1,37 +1,40 @@
 import Database
 import MerchantWire
 
-/// Why the merchant refused. `code` goes to the app as it stands; `detail` is safe to show and holds no secret.
+/// A refusal. Apps receive ``code`` and ``detail``, which contain no secret.
 public struct MerchantError: Error, Sendable, Equatable {
+    /// The code that apps and backends receive.
     public var code: MerchantErrorCode
+    /// What was wrong, where, and what to do, in English.
     public var detail: String
-    /// What more the log may say, for who runs the merchant; no secret either.
+    /// Further details for the operator's log, without secrets.
     public var reason: String?
-    /// In how many seconds it may be tried again, when that is known.
+    /// The number of seconds after which a retry may succeed; nil when it is not known.
     public var retryAfter: Int?
 
+    /// Creates an error.
     public init(_ code: MerchantErrorCode, _ detail: String, retryAfter: Int? = nil) {
         self.code = code
         self.detail = detail
         self.retryAfter = retryAfter
     }
 
-    /// A refusal in the words that an app may show.
+    /// Creates an error with the code's own text, which an app may show.
     public init(_ code: MerchantErrorCode) {
         self.init(code, code.text ?? code.rawValue)
     }
 }
 
 extension MerchantError {
-    /// A database that does not answer, or a text that it does not keep, as the app is told of it; nil for an error that
-    /// neither trying again nor asking for something else mends.
+    /// Creates the error that apps receive for a ``DatabaseError``: an unavailable database or a text that it cannot
+    /// store. Nil for an error that neither a retry nor another request can avoid.
     public init?(databaseError error: any Error) {
         guard let error = error as? DatabaseError else { return nil }
         switch error.code {
         case .unavailable, .busy, .full, .serialization, .closed:
-            self.init(.unavailable, "The merchant's database does not answer. Nothing was recorded; try again.")
+            self.init(.unavailable, "The merchant's database is unavailable. Nothing was recorded. Try again.")
         case .invalidValue:
-            self.init(.invalidRequest, "The request holds a text that cannot be kept, such as one with a NUL.")
+            self.init(.invalidRequest, "The request contains text that cannot be stored, such as a NUL character.")
         default: return nil
         }
     }

@@ -1,66 +1,73 @@
 import StoreWire
 
-/// What to do when somebody redeems what another user has redeemed. Credits are never given twice, and never move.
+/// The answer when a user redeems a purchase that another user has redeemed. Credits are granted once and never move to
+/// another user.
 public enum ConflictPolicy: Sendable, Equatable {
-    /// The first user keeps it, the second is refused.
+    /// The first user keeps the purchase, and the second user is refused.
     case refuse
-    /// What lasts (non-consumables and subscriptions) goes over to the second user; the first loses it.
+    /// Non-consumables and subscriptions move to the second user; the first user loses them.
     case transfer
-    /// What lasts may be used by so many users at once, the first among them (at most 6, as in Family Sharing).
+    /// So many users, the first included, may have a non-consumable or subscription at the same time (at most 6, as in
+    /// Family Sharing).
     case family(members: Int)
 }
 
-/// What to do about credits whose purchase was refunded.
+/// How credits are taken back when their purchase is refunded.
 public enum RefundPolicy: String, Sendable, CaseIterable {
-    /// Takes back what is left of them, at most all there is.
+    /// Takes back the refunded credits as far as the balance covers them.
     case toZero
-    /// Takes all of them back; the balance may go below zero and has to be filled before it can be spent again.
+    /// Takes back all refunded credits. The balance may become negative, and the user can spend again when it is
+    /// positive.
     case belowZero
     /// Takes nothing, and flags the user.
     case flag
 }
 
-/// What to do about the credits of a subscription's period when the customer changes to another plan before the
-/// period is over. The store gives back the price of the time that was left.
+/// How the credits of a subscription period are taken back when the customer changes plans before the period ends. In
+/// that case, the store refunds the price of the remaining time.
 public enum SupersededPolicy: String, Sendable, CaseIterable {
-    /// Takes back all that the period gave, as for a refund (``MerchantPolicy/refund``).
+    /// Takes back all credits of the period, as for a refund (``MerchantPolicy/refund``).
     case takeBack
-    /// Takes back the share of the time that was left, rounded up to a whole credit.
+    /// Takes back the credits in proportion to the remaining time, rounded up to a whole credit.
     case prorate
-    /// Takes nothing. Somebody who changes plans again and again collects the credits of each.
+    /// Takes nothing. A user who changes plans repeatedly collects the credits of each plan.
     case keep
 }
 
-/// The merchant's choices.
+/// The merchant's settings for redemptions, refunds and balances.
 public struct MerchantPolicy: Sendable, Equatable {
+    /// The answer when a user redeems a purchase that another user has redeemed.
     public var conflict: ConflictPolicy
+    /// How credits of a refunded purchase are taken back.
     public var refund: RefundPolicy
+    /// How credits of a subscription period are taken back when the customer changes plans before the period ends.
     public var superseded: SupersededPolicy
-    /// Whether a free trial gives credits. It gives rights in any case.
+    /// Whether a free trial grants credits. It grants entitlements in any case.
     public var givesCreditsForTrials: Bool
-    /// Whether a copy that a family member or an organization shares gives credits. Each member has a transaction of
-    /// its own, so one purchase would give its credits several times. It gives rights in any case.
+    /// Whether a copy that a family member or an organization shares grants credits. Each member has a separate
+    /// transaction, so one purchase would grant its credits several times. A shared copy grants entitlements in any
+    /// case.
     public var givesCreditsForSharedCopies: Bool
-    /// Whose purchases are taken; a production merchant takes none of the sandbox unless told to.
+    /// The environments whose purchases are accepted. A production merchant refuses sandbox purchases by default.
     public var environments: Set<StoreEnvironment>
-    /// Whether credits that were bought in the sandbox go into one balance with those of production, which costs real
-    /// money. Otherwise each user has a balance of a currency in each environment. Set it before the first purchase:
-    /// what is in an account stays there.
+    /// Whether credits from the sandbox, which cost nothing, and from production share one balance. Otherwise a user
+    /// has a separate balance of each currency in each environment. Set this before the first purchase: credits that
+    /// were already granted stay in their account.
     public var joinsEnvironments: Bool
-    /// Whose balances a request means that names no environment.
+    /// The environment of the balance for a request that names none.
     public var usualEnvironment: StoreEnvironment
-    /// Whether changes are written down for the webhooks.
+    /// Whether changes are written into the outbox for webhooks.
     public var sendsWebhooks: Bool
-    /// How often a purchase that nobody has redeemed delivers content to one user; 0 for a merchant that delivers after
-    /// redemption alone. Each request counts, also one for a part of the file.
+    /// How often one user may download content with a purchase that nobody has redeemed; 0 to require redemption first.
+    /// Each request counts, including a request for a part of the file.
     public var downloadsBeforeRedemption: Int
 
-    /// What ``downloadsBeforeRedemption`` is unless the operator says otherwise: enough for a large file over a bad
-    /// network.
+    /// The default of ``downloadsBeforeRedemption``: enough for a large file over an unreliable network.
     public static let usualDownloadsBeforeRedemption = 50
 
-    /// - Parameter usualEnvironment: ``usualEnvironment``; nil for production, and for the sandbox where purchases of
-    ///   that alone are taken.
+    /// Creates a policy.
+    /// - Parameter usualEnvironment: ``usualEnvironment``. Nil for the sandbox when only sandbox purchases are
+    ///   accepted, otherwise for production.
     public init(
         conflict: ConflictPolicy = .refuse, refund: RefundPolicy = .toZero,
         superseded: SupersededPolicy = .takeBack, givesCreditsForTrials: Bool = false,

@@ -1,29 +1,30 @@
 import MerchantWire
 
-/// What the user has.
+/// The user's account, balances and entitlements.
 extension MerchantClient {
-    /// Who the merchant takes the user for. Give `accountToken` to StoreKit as `applicationUsername` with every payment: what
-    /// is bought under it goes to this user, whoever is signed in when it is redeemed.
+    /// Returns the user's name with the merchant and the account token. Pass `accountToken` to StoreKit as
+    /// `applicationUsername` with every payment. A purchase that carries the token belongs to this user, whoever is
+    /// signed in when it is redeemed.
     ///
     /// - Throws: ``MerchantClientError``.
     public func account() async throws(MerchantClientError) -> UserDescription { try await ask(.account) }
 
-    /// What the user has of each currency, in ``MerchantClientConfiguration/environment``.
+    /// Returns the user's balances in ``MerchantClientConfiguration/environment``.
     ///
     /// - Throws: ``MerchantClientError``.
     public func balances() async throws(MerchantClientError) -> BalanceList {
         try await ask(.balances(in: configuration.environment))
     }
 
-    /// Takes credits from the user. A lost answer is asked for again, under the same key; when it stays lost, ask again with
-    /// the same `key`, and nothing is spent twice.
+    /// Spends the user's credits. If no answer arrives, the client repeats the request with the same key. If the call
+    /// still fails, call it again with the same `key`: the credits are spent once.
     ///
     /// - Parameters:
-    ///   - amount: At least 1.
-    ///   - key: The app's own, new for each thing that is bought, and written down before the first attempt when it must
-    ///     not be bought twice over a crash; up to 128 bytes.
-    ///   - note: What it was spent on, up to 500 bytes.
-    /// - Throws: ``MerchantClientError``; its reason is `insufficientBalance` when there is not enough.
+    ///   - amount: The number of credits, at least 1.
+    ///   - key: The idempotency key, up to 128 bytes. Choose a new key for each spend. To prevent a second spend after
+    ///     a crash, save the key before the first attempt.
+    ///   - note: The purpose of the spend, up to 500 bytes.
+    /// - Throws: ``MerchantClientError``; its reason is `insufficientBalance` when the balance is too low.
     public func spend(
         _ amount: Int64, of currency: CurrencyID, key: String, note: String? = nil
     ) async throws(MerchantClientError) -> SpendAnswer {
@@ -31,7 +32,7 @@ extension MerchantClient {
             note?.utf8.count ?? 0 <= MerchantLimits.note
         else {
             throw MerchantClientError(
-                .refused, "the amount, the key or the note of a spend is out of bounds", reason: .invalidRequest)
+                .refused, "the amount, key or note of the spend is out of range", reason: .invalidRequest)
         }
         return try await ask(
             .spends,
@@ -39,14 +40,14 @@ extension MerchantClient {
                 key: key, currency: currency, amount: amount, note: note, environment: configuration.environment))
     }
 
-    /// What the user may use, and why.
+    /// Returns every entitlement that the user has or had.
     ///
     /// - Throws: ``MerchantClientError``.
     public func entitlements() async throws(MerchantClientError) -> EntitlementList { try await ask(.entitlements) }
 
-    /// A page of what happened to the user's balance, newest first.
+    /// Returns a page of the user's ledger entries, newest first.
     ///
-    /// - Parameter before: ``HistoryPage/next`` of the page before; nil for the first.
+    /// - Parameter before: ``HistoryPage/next`` of the previous page; nil for the first page.
     /// - Throws: ``MerchantClientError``.
     public func history(
         of currency: CurrencyID, before: Int64? = nil

@@ -1,16 +1,16 @@
 import MerchantWire
 
-/// The content that the merchant delivers.
+/// Content items that the merchant delivers.
 extension MerchantClient {
-    /// The highest version of an item that is on the disk, whole; nil when there is none.
+    /// Returns the highest complete version of an item on the disk; nil when there is none.
     public nonisolated func newestContent(of item: ContentItemID) -> MerchantContent? {
         library.versions(of: item).last
     }
 
-    /// All versions of an item that are on the disk, lowest first.
+    /// Returns all complete versions of an item on the disk, lowest first.
     public nonisolated func content(of item: ContentItemID) -> [MerchantContent] { library.versions(of: item) }
 
-    /// How far a download is that was begun and is not done, by this launch or an earlier one; nil when there is none.
+    /// Returns the progress of an unfinished download, from this launch or an earlier one; nil when there is none.
     public nonisolated func begunDownload(of item: ContentItemID) -> MerchantDownload? {
         library.begun(item).map {
             MerchantDownload(
@@ -19,13 +19,13 @@ extension MerchantClient {
         }
     }
 
-    /// Gets the newest version of an item that the user is entitled to. What is on the disk is not downloaded again, a
-    /// download that was broken off goes on where it was, and one that runs is joined. It can be asked at any time, any number
-    /// of times: nothing is granted by it.
+    /// Downloads the newest version of an item to which the user is entitled. A version on the disk is not downloaded
+    /// again, an unfinished download is resumed, and a running download is joined. The method may be called at any time
+    /// and any number of times, because it grants nothing.
     ///
-    /// When the merchant's books do not have the purchase, the app's receipt is redeemed, and it is tried once more.
+    /// If the merchant does not know the purchase, the client redeems the app's receipt and tries once more.
     ///
-    /// - Throws: ``MerchantClientError``; its reason is `notEntitled` when the user has not bought it.
+    /// - Throws: ``MerchantClientError``; its reason is `notEntitled` when the user has not bought the item.
     @discardableResult
     public func download(_ item: ContentItemID) async throws(MerchantClientError) -> MerchantContent {
         do throws(MerchantClientError) { return try await fetch(item).get() } catch {
@@ -36,14 +36,15 @@ extension MerchantClient {
         return try await fetch(item).get()
     }
 
-    /// Stops the download of an item, if one runs. What came is kept for ``download(_:)``, ``tryAgain()`` or the next launch;
-    /// whoever waits for it is told `cancelled`.
+    /// Stops a running download of an item. The received part is kept for ``download(_:)``, ``tryAgain()`` or the next
+    /// launch. Callers that wait for the download get the error `cancelled`.
     public func pauseDownload(of item: ContentItemID) { stopDownload(of: item) }
 
-    /// The items among those on the disk of which the merchant has a newer version for this user. Get those with
+    /// Returns the items on the disk of which the merchant has a newer version for this user. Download them with
     /// ``download(_:)``.
     ///
-    /// - Throws: ``MerchantClientError`` when the merchant cannot be asked; an item that it refuses is left out.
+    /// - Throws: ``MerchantClientError`` when the merchant is unreachable. An item that the merchant refuses is left
+    ///   out.
     public func outdated(among items: [ContentItemID]) async throws(MerchantClientError) -> [ContentItemID] {
         var outdated: [ContentItemID] = []
         for item in items {
@@ -58,14 +59,14 @@ extension MerchantClient {
         return outdated
     }
 
-    /// Takes a version off the disk. It can be downloaded again.
+    /// Removes a version from the disk. It can be downloaded again.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     public func remove(_ content: MerchantContent) throws(MerchantClientError) {
         try library.remove(content.item, content.version)
     }
 
-    /// Takes all versions but the highest off the disk, and what came of downloads of older ones.
+    /// Removes all versions except the highest from the disk, and unfinished downloads of older ones.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     public func removeOlderVersions(of item: ContentItemID) throws(MerchantClientError) {

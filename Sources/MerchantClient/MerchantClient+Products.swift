@@ -1,17 +1,17 @@
 import MerchantWire
 import StoreWire
 
-/// What is on sale.
+/// The merchant's products.
 extension MerchantClient {
-    /// What was on sale when the merchant was last asked; at once, and offline. Empty when it never was.
+    /// The product list of the last response, without a request; empty when there was none.
     public nonisolated var cachedProducts: [MerchantProduct] {
         productCache.read().map { shown($0.list) } ?? []
     }
 
-    /// What is on sale. Only a list that has changed is transferred. When the merchant cannot be asked, it is the last one,
-    /// with the reason beside it.
+    /// Requests the products on sale. An unchanged list is not transferred again. If the merchant is unreachable, the
+    /// result is the last list with the error.
     ///
-    /// - Throws: ``MerchantClientError`` when there is none at all.
+    /// - Throws: ``MerchantClientError`` when the request fails and there is no earlier list.
     public func products() async throws(MerchantClientError) -> MerchantProducts {
         let kept = productCache.read()
         do throws(MerchantClientError) {
@@ -30,7 +30,8 @@ extension MerchantClient {
         let list: ProductList = try response.value()
         guard list.products.count <= MerchantLimits.products else {
             throw MerchantClientError(
-                .badAnswer, "the merchant lists \(list.products.count) products, over \(MerchantLimits.products)")
+                .badAnswer,
+                "the merchant's list has \(list.products.count) products; the limit is \(MerchantLimits.products)")
         }
         productCache.write(list, entityTag: response.entityTag)
         return list

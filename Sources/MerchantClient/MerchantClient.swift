@@ -3,18 +3,18 @@ import MerchantWire
 import StoreKit
 import Synchronization
 
-/// The merchant's counter seen from the app: what is on sale, redeeming what StoreKit sold, balances, entitlements, and the
-/// content that the merchant delivers.
+/// A client of the merchant's server: products, redemptions of StoreKit transactions, balances, entitlements and
+/// content.
 ///
-/// What is begun is written down and ends once, over any number of launches: the merchant is asked again with growing
-/// pauses until it answers, and a StoreKit transaction is finished only after the merchant has confirmed it.
+/// The client saves its unfinished work and completes it across launches. It retries requests with increasing pauses,
+/// and it finishes a StoreKit transaction only after the merchant has confirmed it.
 ///
 ///     let merchant = try MerchantClient(configuration)
-///     await merchant.open()                                  // goes on with what earlier launches began
+///     await merchant.open()                                  // resumes unfinished work
 ///     …
 ///     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
 ///         for transaction in transactions where transaction.transactionState == .purchased {
-///             merchant.redeem(transaction, from: queue)      // finishes it, too
+///             merchant.redeem(transaction, from: queue)      // also finishes the transaction
 ///         }
 ///     }
 public actor MerchantClient {
@@ -28,16 +28,16 @@ public actor MerchantClient {
     private let backoff: Backoff
 
     private var machine: RedemptionStateMachine
-    /// StoreKit's transactions of this launch, to be finished.
+    /// Finishes the StoreKit transactions of this launch, by identifier.
     private var finishes: [String: @Sendable () -> Void] = [:]
     private var downloads: [ContentItemID: Task<Result<MerchantContent, MerchantClientError>, Never>] = [:]
     private var tasks: [UUID: Task<Void, Never>] = [:]
     private var isOpen = false
     private var isClosed = false
-    /// Transactions that were handed over and are not in the machine yet.
+    /// The number of transactions that were passed to ``redeem(_:from:)`` and are not in the state machine yet.
     private nonisolated let arriving = Mutex(0)
 
-    /// Makes the client's folder and takes its lock; asks nothing yet.
+    /// Creates the client's folder and locks it. Sends no request.
     ///
     /// - Throws: ``MerchantClientError``: `notConfigured`, `inUse`, `storage`.
     public init(_ configuration: MerchantClientConfiguration) throws(MerchantClientError) {
@@ -63,7 +63,8 @@ public actor MerchantClient {
 
     // MARK: From launch to end
 
-    /// Goes on with what earlier launches began. Call it once, early, as an observer is added to StoreKit's queue.
+    /// Resumes the unfinished work of earlier launches. Call this once, as early as an observer is added to StoreKit's
+    /// queue.
     public func open() {
         guard !isOpen, !isClosed else { return }
         isOpen = true
@@ -72,12 +73,12 @@ public actor MerchantClient {
             configuration.onEvent(
                 .problem(
                     MerchantClientError(
-                        .storage, "\(unreadable) files of begun redemptions cannot be read and were put aside")))
+                        .storage, "\(unreadable) files of unfinished redemptions cannot be read and were renamed")))
         }
         perform(machine.launched(entries))
     }
 
-    /// Stops everything and lets go of the folder. What was begun goes on at the next launch.
+    /// Stops all work and unlocks the folder. Unfinished work is resumed at the next launch.
     public func close() async {
         isClosed = true
         for task in downloads.values { task.cancel() }
@@ -88,15 +89,16 @@ public actor MerchantClient {
         lock.release()
     }
 
-    /// Whether the merchant is being asked, or content comes. What waits for another attempt does not count: it may wait
-    /// for days.
+    /// Whether a request or a download is running. Work that waits for a retry does not count, because it may wait for
+    /// days.
     public var isBusy: Bool { arriving.withLock { $0 } > 0 || machine.isBusy || !downloads.isEmpty }
 
-    /// Tries everything now that waits for another attempt.
+    /// Retries all waiting work now.
     public func tryAgain() { perform(machine.wake()) }
 
-    /// Another user has signed in, or nobody is any longer: the token is asked for anew, and all that waits is tried with it.
-    /// A question that somebody waits for is not repeated in the new user's name: it ends with `cancelled`.
+    /// Tells the client that another user has signed in or that the user has signed out. The client requests a new
+    /// token and retries all waiting work with it. A request that a caller waits for is not repeated for the new user:
+    /// it ends with `cancelled`.
     public func userChanged() async {
         await session.forgetToken()
         perform(machine.wake())
@@ -104,11 +106,11 @@ public actor MerchantClient {
 
     // MARK: Redeeming
 
-    /// Redeems a transaction of StoreKit's and finishes it when the merchant has confirmed it (and, by
-    /// ``MerchantClientConfiguration/finishing``, when its content is on the disk). Events tell how it goes.
+    /// Redeems a StoreKit transaction and finishes it after the merchant has confirmed it and, according to
+    /// ``MerchantClientConfiguration/finishing``, after its content is on the disk. Events report the progress.
     ///
-    /// Call it for every purchased and restored transaction, each time StoreKit tells it: nothing is redeemed twice. Other
-    /// states are passed over.
+    /// Call this for every purchased and restored transaction, each time StoreKit reports it. A transaction is redeemed
+    /// once. Transactions in other states are ignored.
     public nonisolated func redeem(_ transaction: SKPaymentTransaction, from queue: SKPaymentQueue) {
         guard let purchase = StorePurchase(transaction, from: queue) else { return }
         arriving.withLock { $0 += 1 }
@@ -118,16 +120,16 @@ public actor MerchantClient {
         }
     }
 
-    /// Redeems all that a receipt speaks of, such as the app's after a restore; it may be asked any number of times. Nothing
-    /// is written down and nothing finished.
+    /// Redeems all purchases of a receipt, such as the app's receipt after a restore. The method may be called any
+    /// number of times. It saves nothing and finishes no transaction.
     ///
     /// - Throws: ``MerchantClientError``.
     public func redeem(receipt: Data) async throws(MerchantClientError) -> RedemptionAnswer {
         try await ask(.redemptions, RedemptionRequest(receipt: receipt))
     }
 
-    /// Gives up what is still due of a purchase, such as content that was refunded before it came. The app finishes the
-    /// StoreKit transaction itself.
+    /// Abandons the remaining work for a purchase, such as the download of content that was refunded. The app finishes
+    /// the StoreKit transaction itself.
     public func abandon(transactionID: String) {
         finishes[transactionID] = nil
         perform(machine.abandoned(transactionID))
@@ -138,7 +140,7 @@ public actor MerchantClient {
         finishes[purchase.transactionID] = purchase.finish
         guard let request = evidence(of: purchase) else {
             let error = MerchantClientError(
-                .noEvidence, "there is no receipt to show to the merchant; refresh the app's receipt")
+                .noEvidence, "there is no receipt for the purchase; refresh the app's receipt")
             configuration.onEvent(.refused(purchase.purchase, error))
             return
         }
@@ -163,7 +165,7 @@ public actor MerchantClient {
     // MARK: Performing
 
     private func perform(_ actions: [RedemptionStateMachine.Action]) {
-        // What could not be written: finishing it would lose what is due.
+        // The transaction whose entry could not be saved. Finishing it would lose the remaining work.
         var unwritten: String?
         for action in actions {
             guard !isClosed else { return }
@@ -220,7 +222,7 @@ public actor MerchantClient {
         } catch {
             result = .failure(error)
         }
-        guard took(.answer) else { return }
+        guard continues(after: .answer) else { return }
         switch result {
         case .success(let answer): perform(machine.answered(id, answer))
         case .failure(let error): perform(machine.failed(.redeem(id), error))
@@ -230,12 +232,12 @@ public actor MerchantClient {
     private func deliver(_ item: ContentItemID) async {
         let result = await fetch(item)
         guard !isClosed else { return }
-        // A success is told to the machine by whoever fetched it.
+        // ``fetch(_:)`` reports a success to the state machine.
         if case .failure(let error) = result { perform(machine.failed(.deliver(item), error)) }
     }
 
-    /// Whether the client lives after a step.
-    private func took(_ step: RedemptionStep) -> Bool {
+    /// Calls ``MerchantClientConfiguration/onStep``. Returns whether the client is still open.
+    private func continues(after step: RedemptionStep) -> Bool {
         guard !isClosed else { return false }
         if (try? configuration.onStep(step)) == nil { isClosed = true }
         return !isClosed
@@ -244,7 +246,7 @@ public actor MerchantClient {
     private func wait(
         for work: RedemptionStateMachine.Work, _ turn: Int, _ attempt: Int, _ error: MerchantClientError
     ) {
-        // What the merchant asks for is kept to within an hour.
+        // The merchant's `Retry-After` is limited to an hour.
         let seconds = max(backoff.delay(attempt), Double(min(error.retryAfter ?? 0, 3600)))
         switch work {
         case .redeem(let id):
@@ -265,18 +267,18 @@ public actor MerchantClient {
         perform(machine.due(work, turn))
     }
 
-    // MARK: For the parts in other files
+    // MARK: For extensions in other files
 
-    /// Stops a download that runs; what came is kept.
+    /// Stops a running download. The received part is kept.
     func stopDownload(of item: ContentItemID) {
         machine.paused(item)
         downloads[item]?.cancel()
     }
 
-    /// Downloads an item, or joins the download that runs.
+    /// Downloads an item, or joins a running download of it.
     func fetch(_ item: ContentItemID) async -> Result<MerchantContent, MerchantClientError> {
         while let running = downloads[item] {
-            // One that was paused ends soon, and is not what is asked for now.
+            // A paused download ends soon; this call needs a new one.
             let wasPaused = running.isCancelled
             let result = await running.value
             guard wasPaused, case .failure = result else { return result }
@@ -292,7 +294,7 @@ public actor MerchantClient {
         downloads[item] = task
         let result = await task.value
         if downloads[item] == task { downloads[item] = nil }
-        if case .success(let content) = result, took(.downloaded) {
+        if case .success(let content) = result, continues(after: .downloaded) {
             configuration.onEvent(.delivered(content))
             perform(machine.delivered(item))
         }
@@ -306,24 +308,24 @@ public actor MerchantClient {
         let (wait, backoff) = (configuration.wait, backoff)
         let encoded: Data?
         if let body { encoded = try Self.encode(body) } else { encoded = nil }
-        return try await session.askPatiently(route, encoded) { attempt, seconds in
+        return try await session.askWithRetries(route, encoded) { attempt, seconds in
             try await wait(max(backoff.delay(attempt), Double(seconds)))
         }
     }
 
-    /// The app's receipt as it lies on the disk.
+    /// Reads the app's receipt from the disk.
     ///
     /// - Throws: ``MerchantClientError`` with `noEvidence` when there is none.
     func requireAppReceipt() throws(MerchantClientError) -> Data {
         guard let receipt = appReceipt else {
-            throw MerchantClientError(.noEvidence, "the app's receipt is not there; refresh it")
+            throw MerchantClientError(.noEvidence, "the app has no receipt; refresh it")
         }
         return receipt
     }
 
     static func encode(_ value: some Encodable) throws(MerchantClientError) -> Data {
         do { return try JSONEncoder().encode(value) } catch {
-            throw MerchantClientError(.badAnswer, "the request cannot be written as JSON")
+            throw MerchantClientError(.badAnswer, "the request cannot be encoded as JSON")
         }
     }
 }

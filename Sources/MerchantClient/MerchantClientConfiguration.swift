@@ -2,60 +2,67 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// Which merchant the client speaks to, for whom, and where it keeps its files.
+/// The merchant's address, the user's token and the files of a client.
 public struct MerchantClientConfiguration: Sendable {
-    /// When a StoreKit transaction is finished whose product gives content.
+    /// The time at which a StoreKit transaction whose product grants content is finished.
     public enum Finishing: Sendable, Hashable {
-        /// When the merchant has confirmed it and the content is on the disk. Until then StoreKit tells it anew at each
-        /// launch.
+        /// After the merchant has confirmed the transaction and the content is on the disk. Until then, StoreKit
+        /// reports the transaction at each launch.
         case afterDelivery
-        /// As soon as the merchant has confirmed it. The content comes later, by what the merchant's books say; what is due
-        /// is written down first.
+        /// As soon as the merchant has confirmed the transaction. The client saves the pending downloads first and
+        /// completes them later.
         case afterRedemption
     }
 
-    /// What is shown to the merchant for a purchase.
+    /// The evidence that the client sends for a purchase.
     public enum Evidence: Sendable, Hashable {
-        /// The app's receipt, which redeems all that it speaks of; the transaction's own while there is none.
+        /// The app's receipt, which redeems all of its purchases; the transaction's own receipt while there is no app
+        /// receipt.
         case appReceipt
-        /// The transaction's own receipt (iOS 6), which is small however much was bought, and the app's for those that have
-        /// none, such as restored ones. The merchant has to know the certificates that it is signed with.
+        /// The transaction's own receipt (iOS 6), which is small regardless of earlier purchases; the app's receipt for
+        /// a transaction without one, such as a restored transaction. The merchant must know the certificates that
+        /// signed it.
         case transactionReceipt
     }
 
-    /// The merchant's base URL: `https`, or `http` on this machine.
+    /// The merchant's base URL: `https`, or `http` for this machine.
     public var merchant: URL
-    /// The app whose products are asked for.
+    /// The bundle identifier of the app whose products are requested.
     public var bundleIdentifier: String
-    /// Where what was begun, the product list and the content are kept; made with mode 0700, for one process at a time.
+    /// The folder for unfinished work, the product list and content. It is created with mode 0700 and used by one
+    /// process at a time.
     public var folder: URL
-    /// Where the app's receipt lies; nil when there is none to be had.
+    /// The file with the app's receipt; nil when there is none.
     public var receiptURL: URL?
-    /// Gives the user's token, from the app's own sign-in. It is asked once, and then again with the token that the merchant
-    /// did not take.
+    /// Returns the user's token from the app's own sign-in. It is called once, and again with the refused token after
+    /// the merchant has refused one.
     ///
-    /// A `URLError`, or a ``MerchantClientError`` with the code `unreachable`, means that the token cannot be had now: what
-    /// needs it is tried again, as when the merchant cannot be reached. Any other error means that nobody is signed in.
+    /// A `URLError`, or a ``MerchantClientError`` with the code `unreachable`, means that the token is temporarily
+    /// unavailable: the work is retried as if the merchant were unreachable. Any other error means that nobody is
+    /// signed in.
     public var token: @Sendable (_ refused: String?) async throws -> String
-    /// Whose balances are read, spent and listed; nil for those that the merchant takes as usual.
-    /// ``init(merchant:storeKit:token:)`` takes the one in which StoreKit buys.
+    /// The environment of the balances that the client reads and spends; nil for the merchant's default environment.
+    /// ``init(merchant:storeKit:token:)`` uses StoreKit's environment.
     public var environment: StoreEnvironment?
+    /// When a StoreKit transaction whose product gives content is finished.
     public var finishing = Finishing.afterDelivery
+    /// Which receipt is sent to the merchant for a purchase.
     public var evidence = Evidence.appReceipt
-    /// Allows `http` to another machine, where anybody between can read the user's token. For networks of one's own.
+    /// Whether `http` to another machine is allowed. Anybody on the network path can then read the user's token. For
+    /// private networks only.
     public var allowsCleartext = false
-    /// How many downloads run at once; at least 1.
+    /// The number of simultaneous downloads, at least 1.
     public var simultaneousDownloads = 3
-    /// Is told what happens, in order, on whatever thread. It should be quick.
+    /// Called with each event, in order, on any thread. It should return quickly.
     public var onEvent: @Sendable (MerchantEvent) -> Void = { _ in }
-    /// Spreads retries: gives numbers from 0 up to 1.
+    /// Returns numbers from 0 up to but not including 1, which spread retries.
     package var jitter: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    /// Waits for so many seconds. A boundary, so that tests need not wait.
+    /// Waits for a number of seconds. Tests replace it.
     package var wait: @Sendable (Double) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
-    /// Is told of every step before it is taken; what it throws ends the client there, as a crash would.
+    /// Called before every step. An error that it throws stops the client there, as a crash would.
     package var onStep: @Sendable (RedemptionStep) throws -> Void = { _ in }
 
-    /// A configuration with nothing but these; the rest can be set after.
+    /// Creates a configuration with defaults for the other properties.
     public init(
         merchant: URL, bundleIdentifier: String, folder: URL,
         token: @escaping @Sendable (_ refused: String?) async throws -> String
@@ -66,12 +73,12 @@ public struct MerchantClientConfiguration: Sendable {
         self.token = token
     }
 
-    /// The client of an app on this device as StoreKit is configured, in the device's folder.
+    /// Creates a configuration from StoreKit's configuration, with a folder inside the device's folder.
     ///
     /// - Parameters:
     ///   - merchant: The merchant's base URL.
-    ///   - storeKit: What StoreKit uses: ``StoreKitConfiguration/current`` unless the program has it at hand.
-    ///   - token: Gives the user's token, as ``token`` says.
+    ///   - storeKit: The configuration of StoreKit, such as ``StoreKitConfiguration/current``.
+    ///   - token: Returns the user's token, as described at ``token``.
     /// - Throws: ``MerchantClientError`` `notConfigured` without a bundle identifier.
     public init(
         merchant: URL, storeKit: StoreKitConfiguration,

@@ -3,46 +3,47 @@ import Foundation
 @_exported import MerchantWire
 import StoreKit
 
-/// Why the merchant's client did not do what was asked. No receipt or token is ever in one.
+/// An error of the merchant's client. It contains no receipt and no token.
 public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
-    /// What a program needs to know of it; stable.
+    /// The kinds of error. The raw values are stable.
     public enum Code: String, Sendable, CaseIterable {
-        /// The configuration names no address of a merchant, or no app, or one that cannot be used.
+        /// The configuration has no usable merchant address or no bundle identifier.
         case notConfigured
         /// Another process of the app, or another client in this one, holds the client's folder.
         case inUse
-        /// A file or folder cannot be read or written.
+        /// A file or folder could not be read or written.
         case storage
-        /// The disk, or the user's share of it, is full.
+        /// The disk or the user's quota is full.
         case noSpace
-        /// No answer came, or one that says to come back later. What was asked may have been done all the same: ask again.
+        /// No response arrived, or the merchant asked to retry later. The merchant may have carried out the request:
+        /// repeat it.
         case unreachable
-        /// What answered is no merchant, or one of another kind.
+        /// The response is not one that a merchant of this version sends.
         case badAnswer
-        /// There is no user's token, or the merchant does not take it.
+        /// There is no token of a user, or the merchant refuses it.
         case notSignedIn
-        /// The merchant refused; ``MerchantClientError/reason`` says why.
+        /// The merchant refused the request; ``MerchantClientError/reason`` has its code.
         case refused
-        /// There is no receipt to show, or the one there is does not speak of the purchase: refresh it, and try again.
+        /// There is no receipt, or the receipt does not contain the purchase. Refresh the receipt and try again.
         case noEvidence
-        /// The downloaded file is not what was announced. What came is thrown away: try again.
+        /// The downloaded file differs from its description and was discarded. Try again.
         case wrongContent
-        /// The client was closed, the task was cancelled, or another user has signed in since it was asked.
+        /// The client was closed, the task was cancelled, or another user signed in after the request began.
         case cancelled
     }
 
-    /// Which kind it is.
+    /// The kind of error.
     public var code: Code
-    /// What was wrong, where, and what to do, for whoever writes the app.
+    /// What was wrong, where, and what to do, for the app's developers.
     public var detail: String
-    /// The merchant's own code, when it refused.
+    /// The merchant's code, when the merchant refused the request.
     public var reason: MerchantErrorCode?
-    /// Finds the request in the merchant's log.
+    /// The identifier of the request in the merchant's log.
     public var requestID: String?
-    /// In how many seconds the merchant wants to be asked again, when it said so.
+    /// The number of seconds after which the merchant asked for a retry; nil when it did not say.
     public var retryAfter: Int?
 
-    /// An error of a kind.
+    /// Creates an error.
     public init(
         _ code: Code, _ detail: String, reason: MerchantErrorCode? = nil, requestID: String? = nil,
         retryAfter: Int? = nil
@@ -54,27 +55,28 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
         self.retryAfter = retryAfter
     }
 
-    /// Whether the same may succeed later, without anybody doing anything about it.
+    /// Whether the same request may succeed later without any change.
     public var isTemporary: Bool { code == .unreachable }
 
-    /// ``detail``, with the merchant's code and the request's number.
+    /// ``detail``, with the merchant's code and the request's identifier.
     public var description: String {
         let notes = [reason.map { "code \($0)" }, requestID.map { "request \($0)" }].compactMap { $0 }
         return notes.isEmpty ? detail : "\(detail) (\(notes.joined(separator: ", ")))"
     }
 
-    /// A sentence for the app's user, in English, the merchant's where it has one; it is what `localizedDescription` gives.
+    /// A sentence for the app's user, in English: the merchant's text if there is one. `localizedDescription` returns
+    /// it.
     public var errorDescription: String? {
         switch code {
         case .refused: reason?.text ?? detail
         case .notConfigured: "The app does not know its server."
         case .inUse: "The app is running already."
         case .storage: "The app cannot save its files."
-        case .noSpace: "There is no space left. Make room, and try again."
+        case .noSpace: "The disk is full. Free some space and try again."
         case .unreachable: reason?.text ?? "The server cannot be reached. Try again later."
         case .badAnswer: "The server's answer was not understood. Update the app."
         case .notSignedIn: "Sign in again."
-        case .noEvidence: "The proof of purchase is not here yet. Try again later."
+        case .noEvidence: "There is no receipt yet. Try again later."
         case .wrongContent: "The download was not complete. Try again."
         case .cancelled: "Cancelled."
         }
@@ -82,7 +84,7 @@ public struct MerchantClientError: LocalizedError, Sendable, Equatable, CustomSt
 }
 
 extension MerchantClientError {
-    /// A file that cannot be written or a folder that cannot be held.
+    /// Creates an error for a file that cannot be written or a folder that cannot be locked.
     init(storage error: any Error) {
         switch error {
         case let error as MerchantClientError: self = error
@@ -92,12 +94,12 @@ extension MerchantClientError {
         }
     }
 
-    /// A download's failure.
+    /// Creates an error for a failed download.
     init(_ error: ContentDownloadError) {
         switch error.code {
-        // Who describes a file and will not give it is somebody in between, or has lost it: the merchant's own refusal came before.
+        // The merchant described the file a moment ago, so this refusal comes from an intermediary or the file is lost.
         case .unreachable, .addressExpired: self.init(.unreachable, error.detail)
-        case .refused where error.status == 401: self.init(.notSignedIn, "the merchant does not take the user's token")
+        case .refused where error.status == 401: self.init(.notSignedIn, "the merchant refuses the user's token")
         case .refused: self.init(.badAnswer, error.detail)
         case .wrongLength, .wrongDigest: self.init(.wrongContent, error.detail)
         case .noSpace: self.init(.noSpace, error.detail)

@@ -1,51 +1,57 @@
 import MerchantWire
 
-/// What happens while purchases are redeemed and content comes.
+/// An event during redemptions and downloads.
 public enum MerchantEvent: Sendable, Equatable {
-    /// The merchant has a purchase down in its books, for this user or for the one whom it names as its owner.
+    /// The merchant has redeemed a purchase, for this user or for the owner named by its account token.
     case redeemed(RedeemedTransaction)
-    /// The merchant could not be asked about a purchase. It is asked again by itself, after so many seconds; after a refused
-    /// token (nil), when ``MerchantClient/userChanged()`` or ``MerchantClient/tryAgain()`` says so, or at the next launch.
+    /// The merchant could not be asked about a purchase. The client retries after so many seconds. Nil means after a
+    /// refused token: it retries after ``MerchantClient/userChanged()`` or ``MerchantClient/tryAgain()``, or at the
+    /// next launch.
     case waiting(MerchantPurchase, MerchantClientError, seconds: Double?)
-    /// The merchant will not have it. The transaction stays in StoreKit's queue, and comes again at the next launch, until
+    /// The merchant refused a purchase. The transaction stays in StoreKit's queue and is reported at each launch until
     /// the app finishes it.
     case refused(MerchantPurchase, MerchantClientError)
-    /// A download began, or moved on.
+    /// A download began or progressed.
     case downloading(MerchantDownload)
-    /// Content is on the disk, whole.
+    /// A download is complete and on the disk.
     case delivered(MerchantContent)
-    /// Content did not come. It is tried again after so many seconds; nil as in `waiting`.
+    /// A download failed. The client retries after so many seconds; nil as in `waiting`.
     case notDelivered(ContentItemID, MerchantClientError, seconds: Double?)
-    /// A purchase is settled, and its StoreKit transaction was finished.
+    /// All work for a purchase is done, and its StoreKit transaction was finished.
     case finished(MerchantPurchase)
-    /// What was begun could not be written down. It goes on; StoreKit's queue knows of it, too.
+    /// The state of unfinished work could not be saved. The work continues, and StoreKit's queue still has the
+    /// transaction.
     case problem(MerchantClientError)
 }
 
-/// A purchase by its names.
+/// The identifiers of a purchase.
 public struct MerchantPurchase: Sendable, Hashable {
     /// StoreKit's `transactionIdentifier`.
     public var transactionID: String
+    /// The product that was bought.
     public var productID: String
 
+    /// Creates a purchase from its identifiers.
     public init(transactionID: String, productID: String) {
         self.transactionID = transactionID
         self.productID = productID
     }
 }
 
-/// How far a download is.
+/// The progress of a download.
 public struct MerchantDownload: Sendable, Equatable {
+    /// The content item.
     public var item: ContentItemID
-    /// 1, 2, 3…
+    /// The version number: 1, 2, 3…
     public var version: Int64
-    /// Bytes that have come, those of earlier attempts included.
+    /// The number of bytes received, including earlier attempts.
     public var received: Int64
-    /// Bytes in all.
+    /// The size of the file in bytes.
     public var total: Int64
-    /// Nil while it cannot be told.
+    /// The estimated number of seconds left; nil while it is unknown.
     public var secondsLeft: Double?
 
+    /// Creates a download's progress.
     public init(item: ContentItemID, version: Int64, received: Int64, total: Int64, secondsLeft: Double?) {
         self.item = item
         self.version = version
@@ -54,6 +60,6 @@ public struct MerchantDownload: Sendable, Equatable {
         self.secondsLeft = secondsLeft
     }
 
-    /// From 0 to 1.
+    /// The received fraction of the file, from 0 to 1.
     public var progress: Double { total > 0 ? min(1, Double(received) / Double(total)) : 1 }
 }

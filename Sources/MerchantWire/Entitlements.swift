@@ -1,39 +1,40 @@
 import StoreWire
 
-/// What a user may use, and why.
+/// A user's right to a feature or a content item, from one purchase or subscription.
 public struct Entitlement: Codable, Sendable, Equatable {
-    /// How it stands at the moment of the answer.
+    /// The state of an entitlement at the time of the response.
     public enum State: String, Codable, Sendable, CaseIterable {
-        /// It may be used.
+        /// The user may use the entitlement.
         case active
-        /// The paid period is over and the store tries to collect the money; it may still be used.
+        /// The paid period has ended and the store is retrying the payment. The user may still use the entitlement.
         case grace
-        /// The paid period is over.
+        /// The paid period has ended.
         case expired
-        /// The purchase was refunded, or is no longer shared.
+        /// The purchase was refunded or is no longer shared with the user.
         case revoked
     }
 
-    /// What it is: an entitlement's name.
+    /// The entitlement's name; nil when ``content`` is set.
     public var entitlement: EntitlementID?
-    /// Or a content item that may be downloaded.
+    /// The content item that the user may download; nil when ``entitlement`` is set.
     public var content: ContentItemID?
-    /// The product that gave it.
+    /// The product that grants the entitlement.
     public var productID: ProductID
+    /// Whether the entitlement may be used, and if not, why.
     public var state: State
-    /// Milliseconds since 1970; nil for what does not end.
+    /// The end of the entitlement, in milliseconds since 1970; nil when it does not end.
     public var expiresAt: Int64?
-    /// Until when it may be used though the period is over, in milliseconds since 1970.
+    /// The end of the grace period, in milliseconds since 1970; nil when there is none.
     public var graceUntil: Int64?
-    /// Whether the user's subscription that gives it renews at the end of the period, as the store last said; nil when
-    /// the store has not said so, and for what no subscription of the user's gives.
+    /// Whether the subscription renews at the end of the period, as the store last stated. Nil when the store has not
+    /// stated it, and when the entitlement does not come from a subscription of this user.
     public var willRenew: Bool?
-    /// The product as which the subscription renews, as the store last said: another one than ``productID`` after a
-    /// change of plan.
+    /// The product of the next period, as the store last stated. It differs from ``productID`` after a change of plan.
     public var renewsAs: ProductID?
-    /// Where the purchase was made that gives it.
+    /// Whether the purchase was made in production or in the sandbox.
     public var environment: StoreEnvironment
 
+    /// Creates an entitlement.
     public init(
         entitlement: EntitlementID?, content: ContentItemID?, productID: ProductID, state: State, expiresAt: Int64?,
         graceUntil: Int64?, willRenew: Bool? = nil, renewsAs: ProductID? = nil,
@@ -50,29 +51,34 @@ public struct Entitlement: Codable, Sendable, Equatable {
         self.graceUntil = graceUntil
     }
 
-    /// Whether it may be used.
+    /// Whether the user may use the entitlement: ``state`` is `active` or `grace`.
     public var isUsable: Bool { state == .active || state == .grace }
 }
 
-/// All that a user was ever entitled to; each from each of its sources.
+/// Every entitlement that a user has or had, once for each purchase or subscription that grants it.
 public struct EntitlementList: Codable, Sendable, Equatable {
+    /// The entitlements, active or not.
     public var entitlements: [Entitlement]
 
+    /// Creates a list of entitlements.
     public init(entitlements: [Entitlement]) { self.entitlements = entitlements }
 
-    /// Whether one of that name may be used.
+    /// Whether the list has a usable entitlement of that name.
     public func isEntitled(to entitlement: EntitlementID) -> Bool {
         entitlements.contains { $0.entitlement == entitlement && $0.isUsable }
     }
 }
 
-/// Who is at the counter.
+/// The signed-in user and the user's account token.
 public struct UserDescription: Codable, Sendable, Equatable {
+    /// The user's name with the merchant.
     public var userID: UserID
-    /// A UUID in lower case, to be given to StoreKit as `applicationUsername` (or `appAccountToken`) with every payment:
-    /// what is bought under it goes to this user, whoever is signed in when it is redeemed.
+    /// The user's account token, a UUID in lower case. Pass it to StoreKit as `applicationUsername` (or
+    /// `appAccountToken`) with every payment. A purchase that carries the token belongs to this user, whoever is signed
+    /// in when it is redeemed.
     public var accountToken: String
 
+    /// Creates a description of a user.
     public init(userID: UserID, accountToken: String) {
         self.userID = userID
         self.accountToken = accountToken

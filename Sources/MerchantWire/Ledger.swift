@@ -1,13 +1,15 @@
 import StoreWire
 
-/// What a user has of one currency.
+/// A user's credits of one currency in one environment.
 public struct Balance: Codable, Sendable, Equatable {
+    /// The currency of the credits.
     public var currency: CurrencyID
-    /// Below zero only after a refund, if the merchant's policy says so.
+    /// The number of credits. It is negative only after a refund, if the merchant's policy allows that.
     public var amount: Int64
-    /// Whether it was bought with money, or in the sandbox.
+    /// Whether the credits are from production or from the sandbox.
     public var environment: StoreEnvironment
 
+    /// Creates a balance.
     public init(currency: CurrencyID, amount: Int64, environment: StoreEnvironment = .production) {
         self.currency = currency
         self.amount = amount
@@ -15,32 +17,37 @@ public struct Balance: Codable, Sendable, Equatable {
     }
 }
 
-/// All that a user has in one environment, in the order of the currencies' names; a currency that was never granted is
-/// not listed. The report of a user has the balances of both, production's first.
+/// A user's balances in one environment, sorted by currency. A currency that was never granted is not listed. In a user
+/// report, the list has the balances of both environments, production first.
 public struct BalanceList: Codable, Sendable, Equatable {
+    /// The balances.
     public var balances: [Balance]
 
+    /// Creates a list of balances.
     public init(balances: [Balance]) { self.balances = balances }
 
-    /// What there is of a currency; 0 for one that is not listed.
+    /// The balance of a currency; 0 when the currency is not listed.
     public func amount(of currency: CurrencyID) -> Int64 {
         balances.first { $0.currency == currency }?.amount ?? 0
     }
 }
 
-/// Takes credits from a user.
+/// A request to spend a user's credits.
 public struct SpendRequest: Codable, Sendable, Equatable {
-    /// Made by the caller and sent again with every attempt, so that what was spent once is not spent twice. It is the user's
-    /// own: another user may use the same. The user's app and the merchant's backend have keys of their own, too.
+    /// The idempotency key. The caller chooses it and sends it with every attempt, so that the credits are spent once.
+    /// Keys belong to one user: two users may use the same key. The user's app and the merchant's backend have separate
+    /// keys.
     public var key: String
+    /// The currency of the credits.
     public var currency: CurrencyID
-    /// At least 1.
+    /// The number of credits, at least 1.
     public var amount: Int64
-    /// What it was spent on, in words of the app's own.
+    /// The purpose in the app's own words, up to ``MerchantLimits/note`` bytes.
     public var note: String?
-    /// Of which balance; nil for the environment that the merchant takes as usual.
+    /// The environment of the balance; nil for the merchant's default environment.
     public var environment: StoreEnvironment?
 
+    /// Creates a request to spend credits.
     public init(
         key: String, currency: CurrencyID, amount: Int64, note: String? = nil, environment: StoreEnvironment? = nil
     ) {
@@ -52,18 +59,22 @@ public struct SpendRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// What was spent; asked again under its key, the merchant answers the same.
+/// The result of a spend. A request repeated with the same key gets the same result.
 public struct SpendAnswer: Codable, Sendable, Equatable {
+    /// The idempotency key of the request.
     public var key: String
+    /// The currency of the credits.
     public var currency: CurrencyID
+    /// The number of credits spent.
     public var amount: Int64
-    /// What was left right after it.
+    /// The balance after the spend.
     public var balance: Int64
-    /// The number of the entry in the history of the user and currency.
+    /// The number of the entry in the user's history of the currency.
     public var entry: Int64
-    /// Of which balance it was taken.
+    /// The environment of the balance.
     public var environment: StoreEnvironment
 
+    /// Creates an answer.
     public init(
         key: String, currency: CurrencyID, amount: Int64, balance: Int64, entry: Int64,
         environment: StoreEnvironment = .production
@@ -77,18 +88,21 @@ public struct SpendAnswer: Codable, Sendable, Equatable {
     }
 }
 
-/// Gives credits to a user, or takes them, for a reason of the merchant's own.
+/// A request to add credits to a user's balance or to remove them, for a reason of the merchant's own.
 public struct AdjustmentRequest: Codable, Sendable, Equatable {
-    /// As in ``SpendRequest``. The backend's adjustments and spends share one set of keys, apart from those of the
-    /// user's app.
+    /// The idempotency key, as in ``SpendRequest/key``. The backend's adjustments and spends share one set of keys,
+    /// separate from the keys of the user's app.
     public var key: String
+    /// The currency of the credits.
     public var currency: CurrencyID
-    /// Above zero gives, below zero takes, and takes no more than there is.
+    /// The number of credits: positive to add, negative to remove. An adjustment cannot remove more than the balance.
     public var amount: Int64
+    /// The reason in the merchant's own words, up to ``MerchantLimits/note`` bytes.
     public var note: String?
-    /// Of which balance; nil for the environment that the merchant takes as usual.
+    /// The environment of the balance; nil for the merchant's default environment.
     public var environment: StoreEnvironment?
 
+    /// Creates a request to adjust a balance.
     public init(
         key: String, currency: CurrencyID, amount: Int64, note: String? = nil, environment: StoreEnvironment? = nil
     ) {
@@ -100,39 +114,42 @@ public struct AdjustmentRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// One entry of the ledger, seen from the user's account.
+/// One entry of a user's account in the ledger.
 public struct LedgerEntry: Codable, Sendable, Equatable {
     /// Why the balance changed.
     public enum Kind: String, Codable, Sendable, CaseIterable {
-        /// A redeemed transaction gave credits.
+        /// A redeemed transaction granted credits.
         case grant
-        /// The user spent them.
+        /// The user spent credits.
         case spend
-        /// The store gave the money back, and the merchant took the credits back.
+        /// The store refunded the purchase, and the merchant took the credits back.
         case refund
-        /// The store took a refund back.
+        /// The store reversed a refund, and the merchant returned the credits.
         case refundReversal
-        /// Credits came to the end of their lifetime.
+        /// Credits expired.
         case expiry
-        /// The merchant changed the balance by hand.
+        /// The merchant's staff or backend changed the balance.
         case adjustment
     }
 
-    /// 1, 2, 3… for each user and currency.
+    /// The number of the entry: 1, 2, 3… for each user and currency.
     public var entry: Int64
+    /// Why the balance changed.
     public var kind: Kind
-    /// Above zero is given, below zero is taken.
+    /// The number of credits: positive when added, negative when removed.
     public var amount: Int64
-    /// What there was right after it.
+    /// The balance after the entry.
     public var balance: Int64
-    /// Milliseconds since 1970.
+    /// The time of the entry, in milliseconds since 1970.
     public var createdAt: Int64
-    /// The key of a spend or adjustment, or which purchase it was.
+    /// The idempotency key of a spend or adjustment, or the redemption key of a purchase.
     public var reference: String?
+    /// The note of the spend or adjustment; nil when the request had none.
     public var note: String?
-    /// Where the purchase behind it was made; of a spend or adjustment, whose balance it changed.
+    /// The environment of the purchase; for a spend or adjustment, the environment of the balance.
     public var environment: StoreEnvironment
 
+    /// Creates an entry.
     public init(
         entry: Int64, kind: Kind, amount: Int64, balance: Int64, createdAt: Int64, reference: String?, note: String?,
         environment: StoreEnvironment = .production
@@ -150,13 +167,16 @@ public struct LedgerEntry: Codable, Sendable, Equatable {
 
 /// A page of the history of one user and currency, newest first.
 public struct HistoryPage: Codable, Sendable, Equatable {
+    /// The currency of the credits.
     public var currency: CurrencyID
+    /// The entries, newest first; at most ``MerchantLimits/page``.
     public var entries: [LedgerEntry]
-    /// What to ask for next as `before`; nil when there is nothing older.
+    /// The value of `before` for the next page; nil on the last page.
     public var next: Int64?
-    /// Of which balance it is the history.
+    /// The environment of the balance.
     public var environment: StoreEnvironment
 
+    /// Creates a page of history.
     public init(
         currency: CurrencyID, entries: [LedgerEntry], next: Int64?, environment: StoreEnvironment = .production
     ) {

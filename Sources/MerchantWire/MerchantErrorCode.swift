@@ -1,67 +1,70 @@
 import StoreWire
 
-/// Why the merchant refused. The set is open: a newer merchant may say others.
+/// A code for the reason of a refusal. The set is open: a newer merchant may send other codes.
 public struct MerchantErrorCode: StringIdentifier {
+    /// The code as it is written in JSON, such as `not_entitled`.
     public let rawValue: String
+    /// Creates a code from its JSON spelling; every text is accepted.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The request is not understood: malformed JSON, a missing key, a value out of range. 400.
+    /// The request is invalid: malformed JSON, a missing key or a value out of range. 400.
     public static let invalidRequest: MerchantErrorCode = "invalid_request"
     /// A name is not in Unicode's normalization form C. 400; normalize it before it is sent.
     public static let nameNotNormalized: MerchantErrorCode = "name_not_normalized"
-    /// Over a size limit. 413.
+    /// The request or the file exceeds a size limit. 413.
     public static let tooLarge: MerchantErrorCode = "too_large"
-    /// No token, or one that is not good any longer. 401.
+    /// The user's token is missing, invalid or expired. 401.
     public static let notSignedIn: MerchantErrorCode = "not_signed_in"
-    /// The token or key does not allow it. 403.
+    /// The token or API key does not permit the request. 403.
     public static let forbidden: MerchantErrorCode = "forbidden"
-    /// The receipt or signed transaction is none, or cannot be read. 422.
+    /// The receipt or signed transaction is malformed. 422.
     public static let malformedReceipt: MerchantErrorCode = "malformed_receipt"
-    /// Its signature or its certificates are not those of a store that the merchant trusts. 422.
+    /// The signature or the certificates are not from a store that the merchant trusts. 422.
     public static let notGenuine: MerchantErrorCode = "not_genuine"
-    /// It is of another app. 422.
+    /// The purchase was made in another app. 422.
     public static let wrongApp: MerchantErrorCode = "wrong_app"
-    /// It is of the sandbox (or of production), and this merchant takes none of those. 422.
+    /// The purchase was made in an environment that this merchant does not accept. 422.
     public static let wrongEnvironment: MerchantErrorCode = "wrong_environment"
     /// The purchase was refunded or is no longer shared. 422.
     public static let revoked: MerchantErrorCode = "revoked"
-    /// The period that was paid for is over. 422.
+    /// The subscription period has ended. 422.
     public static let expired: MerchantErrorCode = "expired"
     /// The merchant does not sell the product. 422.
     public static let unknownProduct: MerchantErrorCode = "unknown_product"
-    /// The store says that the product is of another kind than the merchant's list does. 422; the merchant has to mend its list.
+    /// The product's kind differs between the store and the merchant's list. 422; the merchant has to correct the list.
     public static let wrongKind: MerchantErrorCode = "wrong_kind"
-    /// The receipt holds no purchase. 422.
+    /// The receipt contains no purchase. 422.
     public static let nothingToRedeem: MerchantErrorCode = "nothing_to_redeem"
-    /// Somebody else has redeemed it. 409.
+    /// Another user has redeemed the purchase. 409.
     public static let alreadyRedeemed: MerchantErrorCode = "already_redeemed"
-    /// There are not enough credits. 409.
+    /// The balance is too low. 409.
     public static let insufficientBalance: MerchantErrorCode = "insufficient_balance"
     /// The body of the request took too long to arrive. 408; send it again.
     public static let timeout: MerchantErrorCode = "timeout"
-    /// The key was used before for something else. 409.
+    /// The idempotency key was used before with other parameters. 409.
     public static let keyReused: MerchantErrorCode = "key_reused"
-    /// There is no such product. 404.
+    /// The product or other resource does not exist. 404.
     public static let notFound: MerchantErrorCode = "not_found"
-    /// The user has no right to it. 403.
+    /// The user is not entitled to the content item. 403.
     public static let notEntitled: MerchantErrorCode = "not_entitled"
-    /// The purchase has delivered its content as often as it does before it is redeemed. 403; redeem it, then download.
+    /// The content was downloaded as often as is allowed before the purchase is redeemed. 403; redeem it, then
+    /// download.
     public static let downloadLimit: MerchantErrorCode = "download_limit"
-    /// There is no such content item. 404.
+    /// The content item does not exist. 404.
     public static let unknownContent: MerchantErrorCode = "unknown_content"
     /// Too many requests. 429; try again later.
     public static let rateLimited: MerchantErrorCode = "rate_limited"
-    /// The store that would have to be asked does not answer. 503; try again later.
+    /// The merchant needs the store's answer, and the store is unavailable. 503; try again later.
     public static let storeUnavailable: MerchantErrorCode = "store_unavailable"
-    /// The merchant cannot answer now. 503; try again later.
+    /// The merchant is temporarily unavailable. 503; try again later.
     public static let unavailable: MerchantErrorCode = "unavailable"
-    /// Something broke; the request id finds it in the log. 500.
+    /// An internal error occurred. The merchant's log has it under the request's identifier. 500.
     public static let internalError: MerchantErrorCode = "internal_error"
 
-    /// Every code that this version of the merchant answers, in the order of their names.
+    /// Every code that this version of the merchant sends, sorted by name.
     public static var all: [MerchantErrorCode] { texts.keys.sorted() }
 
-    /// A sentence for the app's user, in English; nil for a code that this program does not know.
+    /// A sentence for the app's user, in English; nil for an unknown code.
     public var text: String? { Self.texts[self] }
 
     /// Whether the same request may succeed later.
@@ -70,9 +73,9 @@ public struct MerchantErrorCode: StringIdentifier {
     private static let retryable: Set<MerchantErrorCode> = [.timeout, .rateLimited, .storeUnavailable, .unavailable]
 
     private static let texts: [MerchantErrorCode: String] = [
-        .invalidRequest: "The app sent something that was not understood. Update the app.",
-        .nameNotNormalized: "The app sent a name that cannot be used. Update the app.",
-        .tooLarge: "This is too large to be taken.",
+        .invalidRequest: "The server could not understand the app's request. Update the app.",
+        .nameNotNormalized: "The app sent an invalid name. Update the app.",
+        .tooLarge: "This is too large.",
         .notSignedIn: "Sign in again.",
         .forbidden: "You may not do this.",
         .malformedReceipt: "The proof of purchase cannot be read.",
@@ -82,31 +85,33 @@ public struct MerchantErrorCode: StringIdentifier {
         .revoked: "This purchase was refunded.",
         .expired: "This subscription has ended.",
         .unknownProduct: "This product is not sold here.",
-        .wrongKind: "This product is set up wrongly here. Ask the makers of the app.",
+        .wrongKind: "This product is set up incorrectly. Contact the app's developer.",
         .nothingToRedeem: "There is no purchase to redeem.",
         .alreadyRedeemed: "This purchase belongs to another user.",
-        .insufficientBalance: "You do not have enough for this.",
+        .insufficientBalance: "Your balance is too low.",
         .timeout: "The connection is too slow. Try again.",
-        .keyReused: "The app sent something twice that was not the same. Update the app.",
-        .notFound: "This is not here.",
+        .keyReused: "The app repeated a request with different contents. Update the app.",
+        .notFound: "This does not exist.",
         .notEntitled: "You have not bought this.",
         .downloadLimit: "This was downloaded too often. Sign in again to complete your purchase.",
-        .unknownContent: "This is not here.",
-        .rateLimited: "That was too often. Wait a moment and try again.",
-        .storeUnavailable: "The store does not answer. Try again later.",
-        .unavailable: "The server does not answer. Try again later.",
+        .unknownContent: "This content does not exist.",
+        .rateLimited: "Too many requests. Wait a moment and try again.",
+        .storeUnavailable: "The store is unavailable. Try again later.",
+        .unavailable: "The server is unavailable. Try again later.",
         .internalError: "Something went wrong. Try again later.",
     ]
 }
 
-/// The JSON body of every answer that is not 2xx.
+/// The JSON body of every response whose status is not 2xx.
 public struct MerchantWireError: Error, Codable, Sendable, Equatable {
+    /// Why the merchant refused.
     public var code: MerchantErrorCode
     /// What was wrong, where, and what to do, in English.
     public var message: String
-    /// Finds the request in the merchant's log.
+    /// The identifier of the request in the merchant's log.
     public var requestID: String?
 
+    /// Creates the body of an error response.
     public init(code: MerchantErrorCode, message: String, requestID: String? = nil) {
         self.code = code
         self.message = message

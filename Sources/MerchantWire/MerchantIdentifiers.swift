@@ -1,25 +1,33 @@
 import StoreWire
 
-/// Who the app's user is, in the merchant's own words: the subject of the user's token. The store never learns it.
+/// The merchant's name of a user: the subject of the user's token. The store never receives it.
 public struct UserID: StringIdentifier {
+    /// The name as text.
     public let rawValue: String
+    /// Creates an identifier from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// The name of what credits are counted in: `credits`, `gems`.
+/// The name of a currency of credits, such as `credits` or `gems`.
 public struct CurrencyID: StringIdentifier {
+    /// The name as text.
     public let rawValue: String
+    /// Creates an identifier from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// The name of something that a user may use: `pro`, `filters.sepia`.
+/// The name of an entitlement, such as `pro` or `filters.sepia`.
 public struct EntitlementID: StringIdentifier {
+    /// The name as text.
     public let rawValue: String
+    /// Creates an identifier from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// The name of something that is downloaded from the merchant: `issue-12`.
+/// The name of a file that users download from the merchant, such as `issue-12`.
 public struct ContentItemID: StringIdentifier {
+    /// The name as text.
     public let rawValue: String
+    /// Creates an identifier from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 }

@@ -1,4 +1,4 @@
-/// The bounds that both ends keep to.
+/// The limits that apps and the merchant's server both enforce.
 public enum MerchantLimits {
     /// Bytes of UTF-8 in a user's name, a currency, an entitlement, a content item or a product identifier.
     public static let identifier = 255
@@ -6,17 +6,17 @@ public enum MerchantLimits {
     public static let spendKey = 128
     /// Bytes of UTF-8 in the note of a spend or an adjustment.
     public static let note = 500
-    /// The most credits of one grant, spend or adjustment; a billion of them still fit into a balance.
+    /// The largest number of credits in one grant, spend or adjustment. A balance can hold a billion times as many.
     public static let amount: Int64 = 1_000_000_000
-    /// Bytes of a receipt or signed transaction that is redeemed.
+    /// Bytes of a receipt or signed transaction.
     public static let evidence = 4 << 20
-    /// Bytes in the body of a redemption: the evidence in Base64 inside JSON.
+    /// Bytes in the body of a redemption request: the receipt in Base64 inside JSON.
     public static let redemption = 6 << 20
-    /// Bytes in the body of any other request of JSON.
+    /// Bytes in the body of any other JSON request.
     public static let request = 64 << 10
     /// Bytes in the body of a server notification.
     public static let notification = 1 << 20
-    /// Transactions of one receipt; a longer one is refused as too large.
+    /// Transactions in one receipt. A receipt with more is refused as too large.
     public static let transactions = 2_000
     /// Entries in one page of history.
     public static let page = 200

@@ -1,13 +1,14 @@
 import StoreWire
 
-/// What one unit of a product gives.
+/// One grant of a product, for one unit.
 public enum ProductGrant: Sendable, Hashable {
-    /// Credits of a currency; those with a lifetime are gone so many seconds after they were granted.
+    /// Credits of a currency. With a lifetime, they expire so many seconds after they were granted.
     case credits(CurrencyID, amount: Int64, lifetime: Int64?)
-    /// The right to use something: for good, or as long as the subscription lasts; one with a lifetime lasts so many seconds from the purchase, or
-    /// from the end of the one that runs then.
+    /// An entitlement. From a subscription, it lasts as long as the subscription; otherwise it lasts forever, or for a
+    /// lifetime in seconds. A lifetime begins at the purchase, or at the end of the same entitlement's current
+    /// lifetime.
     case entitlement(EntitlementID, lifetime: Int64? = nil)
-    /// A file that the merchant delivers.
+    /// The right to download a content item from the merchant.
     case content(ContentItemID)
 }
 
@@ -16,8 +17,8 @@ extension ProductGrant: Codable {
         case credits, currency, lifetime, entitlement, content
     }
 
-    /// Reads `{"credits": 100, "currency": "gems", "lifetime": 86400}`, `{"entitlement": "pro", "lifetime": 86400}` (a lifetime
-    /// may be left out) or `{"content": "issue-12"}`.
+    /// Reads `{"credits": 100, "currency": "gems", "lifetime": 86400}`, `{"entitlement": "pro", "lifetime": 86400}`
+    /// (the lifetime is optional in both) or `{"content": "issue-12"}`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let kinds: [Key] = [.credits, .entitlement, .content]
@@ -45,6 +46,7 @@ extension ProductGrant: Codable {
         }
     }
 
+    /// Writes the JSON object that ``init(from:)`` reads.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         switch self {
@@ -60,18 +62,22 @@ extension ProductGrant: Codable {
     }
 }
 
-/// A product as the merchant sells it. Its price, name and description are the store's; StoreKit is asked for them.
+/// A product on the merchant's list. Its price, name and description come from the store, through StoreKit.
 public struct MerchantProduct: Codable, Sendable, Hashable {
+    /// The app in which the product is sold.
     public var bundleID: BundleID
+    /// The product's identifier, the same as in the store.
     public var productID: ProductID
+    /// The product's kind, the same as in the store.
     public var kind: ProductKind
-    /// What one unit gives.
+    /// The grants of one unit.
     public var grants: [ProductGrant]
-    /// Whether apps are shown it. What was bought before is redeemed in any case.
+    /// Whether apps are offered the product. Earlier purchases can be redeemed either way.
     public var isOnSale: Bool
-    /// A word of the merchant's own about where the app shows it: a shelf, a section.
+    /// The section of the app's shop that shows the product, in the merchant's own words; nil for no section.
     public var shelf: String?
 
+    /// Creates a product.
     public init(
         bundleID: BundleID, productID: ProductID, kind: ProductKind, grants: [ProductGrant], isOnSale: Bool = true,
         shelf: String? = nil
@@ -88,6 +94,7 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
         case bundleID, productID, kind, grants, isOnSale, shelf
     }
 
+    /// Decodes a product; `isOnSale` is true when the key is missing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -100,13 +107,14 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
     }
 }
 
-/// What is on sale in an app.
+/// The products on sale in one app.
 public struct ProductList: Codable, Sendable, Equatable {
-    /// Rises with every change; the list's entity tag is made of it.
+    /// A number that rises with every change of the list. The list's entity tag (`ETag`) is made from it.
     public var revision: Int64
-    /// In the order of their identifiers.
+    /// The products, sorted by identifier.
     public var products: [MerchantProduct]
 
+    /// Creates a product list.
     public init(revision: Int64, products: [MerchantProduct]) {
         self.revision = revision
         self.products = products

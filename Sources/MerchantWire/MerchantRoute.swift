@@ -1,56 +1,89 @@
 import StoreWire
 
-/// Every address of the merchant's server; both ends, and the OpenAPI document, are held against it.
+/// The routes of the merchant's server. The server, the client and the OpenAPI document are tested against this list.
 public enum MerchantRoute: Sendable, Hashable {
-    // An app's, with its user's token.
+    // Routes for apps, with the user's token.
+    /// GET: the products on sale in an app.
     case products(BundleID)
+    /// GET: the user's name and account token.
     case account
+    /// POST: redeems a receipt or a signed transaction.
     case redemptions
+    /// GET: the user's balances.
     case balances(in: StoreEnvironment? = nil)
+    /// POST: spends the user's credits.
     case spends
+    /// GET: a page of the user's ledger entries.
     case history(CurrencyID, before: Int64?, in: StoreEnvironment? = nil)
+    /// GET: the user's entitlements.
     case entitlements
+    /// GET: the newest version of a content item.
     case content(ContentItemID)
+    /// GET: the file of a content item, for a user who is entitled to it.
     case contentFile(ContentItemID)
+    /// POST: the file of a content item, for a purchase that is not redeemed yet.
     case contentFileByReceipt(ContentItemID)
-    // The store's.
+    // The route for the store.
+    /// POST: an App Store Server Notification.
     case notifications
-    // The merchant's backend's, with an API key.
+    // Routes for the merchant's backend, with an API key.
+    /// GET: all products, on sale or not.
     case adminProducts
+    /// PUT: adds or changes a product.
     case putProduct(BundleID, ProductID)
+    /// DELETE: removes a product.
     case deleteProduct(BundleID, ProductID)
+    /// GET: a user's balances, entitlements and flags.
     case user(UserID)
+    /// GET: a page of a user's ledger entries.
     case userHistory(UserID, CurrencyID, before: Int64?, in: StoreEnvironment? = nil)
+    /// POST: spends a user's credits.
     case userSpends(UserID)
+    /// POST: adds or removes a user's credits.
     case userAdjustments(UserID)
+    /// GET: the newest version of every content item.
     case adminContent
+    /// PUT: uploads a version of a content item.
     case putContent(ContentItemID)
+    /// POST: checks the ledger.
     case checkBooks
+    /// GET: the events that could not be delivered.
     case deadWebhooks
+    /// POST: delivers an event again.
     case replayWebhook(String)
+    /// POST: sends a test event.
     case testWebhook
-    // The operator's.
+    // Routes for the operator.
+    /// GET: whether the server runs.
     case health
+    /// GET: whether the server can answer requests.
     case readiness
+    /// GET: the server's metrics in Prometheus's text format.
     case metrics
 
+    /// An HTTP method.
     public enum Method: String, Sendable {
+        /// The method `GET`.
         case get = "GET"
+        /// The method `POST`.
         case post = "POST"
+        /// The method `PUT`.
         case put = "PUT"
+        /// The method `DELETE`.
         case delete = "DELETE"
     }
 
-    /// Who may ask.
+    /// The credentials that a route requires.
     public enum Access: Sendable, Hashable {
-        /// Anyone; a notification proves itself.
+        /// None. The signature of a notification authenticates it.
         case open
-        /// A user with a token.
+        /// A user's token.
         case user
-        /// The backend with an API key of that scope.
+        /// An API key of the backend with this scope.
         case scope(String)
     }
 
+    /// The HTTP method of the route.
     public var method: Method {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
@@ -64,6 +97,7 @@ public enum MerchantRoute: Sendable, Hashable {
         }
     }
 
+    /// The credentials that the route requires.
     public var access: Access {
         switch self {
         case .products, .notifications, .health, .readiness, .metrics: .open
@@ -78,7 +112,7 @@ public enum MerchantRoute: Sendable, Hashable {
         }
     }
 
-    /// The path with names in braces where something is put in.
+    /// The path, with parameter names in braces, as in OpenAPI.
     public var template: String {
         switch self {
         case .products: "/v1/products"
@@ -109,7 +143,7 @@ public enum MerchantRoute: Sendable, Hashable {
         }
     }
 
-    /// The path and query to ask for.
+    /// The path and query of a request.
     public var path: String {
         switch self {
         case .products(let bundleID): template + "?bundle=" + bundleID.rawValue.percentEncoded
@@ -137,7 +171,8 @@ public enum MerchantRoute: Sendable, Hashable {
             + (environment.map { "&environment=" + $0.rawValue } ?? "")
     }
 
-    /// One of each, with empty names: what the OpenAPI document and the server's routes are compared with.
+    /// One route of each case, with empty parameters. Tests compare the OpenAPI document and the server's routes with
+    /// it.
     public static let all: [MerchantRoute] = [
         .products(""), .account, .redemptions, .balances(), .spends, .history("", before: nil), .entitlements,
         .content(""), .contentFile(""), .contentFileByReceipt(""), .notifications, .adminProducts,
@@ -150,12 +185,12 @@ public enum MerchantRoute: Sendable, Hashable {
 }
 
 extension String {
-    /// The template with a name put in, percent-encoded.
+    /// The template with one parameter replaced by its percent-encoded value.
     fileprivate func filled(_ name: String, _ value: String) -> String {
         replacing("{\(name)}", with: value.percentEncoded)
     }
 
-    /// The text with all but RFC 3986's unreserved characters percent-encoded.
+    /// The text, percent-encoded except for RFC 3986's unreserved characters.
     fileprivate var percentEncoded: String {
         utf8.map { byte in
             switch byte {

@@ -1,33 +1,42 @@
 import Foundation
 import StoreWire
 
-/// What an app redeems: a receipt or a signed transaction, exactly one of them.
+/// A request to redeem purchases. It has either a receipt or a signed transaction.
 public struct RedemptionRequest: Codable, Sendable, Equatable {
-    /// An app receipt or an iOS 6 transaction receipt, as the device holds it; Base64 in JSON.
+    /// An app receipt or an iOS 6 transaction receipt, as stored on the device; Base64 in JSON.
     public var receipt: Data?
-    /// A signed transaction (JWS in compact form).
+    /// A signed transaction: a JWS in compact form.
     public var signedTransaction: String?
 
+    /// Creates a request that redeems a receipt.
     public init(receipt: Data) { self.receipt = receipt }
+    /// Creates a request that redeems a signed transaction.
     public init(signedTransaction: String) { self.signedTransaction = signedTransaction }
 }
 
-/// What a transaction gave when it was redeemed; asked again, the merchant answers the same.
+/// A redeemed transaction and its grants. A repeated request gets the same answer.
 public struct RedeemedTransaction: Codable, Sendable, Equatable {
+    /// The store's identifier of the transaction.
     public var transactionID: String
+    /// The identifier of the first transaction of a restored purchase or a subscription; otherwise ``transactionID``.
     public var originalTransactionID: String
+    /// The product that was bought.
     public var productID: ProductID
+    /// The number of units that were bought.
     public var quantity: Int64
+    /// Whether the purchase was made in production or in the sandbox.
     public var environment: StoreEnvironment
-    /// What it gave, for all of its quantity.
+    /// The grants, multiplied by the quantity.
     public var grants: [ProductGrant]
-    /// When it was redeemed first, in milliseconds since 1970.
+    /// The time of the first redemption, in milliseconds since 1970.
     public var redeemedAt: Int64
-    /// When the period ends that was paid for, in milliseconds since 1970; nil for what does not end.
+    /// The end of the subscription period, in milliseconds since 1970; nil for a purchase that does not expire.
     public var expiresAt: Int64?
-    /// Whether it went to somebody else than who asked: to the user whom the purchase itself names as its owner.
+    /// Whether the grants went to another user than the one who sent the request: the owner named by the purchase's
+    /// account token.
     public var wentToNamedOwner: Bool
 
+    /// Creates a redeemed transaction.
     public init(
         transactionID: String, originalTransactionID: String, productID: ProductID, quantity: Int64,
         environment: StoreEnvironment, grants: [ProductGrant], redeemedAt: Int64, expiresAt: Int64?,
@@ -45,14 +54,18 @@ public struct RedeemedTransaction: Codable, Sendable, Equatable {
     }
 }
 
-/// A transaction of a receipt that was not redeemed, and why.
+/// A transaction that was not redeemed, and the reason.
 public struct RefusedTransaction: Codable, Sendable, Equatable {
+    /// The store's identifier of the transaction.
     public var transactionID: String
+    /// The product that was bought.
     public var productID: ProductID
+    /// Why the transaction was not redeemed.
     public var code: MerchantErrorCode
     /// A sentence that an app may show.
     public var message: String
 
+    /// Creates a refused transaction.
     public init(transactionID: String, productID: ProductID, code: MerchantErrorCode, message: String) {
         self.transactionID = transactionID
         self.productID = productID
@@ -61,17 +74,20 @@ public struct RefusedTransaction: Codable, Sendable, Equatable {
     }
 }
 
-/// What came of a redemption: each transaction of the evidence in one of the two lists, oldest purchase first.
+/// The answer to a redemption request. Each transaction is in one of the two lists, oldest purchase first.
 public struct RedemptionAnswer: Codable, Sendable, Equatable {
+    /// The transactions that were redeemed, now or earlier.
     public var redeemed: [RedeemedTransaction]
+    /// The transactions that were not redeemed.
     public var refused: [RefusedTransaction]
 
+    /// Creates an answer.
     public init(redeemed: [RedeemedTransaction], refused: [RefusedTransaction]) {
         self.redeemed = redeemed
         self.refused = refused
     }
 
-    /// Whether a StoreKit transaction may be finished: it was redeemed, now or before, for whomever it belongs to.
+    /// Whether the app may finish a StoreKit transaction: the merchant has redeemed it, now or earlier, for its owner.
     public func confirms(transactionID: String) -> Bool {
         redeemed.contains { $0.transactionID == transactionID }
     }

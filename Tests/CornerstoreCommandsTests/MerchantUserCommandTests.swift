@@ -166,7 +166,7 @@ import Testing
             try await shop.end("go\u{1B}[31m\nld", 8, of: "ann")
             let check = await shop.run("check")
             #expect(check.status == 1 && check.output.contains("users have 7 go[31mld."), "\(check.output)")
-            #expect(check.output.contains("ann/go[31mld: 8 credits are to end"), "\(check.output)")
+            #expect(check.output.contains("ann/go[31mld: 8 credits have an expiry date"), "\(check.output)")
             for command in ["check", "user ann", "history ann"] {
                 #expect(await !shop.run(command).output.contains("\u{1B}[31m"), "\(command)")
             }

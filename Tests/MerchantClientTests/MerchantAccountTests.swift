@@ -59,7 +59,7 @@ struct MerchantAccountTests {
                 try await client.spend(8, of: "gems", key: "coat-1")
             }
             #expect(error?.reason == .insufficientBalance && error?.requestID == "request-1")
-            #expect(error?.localizedDescription == "You do not have enough for this.")
+            #expect(error?.localizedDescription == "Your balance is too low.")
             await client.close()
         }
     }

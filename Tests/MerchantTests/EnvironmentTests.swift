@@ -69,7 +69,7 @@ import Testing
                     Balance(currency: "gems", amount: 70, environment: .sandbox),
                 ])
             #expect(try await shop.merchant.report(of: "ann").balances == report.outstanding)
-            #expect(try await shop.merchant.look(at: "ann").balances == report.outstanding)
+            #expect(try await shop.merchant.readReport(of: "ann").balances == report.outstanding)
             let events = try await shop.merchant.outbox.takeDueEvents(limit: 99, retries: 99, now: .max, leaseEnd: .max)
             let bodies = try events.map {
                 try #require(JSONSerialization.jsonObject(with: Data($0.body)) as? [String: Any])
@@ -129,12 +129,12 @@ import Testing
             // A refund of the sandbox's is taken from what was paid for.
             "UPDATE ledger_entries SET currency = 'gems' WHERE kind = 'refund'",
             "UPDATE ledger_entries SET currency = 'sandbox/gems' WHERE kind = 'refund'",
-            "/S/com.example.books/t/1: its entries in gems are in 2 accounts: gems, sandbox/gems"
+            "/S/com.example.books/t/1: its gems entries are in 2 accounts: gems, sandbox/gems"
         ),
         (
             "UPDATE ledger_entries SET currency = 'sandbox/gems' WHERE user_id = 'bob'",
             "UPDATE ledger_entries SET currency = 'gems' WHERE user_id = 'bob'",
-            "/P/com.example.books/t/3: bought in production, and its gems are in the sandbox's account"
+            "/P/com.example.books/t/3: bought in production, but its gems are in a sandbox account"
         ),
     ]
 

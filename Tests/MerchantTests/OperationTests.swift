@@ -119,10 +119,10 @@ import Testing
                     bundleID: TestMerchant.bundleID, productID: "own", kind: .consumable,
                     grants: [.credits("gems", amount: 1, lifetime: nil)]))
             // With the one of the API it would be one too many; nothing of it is taken.
-            #expect(try await shop.code { _ = try await merchant.takeIn(try file(5_000)) } == .tooLarge)
+            #expect(try await shop.code { _ = try await merchant.importProducts(from: try file(5_000)) } == .tooLarge)
             #expect(try await merchant.allProducts().products.count == known.count + 1)
             // What is off sale does not count.
-            #expect(try await merchant.takeIn(try file(4_999)))
+            #expect(try await merchant.importProducts(from: try file(4_999)))
             var last = try #require(try await merchant.product(TestMerchant.bundleID, "own")).product
             last.productID = "another"
             let tooMany = last
@@ -138,17 +138,17 @@ import Testing
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             _ = try await shop.redeem(shop.purchase("passing", 1), shop.purchase("coins", 2), for: "ann")
             _ = try await shop.merchant.spend(SpendRequest(key: "a", currency: "gems", amount: 20), by: "ann")
-            #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [130])
+            #expect(try await shop.merchant.readReport(of: "ann").balances.map(\.amount) == [130])
             shop.clock.milliseconds += 1_000_000
             let now = shop.clock.milliseconds
             let old = try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max)
             #expect(old.count == 3)
-            #expect(try await shop.merchant.look(at: "ann").balances.map(\.amount) == [100])
-            #expect(try await shop.merchant.lookAtHistory(of: "ann", "gems", before: nil).entries.count == 3)
+            #expect(try await shop.merchant.readReport(of: "ann").balances.map(\.amount) == [100])
+            #expect(try await shop.merchant.readHistory(of: "ann", "gems", before: nil).entries.count == 3)
             #expect(
                 try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).isEmpty)
             let report = try await shop.merchant.report(of: "ann")
-            #expect(try await shop.merchant.look(at: "ann") == report)
+            #expect(try await shop.merchant.readReport(of: "ann") == report)
             #expect(try await shop.merchant.history(of: "ann", "gems", before: nil).entries.first?.kind == .expiry)
             #expect(
                 try await shop.merchant.outbox.takeDueEvents(limit: 9, retries: 9, now: now, leaseEnd: .max).count == 1)
@@ -301,11 +301,11 @@ import Testing
     @Test(arguments: Backend.available) func aStoreKeepsItsAnchor(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let old = TrustedStore(anchor: "first", roots: [[1]])
-            #expect(try await Merchant.settleAnchors([old], in: shop.database).map(\.anchor) == ["first"])
+            #expect(try await Merchant.recordAnchors([old], in: shop.database).map(\.anchor) == ["first"])
             let new = TrustedStore(anchor: "second", roots: [[2], [1]])
-            #expect(try await Merchant.settleAnchors([new], in: shop.database).map(\.anchor) == ["first"])
+            #expect(try await Merchant.recordAnchors([new], in: shop.database).map(\.anchor) == ["first"])
             let later = TrustedStore(anchor: "third", roots: [[2]])
-            #expect(try await Merchant.settleAnchors([later], in: shop.database).map(\.anchor) == ["first"])
+            #expect(try await Merchant.recordAnchors([later], in: shop.database).map(\.anchor) == ["first"])
         }
     }
 
@@ -333,12 +333,12 @@ import Testing
         ("{id: x, kind: consumable, grants: [{credits: 1}]}", "products[0].grants[0].currency is missing"),
         (
             "{id: x, kind: thing, grants: [{entitlement: e}]}",
-            "products[0].kind: it is one of consumable, nonConsumable"
+            "products[0].kind: expected one of consumable, nonConsumable"
         ),
-        ("{id: x, kind: consumable, grants: [{entitlement: e}]}\nprodukts: []", "produkts: there is no such key"),
+        ("{id: x, kind: consumable, grants: [{entitlement: e}]}\nprodukts: []", "produkts: unknown key"),
         (
             "{id: x, kind: consumable, grants: [{entitlement: e}]}\n  - {id: x, kind: consumable, grants: [{entitlement: e}]}",
-            "x is there twice"
+            "product x is listed twice"
         ),
     ]) func whatIsMisspeltIsToldOfByItsPlace(_ product: String, _ words: String) {
         let error = #expect(throws: MerchantError.self) {

@@ -152,7 +152,8 @@ import Testing
                 Set(try await shop.merchant.productList(of: TestMerchant.bundleID).products.map(\.productID))
             }
             func load(_ text: String) async throws -> Bool {
-                try await shop.merchant.takeIn(try ProductsFile(yaml: Array(text.utf8), file: "products.yaml"))
+                try await shop.merchant.importProducts(
+                    from: try ProductsFile(yaml: Array(text.utf8), file: "products.yaml"))
             }
             let more = TestMerchant.products + "\n  - {id: new, kind: nonConsumable, grants: [{entitlement: new}]}"
             #expect(try await load(more))

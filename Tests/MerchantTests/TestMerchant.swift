@@ -73,7 +73,8 @@ struct TestMerchant {
                     verifier: try PurchaseVerifier(
                         stores: [store], bundleIDs: [bundleID], environments: policy.environments, way: way),
                     policy: policy, now: { clock.milliseconds }, makeID: { UUID() })
-                try await merchant.takeIn(try ProductsFile(yaml: Array(products.utf8), file: "products.yaml"))
+                try await merchant.importProducts(
+                    from: try ProductsFile(yaml: Array(products.utf8), file: "products.yaml"))
                 try await body(
                     TestMerchant(merchant: merchant, database: database, clock: clock, authority: authority))
             }

@@ -27,7 +27,8 @@ import Testing
         let policy = MerchantPolicy(conflict: conflict, environments: [.production])
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             try await shop.database.write { try $0.execute("DELETE FROM products") }
-            try await shop.merchant.takeIn(try ProductsFile(yaml: Array(Self.products.utf8), file: "p.yaml"))
+            try await shop.merchant.importProducts(
+                from: try ProductsFile(yaml: Array(Self.products.utf8), file: "p.yaml"))
             try await body(shop)
             #expect(try await shop.findings() == [])
         }

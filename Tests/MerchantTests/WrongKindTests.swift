@@ -34,8 +34,8 @@ import Testing
     func whatASignedTransactionStatesIsHeldAgainstTheList(_ type: String?, _ fitting: Set<ProductID>) async throws {
         try await TestMerchant.with(.sqlite) { shop async throws in
             try await Self.put(shop)
-            let told = Mutex<[WrongKinds.Report]>([])
-            shop.merchant.wrongKinds.listen { report in told.withLock { $0.append(report) } }
+            let told = Mutex<[KindMismatchReports.Report]>([])
+            shop.merchant.kindMismatches.listen { report in told.withLock { $0.append(report) } }
             for (number, (product, kind)) in Self.products.enumerated() {
                 var more: [String: Any] = [:]
                 more["type"] = type
@@ -52,7 +52,7 @@ import Testing
             let wrong = Self.products.filter { !fitting.contains($0.0) }
             #expect(told.withLock { $0.map(\.productID) } == wrong.map(\.0))
             #expect(told.withLock { $0.map(\.listed) } == wrong.map(\.1))
-            #expect(told.withLock { $0.allSatisfy { !$0.said.hasPrefix($0.listed.rawValue) } })
+            #expect(told.withLock { $0.allSatisfy { !$0.storeStatement.hasPrefix($0.listed.rawValue) } })
             #expect(try await shop.findings() == [])
         }
     }
@@ -61,12 +61,12 @@ import Testing
         try await TestMerchant.with(.sqlite) { shop async throws in
             try await Self.put(shop)
             let told = Mutex<[String]>([])
-            shop.merchant.wrongKinds.listen { report in told.withLock { $0.append(report.said) } }
+            shop.merchant.kindMismatches.listen { report in told.withLock { $0.append(report.storeStatement) } }
             let endless = shop.purchase("monthly", 1, stated: .autoRenewableSubscription)
             #expect(try await shop.code { _ = try await shop.redeem(endless, for: "ann") } == .wrongKind)
             #expect(
                 told.withLock { $0 } == [
-                    "autoRenewableSubscription, with dates or ids that such a purchase cannot have"
+                    "autoRenewableSubscription, with dates or identifiers that contradict it"
                 ])
         }
     }

@@ -166,7 +166,7 @@ extension MerchantCommand {
             func run() async throws {
                 let bytes = try BoundedInput.read(file, limit: ProductsFile.largest, what: "products")
                 let products = try ProductsFile(yaml: bytes, file: file)
-                let changed = try await place.withMerchant(orNew: true) { try await $0.takeIn(products) }
+                let changed = try await place.withMerchant(orNew: true) { try await $0.importProducts(from: products) }
                 Console.current.print(changed ? "Loaded." : "Nothing has changed.")
             }
         }

@@ -25,11 +25,11 @@ extension MerchantCommand {
         func run() async throws {
             let user = UserID(name)
             let report = try await place.withMerchant { merchant in
-                let report = try await merchant.look(at: user)
+                let report = try await merchant.readReport(of: user)
                 var pages: [HistoryPage] = []
                 for balance in report.balances.prefix(Self.currencies) {
                     pages.append(
-                        try await merchant.lookAtHistory(
+                        try await merchant.readHistory(
                             of: user, balance.currency, before: nil, limit: Self.entries, in: balance.environment))
                 }
                 return UserText(report: report, history: pages)
@@ -70,13 +70,13 @@ extension MerchantCommand {
             let (name, currency, before) = (name, currency, before)
             let environment = environment?.environment
             let (page, balance) = try await place.withMerchant { merchant in
-                let report = try await merchant.look(at: UserID(name))
+                let report = try await merchant.readReport(of: UserID(name))
                 let known = report.balances.filter { $0.environment == environment ?? $0.environment }
                 let currency = try Self.choose(currency, of: known.map(\.currency), name)
                 // Production's come first.
                 let balance = known.first { $0.currency == currency }
                 return (
-                    try await merchant.lookAtHistory(
+                    try await merchant.readHistory(
                         of: UserID(name), currency, before: before, in: balance?.environment),
                     before == nil ? balance?.amount ?? 0 : nil
                 )

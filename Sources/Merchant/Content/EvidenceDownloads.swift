@@ -2,22 +2,22 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// Downloads against evidence of a purchase that nobody has redeemed yet, inside one database transaction.
+/// Counts downloads with evidence of a purchase that nobody has redeemed yet, inside one database transaction.
 ///
-/// The first of them binds the purchase to its user, as a redemption would: another user neither downloads with the
-/// same evidence nor redeems it, unless the purchase names that user or ``ConflictPolicy/transfer`` lets it go over.
-/// Under ``ConflictPolicy/family(members:)`` as many users as may have the purchase may download.
+/// The first download binds the purchase to its user, as a redemption would. Another user can neither download with the
+/// same evidence nor redeem it, unless the purchase names that user or ``ConflictPolicy/transfer`` applies. Under
+/// ``ConflictPolicy/family(members:)``, as many users may download as may have the purchase.
 struct EvidenceDownloads {
     let policy: MerchantPolicy
     let now: Int64
     let connection: Connection
 
-    /// Counts a download, or gives the reason why it is refused.
-    /// - Parameter plan: a purchase that gives the content and has no other obstacle.
+    /// Counts a download. Returns the reason when the download is refused, otherwise nil.
+    /// - Parameter plan: a purchase that grants the content and has no other obstacle.
     func count(_ plan: RedemptionPlan, _ user: UserID) throws -> MerchantErrorCode? {
         guard policy.downloadsBeforeRedemption > 0 else { return .downloadLimit }
         guard try admits(user, to: plan) else { return .alreadyRedeemed }
-        // The open row sends the purchase's redemption the way on which the downloads are looked at.
+        // With this open row, a later redemption of the purchase checks the downloads.
         _ = try RedemptionRow.insertOpen(plan, at: now, connection)
         let isCounted = try connection.execute(
             """
@@ -28,7 +28,7 @@ struct EvidenceDownloads {
         return isCounted == 1 ? nil : .downloadLimit
     }
 
-    /// Whether a purchase that others have downloaded with may be a user's, too: to download with, or to redeem.
+    /// Whether a user may download with or redeem a purchase with which other users have downloaded.
     func admits(_ user: UserID, to plan: RedemptionPlan) throws -> Bool {
         if plan.purchase.names(user) { return true }
         if try SubscriptionRow.find(of: plan, connection)?.userID == user { return true }
@@ -43,7 +43,7 @@ struct EvidenceDownloads {
         return users.contains(user) || users.count < policy.members
     }
 
-    /// Whether a user may redeem a purchase, as far as earlier downloads with its evidence are concerned.
+    /// Whether earlier downloads with a purchase's evidence permit this user to redeem it.
     func allowRedemption(of plan: RedemptionPlan, by user: UserID) throws -> Bool {
         if plan.product.kind != .consumable, policy.conflict == .transfer { return true }
         return try admits(user, to: plan)

@@ -5,10 +5,11 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// Keeps a file as the next version of a content item. The same bytes again are the version that is there.
+    /// Stores a file as the next version of a content item. Returns the newest version when it has the same bytes and
+    /// the same media type.
     /// - Parameters:
-    ///   - file: closed, and not changed any longer.
-    ///   - digest: the file's, as it was found to be.
+    ///   - file: the file. It must be closed, and it must not change afterwards.
+    ///   - digest: the file's SHA-256, as computed from its bytes.
     /// - Throws: ``MerchantError`` `invalid_request` or `too_large`; ``BlobError``.
     public func addContent(
         _ item: ContentItemID, file: URL, digest: BlobDigest, size: Int64, mediaType: String
@@ -35,7 +36,7 @@ extension Merchant {
         }
     }
 
-    /// The newest version of a content item, for a user who is entitled to it.
+    /// Returns the newest version of a content item to a user who is entitled to it.
     /// - Throws: ``MerchantError`` `unknown_content`, `not_entitled`.
     public func content(_ item: ContentItemID, for user: UserID) async throws -> ContentVersion {
         try Self.checkName(user.rawValue)
@@ -46,17 +47,17 @@ extension Merchant {
                 try Rights.has(.content(item), user, at: now, connection)
             )
         }
-        // Who is not entitled to it learns nothing of it.
+        // A user who is not entitled does not learn whether the item exists.
         guard isEntitled else { throw MerchantError(.notEntitled) }
         guard let version else { throw MerchantError(.unknownContent) }
         return version
     }
 
-    /// The newest version of a content item, against evidence of a purchase that gives it. Nothing is redeemed: the app
-    /// delivers first, and redeems and finishes when the content is there.
+    /// Returns the newest version of a content item to a user who shows evidence of a purchase that grants it. The
+    /// purchase is not redeemed: the app redeems and finishes the transaction after the download.
     ///
-    /// A purchase that nobody has redeemed is bound to its first user by the download, and each download is counted
-    /// (``MerchantPolicy/downloadsBeforeRedemption``). A user who is entitled to the item is not counted.
+    /// The first download binds an unredeemed purchase to its user, and each download is counted
+    /// (``MerchantPolicy/downloadsBeforeRedemption``). Downloads of a user who is entitled to the item are not counted.
     /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verify(_:)``, and `not_entitled`, `revoked`, `expired`,
     ///   `already_redeemed`, `download_limit`.
     public func content(
@@ -73,7 +74,7 @@ extension Merchant {
         let (version, isEntitled) = try await database.read { connection in
             (
                 try Self.newestVersion(of: item, connection),
-                // A user may show an older period's evidence of a subscription that goes on.
+                // A user may show evidence of an older period of a subscription that is still active.
                 try Rights.has(.content(item), user, at: now, connection)
             )
         }
@@ -81,7 +82,7 @@ extension Merchant {
             guard let version else { throw MerchantError(.unknownContent) }
             return version
         }
-        // Decided and counted in one transaction: of two users who come at once only one is the first.
+        // One transaction decides and counts, so that of two simultaneous users only one is the first.
         let obstacle = try await database.write { connection -> MerchantErrorCode? in
             let downloads = EvidenceDownloads(policy: policy, now: now, connection: connection)
             var obstacle: MerchantErrorCode?
@@ -98,7 +99,7 @@ extension Merchant {
         return version
     }
 
-    /// The newest version of every item.
+    /// Returns the newest version of every content item, at most 10,000.
     public func contentList() async throws -> ContentList {
         try await database.read { connection in
             let rows = try connection.query(
@@ -112,7 +113,7 @@ extension Merchant {
         }
     }
 
-    /// The bytes that any version of any item has, each once.
+    /// Returns the digest and size of every stored file, each once.
     public func contentBlobs() async throws -> [(digest: String, size: Int64)] {
         try await database.read { connection in
             try connection.query("SELECT DISTINCT digest, size FROM content_versions ORDER BY digest")
@@ -129,7 +130,7 @@ extension Merchant {
         ).map { try ContentVersion($0) }
     }
 
-    /// Why a purchase gives a user nothing now; nil when it does, or would when it were redeemed.
+    /// The reason why a purchase does not grant its product to a user now; nil when it does or would when redeemed.
     private static func obstacle(
         _ plan: RedemptionPlan, _ user: UserID, _ policy: MerchantPolicy, at now: Int64, _ connection: Connection
     ) throws -> MerchantErrorCode? {
@@ -137,7 +138,7 @@ extension Merchant {
         let subscription = try SubscriptionRow.find(of: plan, connection)
         if let subscription { plan.learn(from: subscription, at: now) }
         if let obstacle = plan.obstacle { return obstacle }
-        let owner = try Redeemer.owner(of: plan.purchase, subscription, atCounter: user, connection)
+        let owner = try Redeemer.owner(of: plan.purchase, subscription, signedIn: user, connection)
         guard owner == user else { return .alreadyRedeemed }
         if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
             !(row.isBoughtAnew(by: plan.purchase)
@@ -154,15 +155,15 @@ extension Merchant {
         return .alreadyRedeemed
     }
 
-    /// Makes sure that content can be delivered as what it is said to be.
+    /// Checks that a media type has the form `type/subtype`.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public static func check(mediaType: String) throws {
         guard isMediaType(mediaType) else {
-            throw MerchantError(.invalidRequest, "The media type is not of the form type/subtype.")
+            throw MerchantError(.invalidRequest, "Invalid media type. Expected the form type/subtype.")
         }
     }
 
-    /// `type/subtype` of RFC 9110's tokens, without parameters.
+    /// Accepts `type/subtype` in the characters of RFC 9110's tokens, without parameters.
     private static func isMediaType(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         return text.utf8.count <= 127 && parts.count == 2

@@ -2,7 +2,7 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// Something that a user may use: an entitlement or a content item.
+/// An entitlement or a content item that a user may use.
 enum Right: Sendable, Hashable {
     case entitlement(EntitlementID)
     case content(ContentItemID)
@@ -30,14 +30,15 @@ enum Right: Sendable, Hashable {
     }
 }
 
-/// The rights' rows. Each is one right from one source: a redemption's key, or a subscription's.
+/// Access to the table `entitlements`. Each row is one right from one source: a redemption or a subscription, by its
+/// key.
 enum Rights {
-    /// Gives a right, or makes it last longer. What was revoked comes back with a period that begins after that, until its end.
+    /// Grants a right or extends it. A later period restores a revoked right until the end of that period.
     /// - Parameters:
-    ///   - expiresAt: until when it lasts; nil for good.
-    ///   - lifetime: how long it lasts instead, in milliseconds.
-    ///   - redemption: the key of the redemption that gives it.
-    ///   - settlement: settles when rights with a lifetime end.
+    ///   - expiresAt: the end of the right; nil when it does not end.
+    ///   - lifetime: the lifetime in milliseconds, instead of `expiresAt`.
+    ///   - redemption: the key of the redemption that grants the right.
+    ///   - settlement: computes the ends of rights with a lifetime at the end of the transaction.
     static func give(
         _ right: Right, to user: UserID, from source: String, _ purchase: VerifiedPurchase, expiresAt: Int64?,
         lifetime: Int64?, grantedBy redemption: String, _ settlement: Settlement, _ connection: Connection
@@ -72,9 +73,9 @@ enum Rights {
             from: TimedRight.Position(boughtAt: purchase.purchasedAt, source: source))
     }
 
-    /// Takes a source's rights from a user; says whether there were any.
-    /// - Parameter moment: when the period was bought that is taken back: what ended before gave nothing of it, and a later one has given the right anew.
-    ///   Nil takes all.
+    /// Revokes the rights that a user has from a source. Returns whether there were any.
+    /// - Parameter moment: the purchase date of the revoked period. Rights that ended before it or were granted anew
+    ///   after it are not changed. Nil revokes all.
     @discardableResult
     static func revoke(
         of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ settlement: Settlement,
@@ -93,7 +94,7 @@ enum Rights {
         return !changed.isEmpty
     }
 
-    /// Settles the rights with a lifetime among those that were changed.
+    /// Schedules the new ends of those changed rights that have a lifetime.
     private static func settle(
         _ changed: [Row], of user: UserID, from source: String, _ settlement: Settlement
     ) throws {
@@ -104,9 +105,9 @@ enum Rights {
         }
     }
 
-    /// Gives back what was revoked; says whether there was any such right.
-    /// - Parameter moment: when the period was bought that is given back, to the second: the rights that an earlier or later one gave stay as they are.
-    ///   Nil gives all.
+    /// Restores revoked rights. Returns whether there were any.
+    /// - Parameter moment: the purchase date of the restored period, to the second. Rights from other periods are not
+    ///   changed. Nil restores all.
     @discardableResult
     static func reinstate(
         of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ settlement: Settlement,
@@ -123,9 +124,9 @@ enum Rights {
         return !changed.isEmpty
     }
 
-    // MARK: A subscription's, whoever has them
+    // MARK: Rights of a subscription, whichever user has it
 
-    /// Lets another user have the rights as they stand, and revokes them.
+    /// Copies the rights from a source to another user, unchanged, and revokes them for the first user.
     static func transfer(
         _ source: String, from user: UserID, to other: UserID, at now: Int64, _ settlement: Settlement,
         _ connection: Connection
@@ -146,7 +147,7 @@ enum Rights {
         try revoke(of: user, from: source, at: now, settlement, connection)
     }
 
-    /// Ends what a plan gave that another took the place of.
+    /// Ends the rights of a plan that another plan has replaced.
     static func endPlan(
         _ productID: ProductID, from source: String, at moment: Int64, _ connection: Connection
     ) throws {
@@ -158,7 +159,7 @@ enum Rights {
             [source, productID.rawValue, moment])
     }
 
-    /// Makes the rights that a period gave last at least until a moment. Who had an earlier period only gets nothing of it.
+    /// Extends the rights of a period to a later end. Users who only had an earlier period get no extension.
     static func extend(
         _ purchase: VerifiedPurchase, from source: String, to expiresAt: Int64, _ connection: Connection
     ) throws {
@@ -171,7 +172,7 @@ enum Rights {
             [source, purchase.productID.rawValue, expiresAt, purchase.purchasedAt / 1_000])
     }
 
-    /// Sets until when the rights of the present period may be used though they are not paid for.
+    /// Sets the end of the grace period for the rights of the current subscription period.
     static func setGrace(
         _ row: SubscriptionRow, from source: String, until graceUntil: Int64?, _ connection: Connection
     ) throws {
@@ -183,7 +184,7 @@ enum Rights {
             """, [source, graceUntil, row.productID.rawValue, row.purchasedAt / 1_000])
     }
 
-    /// All rights that a user ever had.
+    /// Returns every right that a user has or had, at most 10,000.
     static func all(of user: UserID, at now: Int64, _ connection: Connection) throws -> [Entitlement] {
         try connection.query(
             """
@@ -208,7 +209,7 @@ enum Rights {
         }
     }
 
-    /// Whether a user may use it now.
+    /// Whether a user may use a right now.
     static func has(_ right: Right, _ user: UserID, at now: Int64, _ connection: Connection) throws -> Bool {
         try connection.query(
             """
@@ -223,7 +224,7 @@ enum Rights {
         }
     }
 
-    /// How a right stands at a moment.
+    /// The state of a right at a point in time.
     static func state(expiresAt: Int64?, graceUntil: Int64?, revokedAt: Int64?, at now: Int64) -> Entitlement.State {
         if let revokedAt, revokedAt <= now { return .revoked }
         guard let expiresAt, expiresAt <= now else { return .active }

@@ -2,11 +2,13 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// A right with a lifetime, from one purchase. Those to the same thing follow one upon the other in the order in which they were bought: each begins when
-/// it was bought, or when the one before it ends if that is later. One that was revoked has lasted until then, and what was left of it is taken
-/// out, so that those after it begin sooner and last as long as ever.
+/// A right with a lifetime, from one purchase.
+///
+/// A user's rights to the same entitlement run one after another, in the order of purchase. Each begins at its
+/// purchase, or at the end of the right before it if that is later. A revoked right ends at the revocation. Its
+/// remaining time is removed, so that later rights begin sooner and keep their full lifetime.
 struct TimedRight: Equatable, Sendable {
-    /// Rights that follow one upon the other: one user's, to one thing.
+    /// The rights of one user to one entitlement, which run one after another.
     struct Chain: Hashable, Comparable, Sendable {
         var user: UserID
         var kind: String
@@ -27,24 +29,24 @@ struct TimedRight: Equatable, Sendable {
         }
     }
 
-    /// The purchase that gives it.
+    /// The key of the purchase that grants the right.
     var source: String
     var boughtAt: Int64
-    /// In milliseconds.
+    /// The lifetime in milliseconds.
     var lifetime: Int64
     var revokedAt: Int64?
-    /// As it stands after ``chained(_:from:)``; a revoked one's is when it would have ended.
+    /// The end of the right as computed by ``chained(_:from:)``. For a revoked right, the end that it would have had.
     var expiresAt: Int64
 
-    /// 9999-12-31: nothing ends later.
+    /// The latest possible end: 9999-12-31.
     private static let lastMoment: Int64 = 253_402_300_799_000
 
-    /// When something ends that begins at a moment.
+    /// The end of a right that begins at `start`.
     static func end(_ start: Int64, _ lifetime: Int64) -> Int64 {
         start >= lastMoment - lifetime ? lastMoment : start + lifetime
     }
 
-    /// Until when it keeps those after it waiting.
+    /// The time before which the next right cannot begin.
     private var occupiedUntil: Int64 {
         guard let revokedAt else { return expiresAt }
         return min(expiresAt, max(revokedAt, expiresAt - lifetime))
@@ -52,10 +54,10 @@ struct TimedRight: Equatable, Sendable {
 
     var position: Position { Position(boughtAt: boughtAt, source: source) }
 
-    /// The rights to one thing with the ends that they have, in their order.
+    /// Computes the ends of a chain's rights.
     /// - Parameters:
-    ///   - rights: in their order.
-    ///   - first: from here on they are settled anew; those that were bought before it stand.
+    ///   - rights: the rights of one chain, sorted by position.
+    ///   - first: the first right to compute. Rights before it keep their ends.
     static func chained(_ rights: [TimedRight], from first: Position) -> [TimedRight] {
         var free = Int64.min
         return rights.map { right in
@@ -66,10 +68,10 @@ struct TimedRight: Equatable, Sendable {
         }
     }
 
-    /// Settles when the rights of a chain end, from a purchase that gave one or lost it on. Reads the chain once, and
-    /// writes the rows that change.
+    /// Recomputes the ends of a chain's rights, from the purchase that granted or lost a right. Reads the chain once
+    /// and writes only the rows that change.
     static func settle(_ chain: Chain, from first: Position, _ connection: Connection) throws {
-        // What has ended before this one was bought has no part in it.
+        // Rights that ended before this purchase do not affect it.
         let rights = try all(of: chain, endingFrom: first.boughtAt, connection)
         for (old, settled) in zip(rights, chained(rights, from: first)) where old != settled {
             try connection.execute(
@@ -79,8 +81,8 @@ struct TimedRight: Equatable, Sendable {
         }
     }
 
-    /// A chain's rights, in their order.
-    /// - Parameter moment: those that end before it are left out.
+    /// Returns a chain's rights, sorted by position.
+    /// - Parameter moment: rights that end before it are left out.
     static func all(of chain: Chain, endingFrom moment: Int64, _ connection: Connection) throws -> [TimedRight] {
         try connection.query(
             """

@@ -3,12 +3,12 @@ import MerchantWire
 import StoreWire
 
 extension BooksPage {
-    /// Proves a page of redemptions: the credits of each were all granted, the credits that refunds and changes of plan
-    /// took are all in the books, and one account of each currency has both.
+    /// Checks a page of redemptions: all credits of each were granted, the ledger has all credits that refunds and
+    /// changes of plan took back, and one account of each currency has both.
     ///
     /// Reads each user's ledger once.
-    /// - Parameter redemptions: in the order in which the database sorts their keys.
-    /// - Returns: one finding for each redemption that does not fit, in their order.
+    /// - Parameter redemptions: the redemptions, in the database's order of their keys.
+    /// - Returns: one finding for each inconsistent redemption, in the same order.
     static func proveRedemptions(_ redemptions: [RedemptionRow], _ connection: Connection) throws -> [String] {
         let credited = redemptions.enumerated().filter { !$0.element.creditedUser.rawValue.isEmpty }
         var findings: [(index: Int, text: String)] = []
@@ -23,14 +23,14 @@ extension BooksPage {
     }
 }
 
-/// The credits of one redemption in one account, as the ledger has them.
+/// The credits of one redemption in one account, according to the ledger.
 private struct BookedCredits {
     var account: CreditAccount
     var granted: Int64
-    /// The credits that were taken back and not given back.
+    /// The credits that were taken back and not returned.
     var taken: Int64
 
-    /// A user's, by the keys of the redemptions.
+    /// Reads a user's credits for a range of redemption keys, by key.
     static func of(
         _ user: UserID, from first: String, to last: String, _ connection: Connection
     ) throws -> [String: [BookedCredits]] {
@@ -54,10 +54,10 @@ private struct BookedCredits {
 }
 
 extension RedemptionRow {
-    /// The first thing that is wrong about its credits; nil when they fit the ledger.
+    /// The first inconsistency between the redemption and the ledger; nil when there is none.
     fileprivate func finding(_ booked: [BookedCredits]) -> String? {
         if state == .granted, takenBack.contains(where: { $0.cause == .refund || supersededAt == nil }) {
-            return "\(key): stands as granted, and a refund took something back"
+            return "\(key): the purchase is granted, but a refund took credits back"
         }
         var owed: [CurrencyID: (granted: Int64, taken: Int64)] = [:]
         for case .credits(let currency, let amount, _) in credits { owed[currency, default: (0, 0)].granted += amount }
@@ -65,21 +65,21 @@ extension RedemptionRow {
         let accounts = Dictionary(grouping: booked, by: \.account.currency)
         for currency in Set(owed.keys).union(accounts.keys).sorted() {
             let all = accounts[currency] ?? []
-            // The policy of the day when it was redeemed decided on the account. It has all of the purchase's entries.
+            // The policy at the time of the redemption chose the account. All entries of the purchase are in it.
             guard all.count <= 1 else {
                 let names = all.map(\.account.name.rawValue).joined(separator: ", ")
-                return "\(key): its entries in \(currency) are in \(all.count) accounts: \(names)"
+                return "\(key): its \(currency) entries are in \(all.count) accounts: \(names)"
             }
             if all.first?.account.environment == .sandbox, RedemptionKey.environment(of: key) == .production {
-                return "\(key): bought in production, and its \(currency) are in the sandbox's account"
+                return "\(key): bought in production, but its \(currency) are in a sandbox account"
             }
             let (granted, taken) = (all.first?.granted ?? 0, all.first?.taken ?? 0)
             let due = owed[currency] ?? (0, 0)
             if granted != due.granted {
-                return "\(key): gives \(due.granted) \(currency), and \(granted) were granted"
+                return "\(key): expected \(due.granted) granted \(currency), found \(granted)"
             }
             if taken != due.taken {
-                return "\(key): a refund took \(due.taken) \(currency), and \(taken) left the books"
+                return "\(key): expected \(due.taken) \(currency) taken back, found \(taken)"
             }
         }
         return nil

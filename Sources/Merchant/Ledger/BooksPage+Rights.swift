@@ -3,7 +3,7 @@ import MerchantWire
 import StoreWire
 
 extension BooksPage {
-    /// Where a page of rights ends.
+    /// The key of a right, at which a page ends.
     struct RightKey: Sendable {
         var user: String
         var kind: String
@@ -15,9 +15,9 @@ extension BooksPage {
         var chain: TimedRight.Chain { TimedRight.Chain(user: UserID(user), kind: kind, name: name) }
     }
 
-    /// Proves a page of rights: each that stands was given by a redeemed purchase to the user who has it, and those
-    /// with a lifetime end when their purchases say.
-    /// - Returns: what is wrong, and where the next page begins; nil after the last.
+    /// Checks a page of rights. A redeemed purchase granted each active right to the user who has it, and each right
+    /// with a lifetime ends at the time that follows from its purchases.
+    /// - Returns: the findings, and the key after which the next page begins; nil after the last page.
     static func proveRights(
         after last: RightKey, limit: Int, at now: Int64, _ connection: Connection
     ) throws -> (findings: [String], last: RightKey?) {
@@ -33,14 +33,14 @@ extension BooksPage {
             if right.lifetime != nil { chains.insert(right.chain) }
             if try !right.isGranted(at: now, connection) {
                 findings.append(
-                    "\(right.chain.user)/\(right.chain.name): no redeemed purchase gives it (\(right.source))")
+                    "\(right.chain.user)/\(right.chain.name): no redeemed purchase grants it (\(right.source))")
             }
         }
-        // One that goes on from the page before was proved with that.
+        // A chain that began on the page before was checked with that page.
         for chain in chains.subtracting([last.chain]).sorted() {
             let rights = try TimedRight.all(of: chain, endingFrom: .min, connection)
             guard let first = rights.first, TimedRight.chained(rights, from: first.position) != rights else { continue }
-            findings.append("\(chain.user)/\(chain.name): it does not end when the purchases that give it say")
+            findings.append("\(chain.user)/\(chain.name): its end does not follow from its purchases")
         }
         let end = rows.last.map {
             RightKey(user: $0.chain.user.rawValue, kind: $0.chain.kind, name: $0.chain.name, source: $0.source)
@@ -49,7 +49,7 @@ extension BooksPage {
     }
 }
 
-/// A right as its row has it.
+/// A row of the table `entitlements`.
 private struct StandingRight {
     var chain: TimedRight.Chain
     var source: String
@@ -88,7 +88,7 @@ private struct StandingRight {
         if grantedBy.isEmpty {
             return try subscription.userID == chain.user || isTransferred(connection) || hasRedeemed(connection)
         }
-        // A guest may have redeemed the period before the subscription's user.
+        // A family member may have redeemed the period before the subscription's user.
         let redemptions = try RedemptionKey(text: grantedBy).places(RedemptionKey.mostPlaces).compactMap {
             try RedemptionRow.find($0, connection)
         }

@@ -2,24 +2,24 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// One of a user's accounts in the books: the credits of a currency in one environment.
+/// One of a user's accounts in the ledger: the credits of a currency in one environment.
 ///
-/// The books name an account in the column `currency`: production's by the currency alone, the sandbox's with a prefix
-/// that no currency may have. So every entry and every lot of credits belongs to one environment, and tables, keys and
-/// statements are the same for both. In this module a value that goes to ``Ledger`` or ``Lots`` as a currency is an
-/// account's ``name``.
+/// The column `currency` names an account. A production account has the currency's name. A sandbox account has the name
+/// with a prefix that no currency may have. Every entry and every lot of credits therefore belongs to one environment,
+/// and both use the same tables, keys and statements. In this module, a value that is passed to ``Ledger`` or ``Lots``
+/// as a currency is an account's ``name``.
 struct CreditAccount: Hashable, Sendable {
     var currency: CurrencyID
     var environment: StoreEnvironment
 
-    /// What the names of the sandbox's accounts begin with, and the references of what was spent from them.
+    /// The prefix of sandbox accounts' names, and of the references of their spends and adjustments.
     static let sandboxPrefix = "sandbox/"
 
     init(_ currency: CurrencyID, in environment: StoreEnvironment) {
         (self.currency, self.environment) = (currency, environment)
     }
 
-    /// - Parameter name: as the books have it.
+    /// - Parameter name: the account's name in the ledger.
     init(named name: CurrencyID) {
         let text = name.rawValue
         let isSandbox = text.utf8.starts(with: Self.sandboxPrefix.utf8)
@@ -27,15 +27,16 @@ struct CreditAccount: Hashable, Sendable {
         environment = isSandbox ? .sandbox : .production
     }
 
-    /// As the books have it.
+    /// The account's name in the ledger.
     var name: CurrencyID {
         environment == .sandbox ? CurrencyID(Self.sandboxPrefix + currency.rawValue) : currency
     }
 
-    /// The reference of a spend or adjustment under a caller's key. Callers may use a key once in each environment.
+    /// The ledger's reference for a spend or adjustment with a caller's key. Callers may use a key once in each
+    /// environment.
     func reference(ofKey key: String) -> String { environment == .sandbox ? Self.sandboxPrefix + key : key }
 
-    /// An entry as the caller sees it.
+    /// Converts a ledger entry to the form that callers receive: with the environment, and without the prefix.
     func seen(_ entry: LedgerEntry) -> LedgerEntry {
         guard entry.kind == .spend || entry.kind == .adjustment else { return entry }
         var entry = entry
@@ -51,29 +52,29 @@ struct CreditAccount: Hashable, Sendable {
 }
 
 extension MerchantPolicy {
-    /// Where a purchase's credits go.
+    /// The account for a purchase's credits.
     func account(_ currency: CurrencyID, boughtIn environment: StoreEnvironment) -> CreditAccount {
         CreditAccount(currency, in: joinsEnvironments ? .production : environment)
     }
 
-    /// The account that a request means.
-    /// - Parameter environment: as the request names it; nil when it names none.
+    /// The account for a request.
+    /// - Parameter environment: the environment in the request; nil when the request names none.
     func account(_ currency: CurrencyID, in environment: StoreEnvironment?) -> CreditAccount {
         CreditAccount(currency, in: balanceEnvironment(environment))
     }
 
-    /// Whose balances a request means.
+    /// The environment of the balances for a request.
     func balanceEnvironment(_ environment: StoreEnvironment?) -> StoreEnvironment {
         joinsEnvironments ? .production : environment ?? usualEnvironment
     }
 }
 
 extension Merchant {
-    /// A balance that nobody can spend under ``MerchantPolicy/joinsEnvironments``: credits in an account of the
-    /// sandbox, which they were granted to before the environments were joined.
-    /// - Returns: the first one found and its user; nil when there is none.
+    /// Finds a balance that cannot be spent under ``MerchantPolicy/joinsEnvironments``: credits in a sandbox account,
+    /// granted before the environments were joined.
+    /// - Returns: the first such balance and its user; nil when there is none.
     /// - Throws: ``DatabaseError``.
-    public func balanceOutOfReach() async throws -> (user: UserID, balance: Balance)? {
+    public func unspendableBalance() async throws -> (user: UserID, balance: Balance)? {
         guard policy.joinsEnvironments else { return nil }
         return try await database.read { connection in
             try connection.queryOne(
@@ -93,13 +94,13 @@ extension Merchant {
 }
 
 extension CreditAccount {
-    /// So much of it, as callers see it.
+    /// A balance of this account with the given number of credits.
     func balance(of amount: Int64) -> Balance {
         Balance(currency: currency, amount: amount, environment: environment)
     }
 }
 
 extension Balance {
-    /// The name of its account in the books.
+    /// The name of the balance's account in the ledger.
     var account: CurrencyID { CreditAccount(currency, in: environment).name }
 }

@@ -3,30 +3,32 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// The books: one account for each user and currency, against the store, the shop, what has expired, and the merchant. An entry moves
-/// credits between a user's account and one of those; its two postings stand in one row and sum to zero. Each entry says how the
-/// account stands after it, so that the newest is all that the next one needs.
+/// The double-entry ledger. It has one account for each user and currency, and the counter-accounts store, shop,
+/// expired and merchant.
+///
+/// An entry moves credits between a user's account and a counter-account. One row holds both postings, which sum to
+/// zero. Each entry records the account's balance after it, so that the next entry needs only the newest one.
 enum Ledger {
-    /// How an account stands right after an entry.
+    /// The state of an account after an entry.
     struct Posting: Sendable, Equatable {
         var balance: Int64
-        /// The entry's number; 0 for an account that has none yet.
+        /// The entry's number; 0 for an account without entries.
         var entry: Int64
 
         static let none = Posting(balance: 0, entry: 0)
 
-        /// What the next entry makes of it.
-        /// - Parameter amount: of either sign.
+        /// The state after one more entry.
+        /// - Parameter amount: the number of credits, positive or negative.
         func adding(_ amount: Int64) throws -> Posting {
             let (balance, overflows) = balance.addingReportingOverflow(amount)
             guard !overflows else {
-                throw MerchantError(.invalidRequest, "The balance would be more than can be counted.")
+                throw MerchantError(.invalidRequest, "The balance would exceed the largest possible number.")
             }
             return Posting(balance: balance, entry: entry + 1)
         }
     }
 
-    /// Gives credits, which may end at a moment.
+    /// Adds credits, which may expire.
     @discardableResult
     static func credit(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, reference: String,
@@ -43,19 +45,19 @@ enum Ledger {
         return posting
     }
 
-    /// What came of taking credits under a caller's key.
+    /// The result of a debit with a caller's key.
     enum Debit {
-        /// Taken, perhaps after what had come to its end.
+        /// The credits were taken. Expired credits may have been removed first.
         case posted(Posting)
-        /// The key was used before, and nothing was taken.
+        /// The key was used before, and no credits were taken.
         case repeated(CurrencyID, LedgerEntry)
         case insufficient
     }
 
-    /// Takes credits if there are enough and the key is new.
+    /// Takes credits if the balance is sufficient and the key is new.
     /// - Parameters:
-    ///   - caller: whose key it is.
-    ///   - onExpiry: called when credits were taken out whose time is over, whatever comes of it then.
+    ///   - caller: the caller whose key it is.
+    ///   - onExpiry: called when expired credits were removed, whatever the result is.
     static func debit(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, key: String,
         of caller: LedgerCaller, note: String?, at now: Int64, _ connection: Connection, onExpiry: () throws -> Void
@@ -66,14 +68,14 @@ enum Ledger {
             if let (currency, entry) = try entry(ofKey: key, caller, user, connection) {
                 return .repeated(currency, entry)
             }
-            // What has come to its end is taken out first, and then it is looked at again.
+            // Expired credits are removed first, then the balance is checked again.
             guard try expire(user, currency, at: now, connection) else { return .insufficient }
             try onExpiry()
             return try debit(
                 user, currency, amount, kind, key: key, of: caller, note: note, at: now, connection, onExpiry: onExpiry)
         }
         let posting = try standing.posting.adding(-amount)
-        // A key is nearly always new: that it is not is found by writing it, which has to look anyway.
+        // A key is nearly always new. The insert detects a repeated key, and has to check for it anyway.
         guard try writeUnlessRepeated(user, currency, -amount, kind, posting, key, caller, note, now, connection) else {
             guard let (currency, entry) = try entry(ofKey: key, caller, user, connection) else {
                 throw MerchantError(.internalError, "The entry was not written.")
@@ -84,24 +86,24 @@ enum Ledger {
         return .posted(posting)
     }
 
-    /// What came of taking a refunded purchase's credits back.
+    /// The result of taking back a refunded purchase's credits.
     struct Refund {
         var taken: Int64 = 0
-        /// The amount to be taken in all: without the credits that have come to their end.
+        /// The total amount to take back, without credits that have expired.
         var wanted: Int64
-        /// The amount to be taken now, beside the amount due before.
+        /// The amount to take back now, in addition to the amount due before.
         var due: Int64
-        /// What of it was to end.
+        /// The part of ``taken`` that had an expiry date.
         var lots: [Lots.Lot] = []
-        /// Whether credits were taken out whose time is over.
+        /// Whether expired credits were removed.
         var hasExpired: Bool
     }
 
-    /// Takes back what a refunded purchase gave, but for what of it has come to its end.
+    /// Takes back the credits of a refunded purchase, except those that have expired.
     /// - Parameters:
-    ///   - amount: what was refunded in all.
-    ///   - earlier: what was due of it before.
-    ///   - ends: whether what the purchase gave has a lifetime.
+    ///   - amount: the total amount refunded.
+    ///   - earlier: the amount that was due before.
+    ///   - ends: whether the purchase's credits have a lifetime.
     static func takeBack(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, beside earlier: Int64, ends: Bool,
         _ policy: RefundPolicy, reference: String, at now: Int64, _ connection: Connection
@@ -134,9 +136,9 @@ enum Ledger {
         return refund
     }
 
-    /// Gives back what a refund took, once the store has reversed that. What was to end does so when it would have; what had been taken in its stead, because
-    /// it was spent, lasts as before.
-    /// - Returns: whether credits were taken out whose time is over.
+    /// Returns the credits that a refund took, after the store has reversed the refund. Credits with an expiry date
+    /// keep it. Credits without one that were taken instead, because the others were spent, still do not expire.
+    /// - Returns: whether expired credits were removed.
     static func giveBack(
         _ user: UserID, _ credits: TakenCredits, reference: String, at now: Int64, _ connection: Connection
     ) throws -> Bool {
@@ -147,15 +149,15 @@ enum Ledger {
                 user, credits.currency, lot.remaining, expiresAt: lot.expiresAt, reference: lot.reference,
                 balance: posting.balance, connection)
         }
-        // Below zero, they are used up by that.
+        // If the balance is negative, these credits are used up.
         try Lots.trim(user, credits.currency, to: max(posting.balance, 0), connection)
         return try expire(user, credits.currency, at: now, connection)
     }
 
-    /// Takes out the credits whose time is over; says whether the account had any.
+    /// Removes an account's expired credits from its balance. Returns whether it had any.
     ///
-    /// What is put down as ending and is not in the account, which ``Merchant/checkBooks()`` tells of until then, is left out: it must not stop the sweep of
-    /// all others.
+    /// Lots that exceed the balance are skipped, so that one inconsistent account does not stop the sweep of all
+    /// others. ``Merchant/checkBooks()`` reports them until then.
     @discardableResult
     static func expire(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
@@ -172,20 +174,21 @@ enum Ledger {
             posting = try posting.adding(-amount)
             try write(user, currency, -amount, .expiry, posting, lot.reference, nil, nil, now, connection)
         }
-        // The account first, as in a spend: who waits for the account must hold none of its lots.
+        // Write the account first, as a spend does: a transaction that waits for the account must not hold one of its
+        // lots.
         try Lots.removeEnded(user, currency, at: now, connection)
         return true
     }
 
     // MARK: Reading
 
-    /// How an account stands.
+    /// The state of an account and its next expiry.
     struct Standing {
         var posting: Posting
-        /// When the next of its credits end.
+        /// The time at which the next of its credits expire.
         var nextExpiry: Int64?
 
-        /// Whether some of them are still to be taken out.
+        /// Whether expired credits have to be removed.
         func isDue(at now: Int64) -> Bool { nextExpiry.map { $0 <= now } ?? false }
 
         fileprivate init(_ row: Row) throws {
@@ -201,7 +204,7 @@ enum Ledger {
         WHERE user_id = $1 AND currency = $2 ORDER BY entry DESC LIMIT 1
         """
 
-    /// How a user's account stands; nil for one without entries.
+    /// The state of a user's account; nil for an account without entries.
     static func standing(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Standing? {
         try connection.queryOne(standingText, [user.rawValue, currency.rawValue]).map { try Standing($0) }
     }
@@ -215,13 +218,13 @@ enum Ledger {
         WHERE user_id = $1 AND currency < $2 ORDER BY currency DESC, entry DESC LIMIT 1
         """
 
-    /// All balances of a user, and whether some of it has come to its end and is still to be taken out.
+    /// Returns all balances of a user, at most 1,000, and whether expired credits have to be removed.
     static func balances(of user: UserID, at now: Int64, _ connection: Connection) throws
         -> (balances: [Balance], isDue: Bool)
     {
         var isDue = false
         var balances: [Balance] = []
-        // From account to account, however many entries each of them has.
+        // One query for each account, however many entries the account has.
         var row = try connection.queryOne(lastText, [user.rawValue])
         while let found = row {
             let standing = try Standing(found)
@@ -236,15 +239,14 @@ enum Ledger {
         return (balances.reversed(), isDue)
     }
 
-    /// The account that a purchase's credits were granted to.
-    /// - Parameter reference: the purchase's key.
+    /// Finds the account to which a purchase's credits were granted.
+    /// - Parameter reference: the purchase's redemption key.
     static func account(
         _ currency: CurrencyID, grantedBy reference: String, to user: UserID, _ connection: Connection
     ) throws -> CreditAccount {
         let environment = RedemptionKey.environment(of: reference)
         let account = CreditAccount(currency, in: environment)
-        // The sandbox's may have been joined with production's when they were granted, by the policy or by an earlier
-        // program.
+        // The policy or an earlier program may have granted sandbox credits to the production account.
         guard environment == .sandbox else { return account }
         let isApart = try connection.queryOne(
             """
@@ -253,7 +255,7 @@ enum Ledger {
         return isApart == nil ? CreditAccount(currency, in: .production) : account
     }
 
-    /// What was spent, or changed by hand, under a caller's key; nil for a new key.
+    /// The spend or adjustment with a caller's key; nil for a new key.
     static func entry(ofKey key: String, _ caller: LedgerCaller, _ user: UserID, _ connection: Connection) throws
         -> (currency: CurrencyID, entry: LedgerEntry)?
     {
@@ -279,7 +281,7 @@ enum Ledger {
             AND ledger_entries.currency = backend_postings.currency AND ledger_entries.entry = backend_postings.entry
         WHERE backend_postings.user_id = $1 AND posting_key = $2
         """
-    /// A spend of an earlier program's, which did not keep who asked for it.
+    /// Finds a spend of an earlier program, which did not record the caller.
     private static let formerKeyText = """
         SELECT \(columns), currency FROM ledger_entries
         WHERE user_id = $1 AND reference = $2 AND kind = 'spend' AND (caller IS NULL OR caller = 'app')
@@ -309,8 +311,8 @@ enum Ledger {
         }
     }
 
-    /// Writes an entry; false when a caller's key was used before. That somebody else wrote one with its number meanwhile is a
-    /// conflict of transactions, of which the database begins one anew.
+    /// Writes an entry. Returns false when the caller's key was used before. A concurrent entry with the same number is
+    /// a serialization conflict, after which the database repeats one of the transactions.
     private static func writeUnlessRepeated(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
         _ reference: String, _ caller: LedgerCaller?, _ note: String?, _ now: Int64, _ connection: Connection
@@ -329,7 +331,7 @@ enum Ledger {
             ]) == 1
     }
 
-    /// Records that the backend ordered an entry; false when it has used the key before.
+    /// Records that the backend ordered an entry. Returns false when the backend has used the key before.
     private static func record(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ posting: Posting, _ key: String,
         _ connection: Connection
@@ -343,7 +345,7 @@ enum Ledger {
     }
 }
 
-/// Who asks for a spend or an adjustment. Each has keys of its own.
+/// The caller of a spend or an adjustment. Each caller has separate idempotency keys.
 public enum LedgerCaller: String, Sendable {
     /// The user's app.
     case app
@@ -354,10 +356,10 @@ public enum LedgerCaller: String, Sendable {
 extension LedgerEntry {
     fileprivate init(_ row: Row) throws {
         guard let kind = Kind(rawValue: try row.string(1)) else {
-            throw MerchantError(.internalError, "The ledger holds a kind of entry that this program does not know.")
+            throw MerchantError(.internalError, "The ledger contains a kind of entry that this version does not know.")
         }
         let reference = try row.string(5)
-        // A spend's or an adjustment's is its account's: see ``CreditAccount/seen(_:)``.
+        // A spend or adjustment gets its account's environment in ``CreditAccount/seen(_:)``.
         let isPurchase = kind != .spend && kind != .adjustment
         self.init(
             entry: try row.int64(0), kind: kind, amount: try row.int64(2), balance: try row.int64(3),
@@ -367,7 +369,7 @@ extension LedgerEntry {
 }
 
 extension LedgerEntry.Kind {
-    /// The account that stands against the user's.
+    /// The counter-account of an entry of this kind.
     var counterAccount: String {
         switch self {
         case .grant, .refund, .refundReversal: "store"

@@ -2,7 +2,8 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// What is left of the credits that end: part of the balance, spent before what does not end, the soonest to end first.
+/// The unspent credits that have an expiry date. They are part of the balance. A spend uses them first, those that
+/// expire soonest before the others.
 enum Lots {
     struct Lot: Codable, Sendable, Equatable {
         var expiresAt: Int64
@@ -10,7 +11,8 @@ enum Lots {
         var remaining: Int64
     }
 
-    /// - Parameter balance: with them.
+    /// Adds credits with an expiry date.
+    /// - Parameter balance: the account's balance, including the added credits.
     static func add(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, expiresAt: Int64, reference: String, balance: Int64,
         _ connection: Connection
@@ -21,19 +23,19 @@ enum Lots {
             ON CONFLICT (user_id, currency, expires_at, reference) DO UPDATE SET
                 remaining = credit_lots.remaining + excluded.remaining
             """, [user.rawValue, currency.rawValue, expiresAt, reference, amount])
-        // Credits that fill a balance below zero are used up by that.
+        // Credits that offset a negative balance are used up.
         if balance < amount { try trim(user, currency, to: max(balance, 0), connection) }
     }
 
-    /// Uses so much of them, or all there are.
+    /// Uses up to `amount` credits, those that expire soonest first.
     static func consume(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ connection: Connection
     ) throws {
         try take(amount, of: try all(user, currency, connection), user, currency, connection)
     }
 
-    /// Uses a purchase's own.
-    /// - Returns: what was used of each.
+    /// Uses up to `amount` of the credits that one purchase granted.
+    /// - Returns: the used part of each lot.
     static func takeBack(
         _ user: UserID, _ currency: CurrencyID, _ amount: Int64, reference: String, _ connection: Connection
     ) throws -> [Lot] {
@@ -41,8 +43,8 @@ enum Lots {
         return try take(amount, of: own, user, currency, connection)
     }
 
-    /// Uses the latest to end until they are no more than a balance.
-    /// - Returns: what was used of each.
+    /// Uses the credits that expire last until their sum is at most the balance.
+    /// - Returns: the used part of each lot.
     @discardableResult
     static func trim(
         _ user: UserID, _ currency: CurrencyID, to balance: Int64, _ connection: Connection
@@ -52,7 +54,7 @@ enum Lots {
         return excess > 0 ? try take(excess, of: lots.reversed(), user, currency, connection) : []
     }
 
-    /// Those that have come to their end and were not removed yet, the soonest first.
+    /// Returns expired lots that were not removed yet, the soonest first.
     static func ended(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
     ) throws -> [Lot] {
@@ -65,7 +67,7 @@ enum Lots {
             .sorted { ($0.expiresAt, $0.reference) < ($1.expiresAt, $1.reference) }
     }
 
-    /// Removes those that have come to their end.
+    /// Deletes expired lots.
     static func removeEnded(
         _ user: UserID, _ currency: CurrencyID, at now: Int64, _ connection: Connection
     ) throws {

@@ -3,13 +3,18 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// Proves the books, account by account, each environment's for itself: the entries are numbered without a gap, each balance is the one before
-    /// it plus the entry's amount, the credits that end are no more than the last, what was redeemed was granted and
-    /// nothing else, what refunds took was taken, and what the backend ordered was done and nothing else. So are
-    /// users' rights. Each page of accounts is proved as it stood at one moment, so that it can be done while the
-    /// merchant works.
+    /// Checks the ledger and users' rights. For each account, in each environment separately:
     ///
-    /// - Parameter pageSize: accounts proved at once.
+    /// - the entries are numbered without a gap;
+    /// - each balance is the one before it plus the entry's amount;
+    /// - the credits with an expiry date do not exceed the balance;
+    /// - each redemption's credits were granted, and no others;
+    /// - each refund's credits were taken;
+    /// - each entry that the backend ordered exists, and no others.
+    ///
+    /// Each page of accounts is read in one snapshot, so that the check can run while the merchant works.
+    ///
+    /// - Parameter pageSize: the number of accounts that one query reads.
     public func checkBooks(pageSize: Int = 500) async throws -> BooksReport {
         var report = BooksReport(accounts: 0, entries: 0, outstanding: [], findings: [])
         var totals: [CurrencyID: Int64] = [:]
@@ -29,7 +34,7 @@ extension Merchant {
                 page.accounts.count == pageSize
                 ? page.accounts.last.map { ($0.user.rawValue, $0.currency.rawValue) } : nil
         } while last != nil && report.findings.count < 100
-        report.findings += try await database.read { try BooksPage.strays($0) }
+        report.findings += try await database.read { try BooksPage.orphans($0) }
         report.findings += try await proveRedemptions(pageSize)
         report.findings += try await proveRights(pageSize)
         report.findings = Array(report.findings.prefix(100))
@@ -41,7 +46,7 @@ extension Merchant {
 }
 
 extension Merchant {
-    /// What was redeemed was granted, once and in full.
+    /// Checks that each redemption's credits were granted once and in full.
     private func proveRedemptions(_ pageSize: Int) async throws -> [String] {
         var findings: [String] = []
         var last: String? = ""
@@ -60,7 +65,7 @@ extension Merchant {
 }
 
 extension Merchant {
-    /// What users may use was given by what they redeemed.
+    /// Checks that redeemed purchases granted the users' rights.
     private func proveRights(_ pageSize: Int) async throws -> [String] {
         var findings: [String] = []
         var last: BooksPage.RightKey? = .first
@@ -76,7 +81,7 @@ extension Merchant {
     }
 }
 
-/// Some accounts, proved.
+/// A page of accounts and the findings about them.
 struct BooksPage: Sendable {
     struct Account: Sendable {
         var user: UserID
@@ -119,12 +124,12 @@ struct BooksPage: Sendable {
         guard let sums else { return }
         let (count, sum, counter) = (try sums.int64(0), try sums.int64(1), try sums.int64(2))
         if count != account.entries {
-            findings.append("\(name): there are \(count) entries, and the last one is numbered \(account.entries)")
+            findings.append("\(name): expected \(account.entries) entries, found \(count)")
         }
         if sum != account.balance {
-            findings.append("\(name): the entries sum up to \(sum), and the balance is \(account.balance)")
+            findings.append("\(name): the sum of the entries is \(sum), but the balance is \(account.balance)")
         }
-        if sum + counter != 0 { findings.append("\(name): the postings of both sides do not sum to zero") }
+        if sum + counter != 0 { findings.append("\(name): the postings do not sum to zero") }
         let breaks = try connection.queryOne(
             """
             SELECT count(*) FROM (SELECT balance, amount,
@@ -133,21 +138,21 @@ struct BooksPage: Sendable {
             WHERE balance <> earlier + amount
             """, key)
         if let steps = try breaks?.int64(0), steps > 0 {
-            findings.append("\(name): \(steps) entries do not go on from the one before")
+            findings.append("\(name): \(steps) entries do not continue from the previous balance")
         }
         let lots = try connection.queryOne(
             """
             SELECT CAST(coalesce(sum(remaining), 0) AS BIGINT) FROM credit_lots WHERE user_id = $1 AND currency = $2
             """, key)
         if let remaining = try lots?.int64(0), remaining > max(account.balance, 0) {
-            findings.append("\(name): \(remaining) credits are to end, and the balance is \(account.balance)")
+            findings.append("\(name): \(remaining) credits have an expiry date, but the balance is \(account.balance)")
         }
         try proveGrants(account, name, connection)
         try proveOrders(account, name, connection)
     }
 
-    /// Each adjustment, and each spend of the backend's, was recorded when it was ordered, and each order is in the
-    /// books.
+    /// Checks that each adjustment and each spend by the backend was recorded as an order, and that each order has its
+    /// entry.
     private mutating func proveOrders(_ account: Account, _ name: String, _ connection: Connection) throws {
         let key = [account.user.rawValue, account.currency.rawValue]
         let unordered = try connection.queryOne(
@@ -171,7 +176,7 @@ struct BooksPage: Sendable {
                     AND kind IN ('spend', 'adjustment'))
             """, key)
         if let count = try undone?.int64(0), count > 0 {
-            findings.append("\(name): \(count) orders of the backend are not in the books")
+            findings.append("\(name): \(count) orders of the backend have no ledger entry")
         }
         let reversed = try connection.queryOne(
             """
@@ -180,11 +185,11 @@ struct BooksPage: Sendable {
                     OR kind IN ('grant', 'refundReversal') AND amount < 0)
             """, key)
         if let count = try reversed?.int64(0), count > 0 {
-            findings.append("\(name): \(count) entries give where they should take, or take where they should give")
+            findings.append("\(name): \(count) entries have the wrong sign for their kind")
         }
     }
 
-    /// Each grant, and what refunds took and gave back, has a redemption behind it whose credits are this user's.
+    /// Checks that each grant, refund and refund reversal has a redemption whose credits are this user's.
     private mutating func proveGrants(_ account: Account, _ name: String, _ connection: Connection) throws {
         let ungrounded = try connection.queryOne(
             """
@@ -194,25 +199,25 @@ struct BooksPage: Sendable {
                     AND state IN ('granted', 'revoked') AND coalesce(credited_user, redemptions.user_id) = $1)
             """, [account.user.rawValue, account.currency.rawValue])
         if let count = try ungrounded?.int64(0), count > 0 {
-            findings.append("\(name): \(count) grants or refunds have no redeemed purchase behind them")
+            findings.append("\(name): \(count) grants or refunds have no redeemed purchase")
         }
     }
 
-    /// Credits that are to end, of accounts that do not exist.
-    static func strays(_ connection: Connection) throws -> [String] {
+    /// Finds expiring credits and orders of the backend in accounts without entries.
+    static func orphans(_ connection: Connection) throws -> [String] {
         try connection.query(
             """
             SELECT DISTINCT user_id, currency FROM credit_lots WHERE NOT EXISTS (
                 SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = credit_lots.user_id
                     AND ledger_entries.currency = credit_lots.currency) LIMIT 100
             """
-        ).map { "\(try $0.string(0))/\(try $0.string(1)): credits are to end, and there are no entries" }
+        ).map { "\(try $0.string(0))/\(try $0.string(1)): credits with an expiry date have no ledger entries" }
             + connection.query(
                 """
                 SELECT DISTINCT user_id, currency FROM backend_postings WHERE NOT EXISTS (
                     SELECT 1 FROM ledger_entries WHERE ledger_entries.user_id = backend_postings.user_id
                         AND ledger_entries.currency = backend_postings.currency) LIMIT 100
                 """
-            ).map { "\(try $0.string(0))/\(try $0.string(1)): the backend ordered entries, and there are none" }
+            ).map { "\(try $0.string(0))/\(try $0.string(1)): orders of the backend have no ledger entries" }
     }
 }

@@ -3,15 +3,15 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// What a user has in one environment, by currency.
-    /// - Parameter environment: nil for ``MerchantPolicy/usualEnvironment``.
+    /// Returns a user's balances in one environment, sorted by currency. Expired credits are removed first.
+    /// - Parameter environment: the environment; nil for ``MerchantPolicy/usualEnvironment``.
     /// - Throws: ``MerchantError`` `invalid_request`, `name_not_normalized`.
     public func balances(of user: UserID, in environment: StoreEnvironment? = nil) async throws -> BalanceList {
         let environment = policy.balanceEnvironment(environment)
         return BalanceList(balances: try await allBalances(of: user).filter { $0.environment == environment })
     }
 
-    /// What a user has in each environment, production's first.
+    /// Returns a user's balances in both environments, production first.
     func allBalances(of user: UserID) async throws -> [Balance] {
         try Self.checkName(user.rawValue)
         let now = self.now()
@@ -24,8 +24,8 @@ extension Merchant {
         }
     }
 
-    /// Spends. The key's first answer stands: a request repeated after a lost answer gets it again, and spends nothing twice.
-    /// - Parameter caller: who asks; the app's keys and the backend's are independent.
+    /// Spends a user's credits. A request repeated with the same key gets the first answer again, and spends nothing.
+    /// - Parameter caller: the caller. The app's keys and the backend's keys are independent.
     /// - Throws: ``MerchantError`` `insufficient_balance`, `key_reused` when the caller used the key for something
     ///   else, `invalid_request`.
     public func spend(
@@ -44,9 +44,9 @@ extension Merchant {
         try check(key: request.key, request.currency, request.amount, note: request.note)
     }
 
-    /// As ``spend(_:by:for:)`` of the app, for callers that have no task to suspend.
-    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
-    /// - Throws: ``MerchantError`` `invalid_request`, and nothing is called then.
+    /// Spends a user's credits for the app, as ``spend(_:by:for:)`` does, without suspending a task.
+    /// - Parameter completion: called once, on a thread of the database. It must return quickly.
+    /// - Throws: ``MerchantError`` `invalid_request`; `completion` is not called then.
     public func spend(
         _ request: SpendRequest, by user: UserID,
         completion: @escaping @Sendable (Result<SpendAnswer, any Error>) -> Void
@@ -60,7 +60,7 @@ extension Merchant {
         }
     }
 
-    /// Gives or takes credits for a reason of the merchant's own, once under each of the backend's keys.
+    /// Adds or removes a user's credits for a reason of the merchant's own, once for each of the backend's keys.
     /// - Throws: as ``spend(_:by:for:)``.
     public func adjust(_ request: AdjustmentRequest, of user: UserID) async throws -> LedgerEntry {
         try Self.check(key: request.key, request.currency, request.amount, note: request.note)
@@ -69,23 +69,23 @@ extension Merchant {
             request.amount, .adjustment, note: request.note)
     }
 
-    /// A page of a user's history, newest first.
+    /// Returns a page of a user's ledger entries, newest first. Expired credits are removed first.
     /// - Parameters:
-    ///   - before: ``HistoryPage/next`` of the page before; nil for the first.
-    ///   - environment: nil for ``MerchantPolicy/usualEnvironment``.
+    ///   - before: ``HistoryPage/next`` of the previous page; nil for the first page.
+    ///   - environment: the environment; nil for ``MerchantPolicy/usualEnvironment``.
     /// - Throws: ``MerchantError`` `invalid_request`.
     public func history(
         of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page,
         in environment: StoreEnvironment? = nil
     ) async throws -> HistoryPage {
-        // Credits whose time is over are taken out first: the newest entry is to say what the balance is.
+        // Remove expired credits first, so that the newest entry has the current balance.
         _ = try await allBalances(of: user)
-        return try await lookAtHistory(of: user, currency, before: before, limit: limit, in: environment)
+        return try await readHistory(of: user, currency, before: before, limit: limit, in: environment)
     }
 
-    /// As ``history(of:_:before:limit:)``, and changes nothing: what ``look(at:)`` is to ``report(of:)``.
+    /// Returns the same as ``history(of:_:before:limit:in:)`` without changing the ledger: expired credits stay there.
     /// - Throws: ``MerchantError`` `invalid_request`.
-    public func lookAtHistory(
+    public func readHistory(
         of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int = MerchantLimits.page,
         in environment: StoreEnvironment? = nil
     ) async throws -> HistoryPage {
@@ -102,9 +102,9 @@ extension Merchant {
             environment: account.environment)
     }
 
-    /// Takes out the credits of all users whose time is over, some at a time.
-    /// - Parameter limit: of grants whose credits have ended.
-    /// - Returns: how many of those there were; as many as `limit` means that there may be more.
+    /// Removes expired credits of all users, a limited number at a time.
+    /// - Parameter limit: the largest number of expired lots to process.
+    /// - Returns: the number of lots processed. When it equals `limit`, there may be more.
     public func expireCredits(limit: Int = 500) async throws -> Int {
         let now = self.now()
         let writer = EventWriter(policy, id: makeID(), now: now)
@@ -114,7 +114,7 @@ extension Merchant {
                 SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
                 """, [now, limit]
             ).map { [try $0.string(0), try $0.string(1)] }
-            // Each account once, in the order in which every transaction takes accounts.
+            // Each account once, in the order in which every transaction locks accounts.
             for account in Set(due).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let (user, currency) = (UserID(account[0]), CurrencyID(account[1]))
                 if try Ledger.expire(user, currency, at: now, connection) {
@@ -128,7 +128,7 @@ extension Merchant {
     private static func expireAll(
         of user: UserID, at now: Int64, _ writer: EventWriter, _ connection: Connection
     ) throws {
-        // In the order in which every transaction takes accounts.
+        // In the order in which every transaction locks accounts.
         let balances = try Ledger.balances(of: user, at: now, connection).balances
         for balance in balances.sorted(by: { $0.account < $1.account })
         where try Ledger.expire(user, balance.account, at: now, connection) {
@@ -136,7 +136,7 @@ extension Merchant {
         }
     }
 
-    /// What came of a posting under a caller's key.
+    /// The result of a posting with a caller's key.
     private enum Outcome: Sendable {
         case posted(LedgerEntry)
         case insufficient
@@ -163,7 +163,7 @@ extension Merchant {
         ).entry
     }
 
-    /// The database transaction that posts, once under its key.
+    /// Returns the database transaction that posts an entry, once for its key.
     private func posting(
         _ user: UserID, key callersKey: String, of caller: LedgerCaller, _ account: CreditAccount, _ amount: Int64,
         _ kind: LedgerEntry.Kind, note: String?, at now: Int64
@@ -206,31 +206,34 @@ extension Merchant {
     private static func check(key: String, _ currency: CurrencyID, _ amount: Int64, note: String?) throws {
         try checkCurrency(currency)
         guard (1...MerchantLimits.spendKey).contains(key.utf8.count), !key.utf8.contains(0) else {
-            throw MerchantError(.invalidRequest, "The key has 1 to \(MerchantLimits.spendKey) bytes, and no NUL.")
+            throw MerchantError(
+                .invalidRequest, "Invalid key. Expected 1 to \(MerchantLimits.spendKey) bytes without NUL.")
         }
         guard !key.utf8.starts(with: CreditAccount.sandboxPrefix.utf8) else {
             throw MerchantError(
                 .invalidRequest,
-                "The key begins with “\(CreditAccount.sandboxPrefix)”, which the books use. Choose another key.")
+                "The key begins with “\(CreditAccount.sandboxPrefix)”, which is reserved. Choose another key.")
         }
         guard amount != 0, amount.magnitude <= MerchantLimits.amount.magnitude else {
             throw MerchantError(
-                .invalidRequest, "The amount must not be 0, and at most \(MerchantLimits.amount) either way.")
+                .invalidRequest,
+                "Invalid amount. Expected a number other than 0, at most \(MerchantLimits.amount) in magnitude.")
         }
         guard (note?.utf8.count ?? 0) <= MerchantLimits.note, note?.utf8.contains(0) != true else {
-            throw MerchantError(.invalidRequest, "The note has at most \(MerchantLimits.note) bytes, and no NUL.")
+            throw MerchantError(
+                .invalidRequest, "Invalid note. Expected at most \(MerchantLimits.note) bytes without NUL.")
         }
     }
 
     /// Checks the name of a currency.
-    /// - Throws: as ``checkName(_:)``, and `invalid_request` for one that would be taken for a sandbox account's
+    /// - Throws: as ``checkName(_:)``, and `invalid_request` for a name with the prefix of sandbox accounts
     ///   (``CreditAccount``).
     static func checkCurrency(_ currency: CurrencyID) throws {
         try checkName(currency.rawValue)
         guard !currency.rawValue.utf8.starts(with: CreditAccount.sandboxPrefix.utf8) else {
             throw MerchantError(
                 .invalidRequest,
-                "The currency “\(currency)” begins with “\(CreditAccount.sandboxPrefix)”, which the books use. Choose another name."
+                "The currency “\(currency)” begins with “\(CreditAccount.sandboxPrefix)”, which is reserved. Choose another name."
             )
         }
     }
@@ -241,7 +244,7 @@ extension Merchant {
     static func checkName(_ name: String) throws {
         guard (1...MerchantLimits.identifier).contains(name.utf8.count), !name.utf8.contains(0) else {
             throw MerchantError(
-                .invalidRequest, "Names have 1 to \(MerchantLimits.identifier) bytes, and no NUL.")
+                .invalidRequest, "Invalid name. Expected 1 to \(MerchantLimits.identifier) bytes without NUL.")
         }
         guard name.isInNormalizationFormC else {
             throw MerchantError(
@@ -261,7 +264,7 @@ extension SpendAnswer {
 }
 
 extension [Balance] {
-    /// Production's first, each environment's in the order of the currencies' names.
+    /// The balances with production first, and each environment's sorted by currency.
     var inOrder: [Balance] {
         let isSandbox = { (balance: Balance) in balance.environment == .sandbox }
         return filter { !isSandbox($0) } + filter(isSandbox)

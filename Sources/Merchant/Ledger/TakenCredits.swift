@@ -2,57 +2,57 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// Credits of one currency that were taken back of a redemption, for one cause. They are kept with the redemption.
+/// Credits of one currency that were taken back from a redemption, for one cause. They are stored with the redemption.
 struct TakenCredits: Codable, Sendable, Equatable {
     /// Why credits were taken back.
     enum Cause: String, Codable, Sendable, CaseIterable {
         case refund
-        /// Another plan took the place of the subscription's period.
+        /// Another plan replaced the subscription's period.
         case superseded
     }
 
     var currency: CurrencyID
     var amount: Int64
-    /// The part of ``amount`` that was to end, and when, in the order in which it was taken. Nil when an earlier
-    /// program took it, which did not keep that.
+    /// The part of ``amount`` with an expiry date, in the order in which it was taken. Nil when an earlier program took
+    /// it and did not record the dates.
     var lots: [Lots.Lot]?
-    /// The amount to be taken; more than ``amount`` when the user had spent it. Nil when an earlier program took it.
+    /// The amount due. It exceeds ``amount`` when the user had spent credits. Nil when an earlier program took them.
     ///
-    /// A refund and a change of plan overlap: the refund's part is due beside the other's.
+    /// A refund and a change of plan overlap: the refund's amount is due in addition to the other's.
     var due: Int64?
-    /// Nil only as an earlier program wrote it.
+    /// The cause; nil only in rows of an earlier program.
     var cause: Cause?
-    /// The date of a refund whose evidence did not say how much was refunded, so that all of it is taken as due. Nil
-    /// once the store has said how much.
+    /// The date of a refund whose evidence did not state the refunded share, so that all credits count as due. Nil once
+    /// the store has stated the share.
     var presumedAt: Int64?
 
     static func json(_ credits: [TakenCredits]) throws -> String {
         String(decoding: try JSONEncoder().encode(credits), as: UTF8.self)
     }
 
-    /// Nothing yet.
+    /// A value without credits.
     static func none(of currency: CurrencyID, _ cause: Cause) -> TakenCredits {
         TakenCredits(currency: currency, amount: 0, lots: [], due: 0, cause: cause)
     }
 
-    /// The same of an account of the books.
+    /// The same credits, with the account's name as the currency.
     func taken(from account: CreditAccount) -> TakenCredits {
         TakenCredits(currency: account.name, amount: amount, lots: lots)
     }
 
-    /// Adds credits that were taken in addition.
+    /// Adds other taken credits.
     mutating func add(_ other: TakenCredits) {
         amount += other.amount
         lots = (lots ?? []) + (other.lots ?? [])
         due = (due ?? 0) + (other.due ?? 0)
     }
 
-    /// Keeps so much of what is due, and the credits that were taken first.
+    /// Reduces the amount due to `kept`, and keeps the credits that were taken first.
     ///
-    /// A purchase's own credits that end were taken first, then those that do not end, and at last those of other
-    /// purchases that end.
-    /// - Parameter reference: the purchase's key.
-    /// - Returns: the rest.
+    /// The order in which credits were taken is: the purchase's own credits with an expiry date, credits without one,
+    /// and other purchases' credits with an expiry date.
+    /// - Parameter reference: the purchase's redemption key.
+    /// - Returns: the remaining credits.
     mutating func keep(_ kept: Int64, ownedBy reference: String) -> TakenCredits {
         let due = due ?? 0
         var rest = TakenCredits(
@@ -75,14 +75,14 @@ struct TakenCredits: Codable, Sendable, Equatable {
 }
 
 extension Lots.Lot {
-    /// So much of it.
+    /// The same lot with another amount.
     fileprivate func holding(_ amount: Int64) -> Lots.Lot {
         Lots.Lot(expiresAt: expiresAt, reference: reference, remaining: amount)
     }
 }
 
 extension [TakenCredits] {
-    /// The credits taken for one cause; nil when none were to be taken.
+    /// The credits taken for one cause; nil when no credits were due.
     subscript(_ currency: CurrencyID, _ cause: TakenCredits.Cause) -> TakenCredits? {
         get { first { $0.currency == currency && $0.cause == cause } }
         set {
@@ -98,7 +98,7 @@ extension [TakenCredits] {
 
     func of(_ cause: TakenCredits.Cause) -> [TakenCredits] { filter { $0.cause == cause } }
 
-    /// The same, with all that was taken for a change of plan counted as the refund's.
+    /// The same credits, with those taken for a change of plan counted as taken for the refund.
     var asRefunded: [TakenCredits] {
         var all = of(.refund)
         for credits in of(.superseded) {
@@ -108,7 +108,7 @@ extension [TakenCredits] {
                 all.append(credits)
                 continue
             }
-            // It was due first, and so it was taken first where that is to be told apart.
+            // The change of plan came first, so its credits count as taken first.
             var first = credits
             first.cause = .refund
             first.presumedAt = refund.presumedAt

@@ -2,17 +2,18 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// What came of a notification.
+/// The result of a notification.
 public enum NotificationOutcome: String, Sendable {
+    /// The notification changed the merchant's records.
     case applied
-    /// It came before.
+    /// The notification was already applied.
     case duplicate
-    /// Nothing here depends on it.
+    /// The notification has no effect for this merchant.
     case ignored
 }
 
 extension Merchant {
-    /// Proves a notification and applies it, once, in one database transaction.
+    /// Verifies a notification and applies it once, in one database transaction.
     /// - Parameter signedPayload: the JWS.
     /// - Throws: ``MerchantError`` as ``PurchaseVerifier/verifyNotification(_:)``.
     @discardableResult
@@ -20,8 +21,8 @@ extension Merchant {
         try await apply(try await verifier.verifyNotification(signedPayload))
     }
 
-    /// Applies what a store has told, once for each notification's id. Notifications may come in any order: what was signed later
-    /// stands.
+    /// Applies a notification, once for each notification identifier. Notifications may arrive in any order: the one
+    /// that was signed last decides.
     @discardableResult
     public func apply(_ notification: VerifiedNotification) async throws -> NotificationOutcome {
         let now = self.now()
@@ -29,7 +30,7 @@ extension Merchant {
         if let purchase = notification.purchase { item = try await plans([purchase], at: now).first }
         let writer = EventWriter(policy, id: makeID(), now: now)
         let (policy, plan) = (self.policy, item)
-        return try await commit(.news) { connection in
+        return try await commit(.notification) { connection in
             let isNew = try connection.execute(
                 """
                 INSERT INTO notifications (notification_id, type, subtype, signed_at, received_at)
@@ -40,10 +41,10 @@ extension Merchant {
                 ])
             guard isNew == 1 else { return .duplicate }
             guard let purchase = notification.purchase else { return .ignored }
-            let news = StoreNews(
+            let handler = NotificationHandler(
                 notification: notification, purchase: purchase, item: plan, policy: policy, now: now, events: writer,
                 connection: connection)
-            return try news.apply() ? .applied : .ignored
+            return try handler.apply() ? .applied : .ignored
         }
     }
 }

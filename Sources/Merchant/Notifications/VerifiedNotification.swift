@@ -3,25 +3,30 @@ import MerchantWire
 import StoreReceipts
 import StoreWire
 
-/// What a store has told of a purchase (App Store Server Notifications V2), its signatures verified. Only ``PurchaseVerifier`` makes one.
+/// A notification from a store (App Store Server Notifications V2) whose signatures were verified. Only
+/// ``PurchaseVerifier`` creates one.
 public struct VerifiedNotification: Sendable, Equatable {
-    /// `notificationUUID`
+    /// The notification's identifier (`notificationUUID`).
     public let notificationID: String
-    /// `notificationType`; the set is open.
+    /// The type (`notificationType`). The set of types is open.
     public let type: String
+    /// `subtype`; nil when the notification has none.
     public let subtype: String?
-    /// Milliseconds since 1970.
+    /// The time of the signature (`signedDate`), in milliseconds since 1970.
     public let signedAt: Int64
-    /// The transaction it is about, if it is about one.
+    /// The transaction; nil for a notification without one.
     public let purchase: VerifiedPurchase?
-    /// The subscription's renewal, if it is about one.
+    /// The subscription's renewal information; nil for a notification without it.
     public let renewal: Renewal?
 
-    /// How a subscription is to go on.
+    /// The renewal information of a subscription.
     public struct Renewal: Sendable, Equatable {
+        /// Whether the subscription renews at the end of the period (`autoRenewStatus`); nil when the store does not
+        /// say.
         public var willRenew: Bool?
+        /// The product that the next period is of (`autoRenewProductId`); nil when the store does not say.
         public var renewsAs: ProductID?
-        /// Milliseconds since 1970.
+        /// The end of the grace period (`gracePeriodExpiresDate`), in milliseconds since 1970; nil when there is none.
         public var graceUntil: Int64?
     }
 
@@ -39,8 +44,9 @@ public struct VerifiedNotification: Sendable, Equatable {
 }
 
 extension PurchaseVerifier {
-    /// Proves a notification: its own signature and those of what it carries, bundle and environment of each.
-    /// - Parameter text: `signedPayload`.
+    /// Verifies a notification: its signature and the signatures of the data in it, and the bundle identifier and
+    /// environment of each.
+    /// - Parameter text: the JWS in `signedPayload`.
     /// - Throws: ``MerchantError`` as ``verify(_:)``.
     public func verifyNotification(_ text: [UInt8]) async throws -> VerifiedNotification {
         guard text.count <= MerchantLimits.notification else { throw MerchantError(.tooLarge) }
@@ -49,7 +55,8 @@ extension PurchaseVerifier {
             (1...128).contains(fields.notificationUUID.utf8.count), !fields.notificationUUID.utf8.contains(0),
             fields.notificationType.utf8.count <= 128, (fields.subtype?.utf8.count ?? 0) <= 128
         else { throw MerchantError(.malformedReceipt) }
-        // Of what is bought elsewhere, and of what is not known yet, nothing follows here; refused, it would be sent again and again.
+        // External purchases and unknown kinds of data have no effect here. They are accepted, because the store would
+        // resend a refused notification again and again.
         guard let part = fields.data ?? fields.summary ?? fields.appData else {
             if let app = fields.externalPurchaseToken?.bundleId, !takes(BundleID(app)) {
                 throw MerchantError(.wrongApp)
@@ -87,7 +94,7 @@ extension PurchaseVerifier {
     }
 }
 
-/// The fields of a notification that matter here (`responseBodyV2DecodedPayload`).
+/// The fields of a notification that the merchant uses (`responseBodyV2DecodedPayload`).
 private struct NotificationFields: Decodable {
     var notificationType: String
     var subtype: String?

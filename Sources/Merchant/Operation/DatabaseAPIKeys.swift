@@ -1,7 +1,7 @@
 import Database
 import MerchantWire
 
-/// The API keys in the merchant's database.
+/// The storage of API keys in the merchant's database.
 struct DatabaseAPIKeys: APIKeyStoring {
     private static let columns = "name, digest, scopes, created_at, revoked_at"
 
@@ -29,7 +29,7 @@ struct DatabaseAPIKeys: APIKeyStoring {
                 [key.digest, key.name, key.scopes.joined(separator: " "), key.createdAt, key.revokedAt]) == 1
         }
         guard isNew else {
-            throw MerchantError(.invalidRequest, "A key of that name is good already. Revoke it first.")
+            throw MerchantError(.invalidRequest, "An active key already has this name. Revoke it first.")
         }
     }
 
@@ -58,6 +58,6 @@ extension APIKeyRecord {
 }
 
 extension Merchant {
-    /// The backend's keys.
+    /// The API keys of the merchant's backend.
     public var apiKeys: any APIKeyStoring { DatabaseAPIKeys(database: database) }
 }

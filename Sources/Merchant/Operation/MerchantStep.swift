@@ -1,42 +1,42 @@
 import Database
 
-/// A moment in the merchant's work, by name.
+/// A step of the merchant's work.
 ///
-/// Tests of crashes kill the process at these (``Merchant/onStep``).
+/// Tests of crashes kill the process at these steps (``Merchant/onStep``).
 package enum MerchantStep: String, Sendable, CaseIterable {
-    /// All of a redemption is written, and nothing of it is kept yet.
+    /// A redemption is written and not committed.
     case beforeRedemption = "redemption-before-commit"
-    /// It is kept, and nobody has been told.
+    /// A redemption is committed and not answered.
     case afterRedemption = "redemption-after-commit"
     case beforePosting = "posting-before-commit"
     case afterPosting = "posting-after-commit"
-    case beforeNews = "news-before-commit"
-    case afterNews = "news-after-commit"
-    /// A content file has come whole, and lies aside.
+    case beforeNotification = "notification-before-commit"
+    case afterNotification = "notification-after-commit"
+    /// A content file was received completely, in a temporary file.
     case uploadReceived = "upload-received"
-    /// Its bytes are kept under their digest, and no item has them.
+    /// The file is stored under its digest, and no content item refers to it.
     case uploadKept = "upload-kept"
     case beforeUpload = "upload-before-commit"
     case afterUpload = "upload-after-commit"
-    /// A piece of content was sent.
+    /// A part of a content file was sent.
     case delivering = "content-delivering"
-    /// Nothing more will be sent of it: it is whole, or was given up.
+    /// The response with a content file ended, complete or not.
     case deliveryEnded = "content-ended"
-    /// Events are leased to this process, and nothing was sent.
+    /// Events are leased to this process and not sent.
     case webhookTaken = "webhook-taken"
-    /// The backend has answered, and nobody has written it down.
+    /// The backend has answered, and the answer is not recorded.
     case webhookSent = "webhook-sent"
     case webhookSettled = "webhook-settled"
 
-    /// A transaction that changes what users have, or may have.
+    /// A transaction that changes users' balances, entitlements or content.
     enum Change {
-        case redemption, posting, news, upload
+        case redemption, posting, notification, upload
 
         var before: MerchantStep {
             switch self {
             case .redemption: .beforeRedemption
             case .posting: .beforePosting
-            case .news: .beforeNews
+            case .notification: .beforeNotification
             case .upload: .beforeUpload
             }
         }
@@ -45,7 +45,7 @@ package enum MerchantStep: String, Sendable, CaseIterable {
             switch self {
             case .redemption: .afterRedemption
             case .posting: .afterPosting
-            case .news: .afterNews
+            case .notification: .afterNotification
             case .upload: .afterUpload
             }
         }
@@ -53,7 +53,7 @@ package enum MerchantStep: String, Sendable, CaseIterable {
 }
 
 extension Merchant {
-    /// Commits a change, telling of its steps, and rings for whoever delivers the events in it.
+    /// Commits a change, reports its steps, and signals new events in the outbox.
     func commit<T: Sendable>(
         _ change: MerchantStep.Change, _ body: @escaping @Sendable (Connection) throws -> T
     ) async throws -> T {
@@ -62,8 +62,8 @@ extension Merchant {
         return result
     }
 
-    /// As ``commit(_:_:)``, for callers that have no task to suspend.
-    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    /// Commits a change as ``commit(_:_:)`` does, without suspending a task.
+    /// - Parameter completion: called once, on a thread of the database. It must return quickly.
     func commit<T: Sendable>(
         _ change: MerchantStep.Change, _ body: @escaping @Sendable (Connection) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void
@@ -87,6 +87,6 @@ extension Merchant {
 
     private func committed(_ change: MerchantStep.Change) {
         onStep?(change.after)
-        if policy.sendsWebhooks { outboxBell.ring() }
+        if policy.sendsWebhooks { outboxSignal.send() }
     }
 }

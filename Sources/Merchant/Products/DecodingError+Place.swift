@@ -1,26 +1,26 @@
 extension DecodingError {
-    /// What was wrong and where, without the values.
+    /// The error and its place in the document, without values from the document.
     var place: String {
         switch self {
         case .keyNotFound(let key, let context): "\((context.codingPath + [key]).place) is missing"
-        case .typeMismatch(_, let context): "\(context.codingPath.place) is of the wrong type"
+        case .typeMismatch(_, let context): "\(context.codingPath.place) has the wrong type"
         case .valueNotFound(_, let context): "\(context.codingPath.place) is empty"
         case .dataCorrupted(let context) where context.codingPath.isEmpty: context.shortDescription
         case .dataCorrupted(let context): "\(context.codingPath.place): \(context.shortDescription)"
-        @unknown default: "it is not well-formed"
+        @unknown default: "it is malformed"
         }
     }
 }
 
 extension DecodingError.Context {
-    /// Without the end of the sentence, which goes on.
+    /// The description without its final period, because the sentence continues.
     fileprivate var shortDescription: String {
         String((debugDescription.hasSuffix(".") ? debugDescription.dropLast() : debugDescription[...]).prefix(200))
     }
 }
 
 extension [any CodingKey] {
-    /// Such as `products[2].grants[0].lifetime`.
+    /// The path as text, such as `products[2].grants[0].lifetime`.
     fileprivate var place: String {
         var place = ""
         for key in self {

@@ -4,45 +4,47 @@ import StoreWire
 import Synchronization
 
 extension Merchant {
-    /// How long products are taken from memory, in milliseconds: for so long a change by another process may go unseen.
+    /// The time for which products are read from memory, in milliseconds. A change by another process may go unnoticed
+    /// for that long.
     static let productsLifetime: Int64 = 1_000
 
-    /// What is on sale in an app.
+    /// Returns the products on sale in an app.
     /// - Throws: ``MerchantError`` `invalid_request`, or `not_found` for an app that is not this merchant's.
     public func productList(of bundleID: BundleID) async throws -> ProductList {
         try Self.checkName(bundleID.rawValue)
         let catalog = try await products(at: now())
         let products = catalog.products(of: bundleID)
         guard !products.isEmpty || verifier.takes(bundleID) else {
-            throw MerchantError(.notFound, "This merchant sells nothing of the app \(bundleID).")
+            throw MerchantError(.notFound, "This merchant has no products for the app \(bundleID).")
         }
         return ProductList(revision: catalog.revision, products: products.filter(\.isOnSale))
     }
 
-    /// All products, whether on sale or not.
+    /// Returns all products, on sale or not.
     public func allProducts() async throws -> ProductList {
         let catalog = try await reloadProducts(at: now())
         return ProductList(revision: catalog.revision, products: catalog.products(of: nil))
     }
 
-    /// A product as it stands on the list, whether on sale or not, and whether it came from its app's file, which decides on it again when it is
-    /// taken in; nil for one that is not there.
+    /// Returns a product, on sale or not, and whether it came from its app's products file; nil for an unlisted
+    /// product. The next import of the file overwrites a product that came from it.
     public func product(_ bundleID: BundleID, _ productID: ProductID) async throws -> (
         product: MerchantProduct, isFromFile: Bool
     )? {
         try await database.read { try Self.read(bundleID, productID, $0) }
     }
 
-    /// Puts a product on the list, or changes it, but for its kind. What was redeemed before stays as it was.
+    /// Adds a product to the list or changes it. The kind cannot be changed. Earlier redemptions stay as they are.
     /// - Throws: ``MerchantError`` `invalid_request`, `too_large` when the app has as many as it may.
     public func put(_ product: MerchantProduct) async throws {
         try await edit(product.bundleID, product.productID) { _ in product }
     }
 
-    /// As ``put(_:)``, with a product that is made of the one that is there: what others change meanwhile is not lost.
-    /// - Parameter make: is given the product as it stands, nil for a new one. It may be called more than once.
-    /// - Returns: what was put there.
-    /// - Throws: as ``put(_:)``, and what `make` throws.
+    /// Adds or changes a product as ``put(_:)`` does, starting from its current state. Concurrent changes are not lost.
+    /// - Parameter make: returns the new product, given the current one; nil for a new product. It may be called more
+    ///   than once.
+    /// - Returns: the new product.
+    /// - Throws: as ``put(_:)``, and the errors that `make` throws.
     @discardableResult
     public func edit(
         _ bundleID: BundleID, _ productID: ProductID,
@@ -63,8 +65,8 @@ extension Merchant {
         }
     }
 
-    /// Takes a product off the list. Purchases of it can no longer be redeemed; to stop selling it, put it there with `isOnSale`
-    /// false instead.
+    /// Removes a product from the list. Its purchases can no longer be redeemed. To stop selling a product, set
+    /// `isOnSale` to false instead.
     /// - Throws: ``MerchantError`` `not_found`.
     public func deleteProduct(_ bundleID: BundleID, _ productID: ProductID) async throws {
         let isGone = try await change { connection in
@@ -74,14 +76,15 @@ extension Merchant {
                     [bundleID.rawValue, productID.rawValue]) == 1
             return (isGone, isGone)
         }
-        guard isGone else { throw MerchantError(.notFound, "There is no such product.") }
+        guard isGone else { throw MerchantError(.notFound, "The product does not exist.") }
     }
 
-    /// Puts the products of a file on the list. One that came from the app's file before and is not in it is no longer on sale, but can be
-    /// redeemed; one that was put there by ``put(_:)`` stays as it is.
+    /// Adds the products of a file to the list or changes them. A product that came from the app's file before and is
+    /// no longer in it is taken off sale; its purchases can still be redeemed. A product that was added by ``put(_:)``
+    /// and is not in the file is not changed.
     /// - Returns: whether anything changed.
     @discardableResult
-    public func takeIn(_ file: ProductsFile) async throws -> Bool {
+    public func importProducts(from file: ProductsFile) async throws -> Bool {
         try await change { connection in
             let old = try Self.read(connection).filter { $0.bundleID == file.bundleID }
             let known = Dictionary(uniqueKeysWithValues: old.map { ($0.productID, $0) })
@@ -108,35 +111,35 @@ extension Merchant {
         }
     }
 
-    /// What is on sale goes to the app in one list, which takes no more.
+    /// Apps receive the products on sale in one list, whose length is limited.
     private static func checkCount(of bundleID: BundleID, _ connection: Connection) throws {
         let count = try connection.queryOne(
             "SELECT count(*) FROM products WHERE bundle_id = $1 AND is_on_sale", [bundleID.rawValue])
         guard try count?.int64(0) ?? 0 <= MerchantLimits.products else {
-            throw MerchantError(.tooLarge, "An app has at most \(MerchantLimits.products) products on sale.")
+            throw MerchantError(.tooLarge, "An app can have at most \(MerchantLimits.products) products on sale.")
         }
     }
 
-    /// Purchases are known by the ids that their product's kind has: a kind is changed deliberately, by deleting the
+    /// A purchase's redemption key depends on its product's kind. To change a kind, the operator has to delete the
     /// product first.
     private static func checkKind(_ product: MerchantProduct, _ known: MerchantProduct?) throws {
         guard let known, known.kind != product.kind else { return }
         throw MerchantError(
             .invalidRequest,
-            "Product \(product.productID.rawValue) is of kind \(known.kind.rawValue), and cannot become "
+            "Product \(product.productID.rawValue) has the kind \(known.kind.rawValue), which cannot be changed to "
                 + "\(product.kind.rawValue). If the list was wrong, delete the product and add it again. Purchases that were redeemed "
                 + "before are not granted again.")
     }
 
     // MARK: Memory
 
-    /// The products, not older than ``productsLifetime``.
+    /// Returns the products, at most ``productsLifetime`` old.
     func products(at now: Int64) async throws -> ProductCatalog {
         if let known = productsInMemory(at: now) { return known }
         return try await reloadProducts(at: now)
     }
 
-    /// The products, if they were read within ``productsLifetime``.
+    /// Returns the products in memory; nil when they are older than ``productsLifetime``.
     func productsInMemory(at now: Int64) -> ProductCatalog? {
         guard let known = catalog.withLock({ $0 }), now < known.loadedAt + Self.productsLifetime,
             now >= known.loadedAt
@@ -144,7 +147,7 @@ extension Merchant {
         return known.catalog
     }
 
-    /// The products as they stand in the database.
+    /// Reads the products from the database.
     @discardableResult
     func reloadProducts(at now: Int64) async throws -> ProductCatalog {
         let known = catalog.withLock { $0?.catalog }
@@ -155,14 +158,14 @@ extension Merchant {
                 revision: revision, try Self.read(connection), kinds: try ProductKinds.read(connection))
         }
         catalog.withLock { kept in
-            // Another may have loaded a newer one meanwhile.
+            // Another task may have loaded a newer revision meanwhile.
             if let kept, kept.catalog.revision > loaded.revision { return }
             kept = LoadedCatalog(catalog: loaded, loadedAt: now)
         }
         return loaded
     }
 
-    /// Changes products, and counts the revision up when the change says that there was one.
+    /// Changes products, and increments the revision when `body` reports a change.
     private func change<T: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> (result: T, isChange: Bool)
     ) async throws -> T {
@@ -211,10 +214,10 @@ extension Merchant {
 }
 
 extension MerchantProduct {
-    /// From the columns that are read of a product.
+    /// Reads a product from a row of ``columns``.
     fileprivate init(_ row: Row) throws {
         guard let kind = ProductKind(rawValue: try row.string(2)) else {
-            throw MerchantError(.internalError, "The list holds a kind of product that this program does not know.")
+            throw MerchantError(.internalError, "The product list contains a kind that this version does not know.")
         }
         self.init(
             bundleID: BundleID(try row.string(0)), productID: ProductID(try row.string(1)), kind: kind,
@@ -223,13 +226,13 @@ extension MerchantProduct {
     }
 }
 
-/// The products in memory, and when they were read.
+/// The products in memory and the time at which they were read.
 struct LoadedCatalog: Sendable {
     var catalog: ProductCatalog
     var loadedAt: Int64
 }
 
-/// The kinds that products ever had on the list, or were redeemed under.
+/// The kinds that products have had on the list or in redemptions.
 enum ProductKinds {
     static func add(_ kind: ProductKind, of productID: ProductID, _ connection: Connection) throws {
         try connection.execute(

@@ -2,13 +2,13 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// What is sold, as it was at one revision.
+/// The product list at one revision.
 struct ProductCatalog: Sendable {
     struct Entry: Sendable {
         var product: MerchantProduct
-        /// The grants as they are kept, made once and not for every purchase.
+        /// The grants as stored in the database. They are encoded once, not for every purchase.
         var grantsJSON: String
-        /// How purchases of it are known that were redeemed when it was of another kind.
+        /// The identities of purchases that were redeemed when the product had another kind.
         var formerIdentities: Set<RedemptionKey.Identity>
     }
 
@@ -20,7 +20,8 @@ struct ProductCatalog: Sendable {
     let revision: Int64
     private let entries: [Key: Entry]
 
-    /// - Parameter kinds: all kinds that each product ever had.
+    /// Creates a catalog.
+    /// - Parameter kinds: all kinds that each product has had.
     init(revision: Int64, _ products: [MerchantProduct], kinds: [ProductID: Set<ProductKind>]) throws {
         self.revision = revision
         entries = try Dictionary(
@@ -39,27 +40,28 @@ struct ProductCatalog: Sendable {
         entries[Key(bundleID: bundleID, productID: productID)]
     }
 
-    /// All of them, or an app's, in the order of their identifiers.
+    /// Returns the products of an app, or of all apps for nil, sorted by identifier.
     func products(of bundleID: BundleID?) -> [MerchantProduct] {
         entries.values.map(\.product).filter { bundleID == nil || $0.bundleID == bundleID }
             .sorted { ($0.bundleID, $0.productID) < ($1.bundleID, $1.productID) }
     }
 
-    /// Grants as they are kept.
+    /// Encodes grants for the database.
     static func json(_ grants: [ProductGrant]) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(grants), as: UTF8.self)
     }
 
-    /// Grants as they were kept.
+    /// Decodes grants from the database.
     static func grants(_ json: String) throws -> [ProductGrant] {
         try JSONDecoder().decode([ProductGrant].self, from: Data(json.utf8))
     }
 }
 
 extension MerchantProduct {
-    /// - Throws: ``MerchantError`` `invalid_request` that names what is wrong.
+    /// Checks the product's names and grants.
+    /// - Throws: ``MerchantError`` `invalid_request` with the first error.
     func check() throws {
         func refuse(_ what: String) -> MerchantError {
             MerchantError(.invalidRequest, "Product \(productID.rawValue.prefix(100)): \(what)")
@@ -74,9 +76,9 @@ extension MerchantProduct {
         }
         if let shelf { try Merchant.checkName(shelf) }
         guard (1...MerchantLimits.grants).contains(grants.count) else {
-            throw refuse("it gives 1 to \(MerchantLimits.grants) things.")
+            throw refuse("a product has 1 to \(MerchantLimits.grants) grants.")
         }
-        guard Set(grants).count == grants.count else { throw refuse("it gives the same thing twice.") }
+        guard Set(grants).count == grants.count else { throw refuse("the same grant is listed twice.") }
         var currencies: Set<CurrencyID> = []
         var names: Set<EntitlementID> = []
         for grant in grants {
@@ -84,22 +86,22 @@ extension MerchantProduct {
             case .credits(let currency, let amount, let lifetime):
                 try Merchant.checkCurrency(currency)
                 guard (1...MerchantLimits.amount).contains(amount) else {
-                    throw refuse("credits are 1 to \(MerchantLimits.amount).")
+                    throw refuse("credits must be between 1 and \(MerchantLimits.amount).")
                 }
                 try check(lifetime, refuse)
                 guard currencies.insert(currency).inserted else {
-                    throw refuse("it gives credits of \(currency.rawValue.prefix(100)) twice.")
+                    throw refuse("credits of \(currency.rawValue.prefix(100)) are granted twice.")
                 }
             case .entitlement(let name, let lifetime):
                 try Merchant.checkName(name.rawValue)
                 guard names.insert(name).inserted else {
-                    throw refuse("it gives the entitlement \(name.rawValue.prefix(100)) twice.")
+                    throw refuse("the entitlement \(name.rawValue.prefix(100)) is granted twice.")
                 }
                 try check(lifetime, refuse)
                 guard lifetime == nil || kind == .consumable || kind == .nonRenewingSubscription else {
                     throw refuse(
-                        "an entitlement has a lifetime only from a consumable or a non-renewing subscription; the store says when a "
-                            + "subscription that renews ends, and the others never do.")
+                        "only a consumable or a non-renewing subscription can grant an entitlement with a lifetime; the store decides "
+                            + "when an auto-renewable subscription ends, and other products never end.")
                 }
             case .content(let name): try Merchant.checkName(name.rawValue)
             }
@@ -108,12 +110,12 @@ extension MerchantProduct {
 
     private func check(_ lifetime: Int64?, _ refuse: (String) -> MerchantError) throws {
         guard (1...ProductGrant.longestLifetime).contains(lifetime ?? 1) else {
-            throw refuse("a lifetime is 1 to \(ProductGrant.longestLifetime) seconds.")
+            throw refuse("a lifetime must be between 1 and \(ProductGrant.longestLifetime) seconds.")
         }
     }
 }
 
 extension ProductGrant {
-    /// In seconds: a hundred years.
+    /// The longest lifetime in seconds: about a hundred years.
     static let longestLifetime: Int64 = 3_200_000_000
 }

@@ -3,7 +3,7 @@ import MerchantWire
 import StoreWire
 import Yams
 
-/// The products of one app in a YAML file:
+/// The products of one app, from a YAML file:
 ///
 ///     app: com.example.books
 ///     products:
@@ -14,24 +14,26 @@ import Yams
 ///         kind: nonConsumable
 ///         grants: [{content: issue-12}, {entitlement: reader}]
 public struct ProductsFile: Sendable, Equatable {
-    /// The most bytes of a file.
+    /// The largest size of a file in bytes.
     public static let largest = 4 << 20
 
+    /// The app that the file is about.
     public var bundleID: BundleID
+    /// The products, in the order of the file.
     public var products: [MerchantProduct]
 
     /// Reads a file.
-    /// - Throws: ``MerchantError`` `invalid_request` that says what is wrong and where.
+    /// - Throws: ``MerchantError`` `invalid_request` with the error and its place.
     public init(yaml bytes: [UInt8], file: String) throws {
         func refuse(_ what: String) -> MerchantError { MerchantError(.invalidRequest, "\(file): \(what)") }
         guard bytes.count <= Self.largest, let text = String(validating: bytes, as: UTF8.self) else {
-            throw refuse("it is not UTF-8, or larger than \(Self.largest) bytes")
+            throw refuse("the file is not UTF-8 or exceeds \(Self.largest) bytes")
         }
         let contents: Contents
         do {
             // Aliases could make a small file a large document.
             guard !text.contains(where: { $0 == "&" || $0 == "*" }) else {
-                throw refuse("anchors (&) and aliases (*) are not taken; write the value out")
+                throw refuse("anchors (&) and aliases (*) are not supported; write the value instead")
             }
             contents = try YAMLDecoder().decode(Contents.self, from: text)
         } catch let error as DecodingError {
@@ -42,18 +44,18 @@ public struct ProductsFile: Sendable, Equatable {
         bundleID = contents.app
         products = try contents.products.enumerated().map { index, product in
             guard let id = product.id, product.bundleID ?? contents.app == contents.app else {
-                throw refuse("products[\(index)] has no id, or is of another app than the file")
+                throw refuse("products[\(index)] has no id or belongs to another app")
             }
             return MerchantProduct(
                 bundleID: contents.app, productID: id, kind: product.kind, grants: product.grants,
                 isOnSale: product.isOnSale ?? true, shelf: product.shelf)
         }
         guard products.count <= MerchantLimits.products else {
-            throw refuse("there are more than \(MerchantLimits.products) products")
+            throw refuse("the file has more than \(MerchantLimits.products) products")
         }
         var seen: Set<ProductID> = []
         for product in products where !seen.insert(product.productID).inserted {
-            throw refuse("\(product.productID) is there twice")
+            throw refuse("product \(product.productID) is listed twice")
         }
         for product in products { try product.check() }
     }

@@ -2,25 +2,29 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// A product as somebody writes it, in a file or to the admin API. A key that is not known is an error: a lifetime that is misspelt would
-/// give credits for ever.
+/// A product as written in a products file or in a request to the admin API. An unknown key is an error, because a
+/// misspelt `lifetime` would grant credits that never expire.
 public struct WrittenProduct: Decodable, Sendable {
-    /// In a file `id`; in the admin API it stands in the path, and may be repeated.
+    /// The product's identifier. Required in a file; in the admin API, the path has it and the body may repeat it.
     public var id: ProductID?
-    /// Where a product that was read from the admin API is written back.
+    /// The bundle identifier. A product that was read from the admin API contains it.
     public var bundleID: BundleID?
+    /// The product's kind.
     public var kind: ProductKind
+    /// The grants of one unit.
     public var grants: [ProductGrant]
+    /// Whether apps are offered the product; nil means true.
     public var isOnSale: Bool?
+    /// The section of the app's shop that shows the product; nil for no section.
     public var shelf: String?
 
-    /// Reads a product as the admin API takes it.
-    /// - Throws: ``MerchantError`` `invalid_request` that says what is wrong and where.
+    /// Reads a product from the body of a request to the admin API.
+    /// - Throws: ``MerchantError`` `invalid_request` with the error and its place.
     public init(json: Data) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: json)
         } catch let error as DecodingError {
-            throw MerchantError(.invalidRequest, "The product cannot be read: \(error.place).")
+            throw MerchantError(.invalidRequest, "Invalid product: \(error.place).")
         }
     }
 
@@ -28,6 +32,7 @@ public struct WrittenProduct: Decodable, Sendable {
         case id, bundleID, productID, kind, grants, isOnSale, shelf
     }
 
+    /// Decodes a product. Throws a `DecodingError` for a missing key, an unknown key or an unknown kind.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         try decoder.refuseKeys(otherThan: Key.allCases.map(\.rawValue))
@@ -39,7 +44,7 @@ public struct WrittenProduct: Decodable, Sendable {
         guard let known = ProductKind(rawValue: kind) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .kind, in: container,
-                debugDescription: "it is one of \(ProductKind.allCases.map(\.rawValue).joined(separator: ", "))")
+                debugDescription: "expected one of \(ProductKind.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         self.kind = known
         grants = try container.decode([WrittenGrant].self, forKey: .grants).map(\.grant)
@@ -66,13 +71,14 @@ private struct AnyKey: CodingKey {
 }
 
 extension Decoder {
-    /// - Throws: `DecodingError` that names a key which is not one of these.
+    /// Refuses an object with other keys than the known ones.
+    /// - Throws: `DecodingError` with the unknown key.
     func refuseKeys(otherThan known: [String]) throws {
         let container = try container(keyedBy: AnyKey.self)
         guard let unknown = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }
         throw DecodingError.dataCorrupted(
             .init(
                 codingPath: codingPath + [unknown],
-                debugDescription: "there is no such key; there are \(known.joined(separator: ", "))"))
+                debugDescription: "unknown key; expected one of \(known.joined(separator: ", "))"))
     }
 }

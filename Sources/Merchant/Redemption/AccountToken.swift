@@ -4,11 +4,11 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// The UUID that a user's purchases carry (`applicationUsername`, `appAccountToken`), by which they find their owner when somebody
-/// else stands at the counter.
+/// The UUID in a user's purchases (`applicationUsername`, `appAccountToken`). It identifies the owner when another user
+/// is signed in at the redemption.
 enum AccountToken {
-    /// A user's token: the same for good, and telling nobody who the user is who does not know the user's name. A UUID of version 8
-    /// (RFC 9562, section 5.8) out of SHA-256.
+    /// A user's token. It never changes, and it does not reveal the user's name to anybody who does not know it. It is
+    /// a UUID of version 8 (RFC 9562, section 5.8), made from a SHA-256.
     static func token(of user: UserID) -> String {
         var bytes = Array(SHA256.hash(data: Array("cornerstore.merchant.user\u{1F}\(user.rawValue)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80
@@ -17,24 +17,24 @@ enum AccountToken {
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
     }
 
-    /// Whose purchase it is: who is named, if the merchant knows the name, else who is at the counter.
-    static func owner(_ token: String?, atCounter user: UserID, _ connection: Connection) throws -> UserID {
+    /// The owner of a purchase: the user who registered its token, otherwise the signed-in user.
+    static func owner(_ token: String?, signedIn user: UserID, _ connection: Connection) throws -> UserID {
         guard let token, !names(user, token) else { return user }
         return try owner(token, connection) ?? user
     }
 
-    /// Whether it is one of the tokens that name a user.
+    /// Whether a token is one of a user's tokens.
     static func names(_ user: UserID, _ token: String) -> Bool {
         token.hasSameBytes(as: user.rawValue.lowercased()) || token.hasSameBytes(as: Self.token(of: user))
     }
 
-    /// The user whose token it is, once the user has asked for it.
+    /// The user who registered a token; nil when nobody has.
     static func owner(_ token: String, _ connection: Connection) throws -> UserID? {
         try connection.queryOne("SELECT user_id FROM account_tokens WHERE token = $1", [token])
             .map { UserID(try $0.string(0)) }
     }
 
-    /// Makes a user's token known.
+    /// Registers a user's tokens.
     static func register(_ user: UserID, _ connection: Connection) throws {
         for token in [Self.token(of: user)]
             + (UUID(uuidString: user.rawValue) == nil ? [] : [user.rawValue.lowercased()])
@@ -47,6 +47,6 @@ enum AccountToken {
 }
 
 extension VerifiedPurchase {
-    /// Whether its token is one of a user's.
+    /// Whether the purchase's token is one of a user's tokens.
     func names(_ user: UserID) -> Bool { accountToken.map { AccountToken.names(user, $0) } ?? false }
 }

@@ -3,17 +3,17 @@ import MerchantWire
 import StoreWire
 
 extension Merchant {
-    /// The most purchases that one database transaction redeems. A transaction keeps all other writers of SQLite
-    /// waiting, so a longer receipt is redeemed in several, oldest purchases first. Each is a few statements for each
-    /// purchase, and each can be repeated.
+    /// The largest number of purchases that one database transaction redeems. On SQLite, a transaction blocks all other
+    /// writers, so a longer receipt is redeemed in several transactions, oldest purchases first. Each transaction runs
+    /// a few statements for each purchase and can be repeated.
     static let largestTransaction = 100
 
-    /// Proves evidence and redeems all that it holds, for the user at the counter or whom a purchase names as its owner.
+    /// Verifies evidence and redeems all of its purchases, for the signed-in user or for the owner named by a purchase.
     ///
-    /// Each purchase and what it grants are one database transaction, which up to ``largestTransaction`` purchases
-    /// share. Asked again, it answers the same.
-    /// - Throws: ``MerchantError`` when the evidence is refused as a whole, or when none of its transactions could be redeemed: then
-    ///   with the first one's reason.
+    /// A purchase and its grants are written in one database transaction, which up to ``largestTransaction`` purchases
+    /// share. A repeated request gets the same answer.
+    /// - Throws: ``MerchantError`` when the evidence is refused as a whole, or when none of its transactions could be
+    ///   redeemed. In the second case, the error has the first transaction's reason.
     public func redeem(_ evidence: Evidence, for user: UserID) async throws -> RedemptionAnswer {
         let verified: VerifiedEvidence
         if let known = try verifier.verifyAtOnce(evidence) {
@@ -24,10 +24,10 @@ extension Merchant {
         return try await redeem(verified, for: user)
     }
 
-    /// Redeems evidence whose signer was met before, of products that are in memory, without waiting for either.
-    /// - Parameter completion: called once, on one of the database's threads, which it must not keep; with what ``redeem(_:for:)-(Evidence,_)`` would answer or
-    ///   throw.
-    /// - Returns: false when ``redeem(_:for:)-(Evidence,_)`` has to be asked; nothing was begun then.
+    /// Redeems evidence without suspending, if its signer and its products are in memory.
+    /// - Parameter completion: called once with the result of ``redeem(_:for:)-(Evidence,_)``, on a thread of the
+    ///   database. It must return quickly.
+    /// - Returns: false when the caller has to use ``redeem(_:for:)-(Evidence,_)``; nothing was begun then.
     public func redeemAtOnce(
         _ evidence: Evidence, for user: UserID,
         completion: @escaping @Sendable (Result<RedemptionAnswer, any Error>) -> Void
@@ -44,7 +44,7 @@ extension Merchant {
         return true
     }
 
-    /// Redeems what was proved.
+    /// Redeems verified evidence.
     /// - Throws: as ``redeem(_:for:)-(Evidence,_)``.
     public func redeem(_ evidence: VerifiedEvidence, for user: UserID) async throws -> RedemptionAnswer {
         try Self.checkName(user.rawValue)
@@ -61,7 +61,7 @@ extension Merchant {
         return try Self.unlessRefused(answer)
     }
 
-    /// The database transaction that redeems.
+    /// Returns the database transaction that redeems purchases.
     private func redemption(
         of items: [RedemptionItem], for user: UserID, at now: Int64
     ) -> @Sendable (Connection) throws -> RedemptionAnswer {
@@ -81,11 +81,11 @@ extension Merchant {
         return answer
     }
 
-    /// What can be known of each purchase beforehand.
+    /// Combines each purchase with its product, before the database transaction.
     func plans(_ purchases: [VerifiedPurchase], at now: Int64) async throws -> [RedemptionItem] {
         var catalog = try await products(at: now)
         if purchases.contains(where: { catalog.entry($0.bundleID, $0.productID) == nil }) {
-            // Another process may have put it on sale a moment ago.
+            // Another process may have added the product a moment ago.
             catalog = try await reloadProducts(at: now)
         }
         return try plans(purchases, catalog, at: now)
@@ -94,13 +94,13 @@ extension Merchant {
     private func plans(
         _ purchases: [VerifiedPurchase], _ catalog: ProductCatalog, at now: Int64
     ) throws -> [RedemptionItem] {
-        // Oldest first, so that what a newer plan took the place of is over when it is given.
+        // Oldest first, so that a plan that was replaced is ended before its replacement is granted.
         try purchases.sorted { $0.purchasedAt < $1.purchasedAt }.map { purchase in
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }
             let plan = try RedemptionPlan(purchase, entry, policy, at: now)
-            if plan.obstacle == .wrongKind { wrongKinds.tell(of: purchase, listed: plan.product.kind, at: now) }
+            if plan.obstacle == .wrongKind { kindMismatches.report(purchase, listed: plan.product.kind, at: now) }
             return .plan(plan)
         }
     }

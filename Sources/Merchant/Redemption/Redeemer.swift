@@ -2,26 +2,26 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// Redeems inside one database transaction.
+/// Redeems purchases inside one database transaction.
 struct Redeemer {
     let policy: MerchantPolicy
     let now: Int64
     let events: EventWriter
-    /// Has to be finished when everything is redeemed.
+    /// The changes that are put off to the end of the transaction. Finish it after the last redemption.
     let settlement: Settlement
     let connection: Connection
 
-    /// What came of one purchase.
+    /// The result for one purchase.
     enum Outcome {
         case redeemed(RedeemedTransaction)
         case refused(MerchantErrorCode)
     }
 
-    /// Redeems purchases, and answers in their order.
+    /// Redeems purchases and answers in their order.
     ///
-    /// Subscriptions and other purchases are taken in the order of their keys, as ``Settlement`` says. Periods of one
-    /// subscription are redeemed in the order given.
-    /// - Parameter items: oldest first.
+    /// Subscriptions and other purchases are locked in the order of their keys (see ``Settlement``). The periods of one
+    /// subscription are redeemed in the given order.
+    /// - Parameter items: the purchases, oldest first.
     func redeem(_ items: [RedemptionItem], at user: UserID) throws -> RedemptionAnswer {
         var plans: [(index: Int, plan: RedemptionPlan)] = []
         for case (let index, .plan(var plan)) in items.enumerated() {
@@ -50,26 +50,27 @@ struct Redeemer {
         return answer
     }
 
-    /// Redeems one purchase for whom it names, else for the user at the counter.
+    /// Redeems one purchase for the owner that it names, otherwise for the signed-in user.
     func redeem(_ plan: RedemptionPlan, at user: UserID) throws -> Outcome {
         let known = try SubscriptionRow.find(of: plan, connection)
-        let owner = try Self.owner(of: plan.purchase, known, atCounter: user, connection)
+        let owner = try Self.owner(of: plan.purchase, known, signedIn: user, connection)
         return try redeem(plan, known, ownedBy: owner, askedBy: user)
     }
 
-    /// Whose a purchase is: whom it names, else who is at the counter. A renewal repeats an old name, and is its subscription's user's.
+    /// The owner of a purchase: the user named by its account token, otherwise the signed-in user. A renewal repeats
+    /// the token of an earlier purchase and belongs to its subscription's user.
     static func owner(
-        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, atCounter user: UserID,
+        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, signedIn user: UserID,
         _ connection: Connection
     ) throws -> UserID {
         if let subscription, subscription.userID == user, !subscription.isBoughtAnew(by: purchase) { return user }
-        return try AccountToken.owner(purchase.accountToken, atCounter: user, connection)
+        return try AccountToken.owner(purchase.accountToken, signedIn: user, connection)
     }
 
     /// Redeems one purchase for its owner.
     /// - Parameters:
-    ///   - known: what is known of its subscription.
-    ///   - user: whom the answer is for.
+    ///   - known: the subscription's row, if there is one.
+    ///   - user: the user who sent the request.
     func redeem(
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, ownedBy owner: UserID, askedBy user: UserID
     ) throws -> Outcome {
@@ -77,11 +78,11 @@ struct Redeemer {
         if let known { plan.learn(from: known, at: now) }
         if let obstacle = plan.obstacle {
             if plan.isRefund { try revocation(plan.purchase, plan.key, plan.product.kind).revoke() }
-            if plan.product.kind == .autoRenewableSubscription { try hear(plan, known, owner, obstacle) }
+            if plan.product.kind == .autoRenewableSubscription { try recordEndedPeriod(plan, known, owner, obstacle) }
             return try answerAgain(plan, owner, user, obstacle)
         }
         if plan.product.kind == .autoRenewableSubscription {
-            // A period that was refunded says nothing of whose the subscription is.
+            // A refunded period does not decide who owns the subscription.
             let period = try RedemptionRow.find(plan.key.text, connection)
             if period?.state == .revoked { return .refused(.revoked) }
             if period?.userID == "", try !downloads.allowRedemption(of: plan, by: owner) {
@@ -120,8 +121,8 @@ struct Redeemer {
                 wentToNamedOwner: row.userID != user))
     }
 
-    /// What takes a purchase's grants back. Evidence may be the first to tell of a refund: a notification can be
-    /// late, and an iOS 6 app's merchant gets none.
+    /// The operation that takes a purchase's grants back. Evidence may be the first to report a refund: a notification
+    /// can be late, and the merchant of an iOS 6 app gets none.
     private func revocation(
         _ purchase: VerifiedPurchase, _ key: RedemptionKey, _ kind: ProductKind
     ) -> Revocation {
@@ -130,16 +131,16 @@ struct Redeemer {
             events: events, settlement: settlement, connection: connection)
     }
 
-    /// Takes in what a period that gives nothing any longer tells of its subscription.
-    private func hear(
+    /// Updates the subscription from a period that has ended.
+    private func recordEndedPeriod(
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, _ owner: UserID, _ obstacle: MerchantErrorCode
     ) throws {
         guard let expiresAt = plan.expiresAt else { return }
         let purchase = plan.purchase
         if obstacle == .expired, let known,
             try RedemptionRow.find(plan.key.text, connection)?.state != .revoked,
-            // Who bought it anew has what comes after, too. A plan that took the place of another did so even if it
-            // is over itself.
+            // The user who bought the subscription anew also gets the later periods. A plan replaced another one even
+            // if it has ended itself.
             try handOver(purchase, known, to: owner) || known.isReplaced(by: purchase)
         {
             try advance(plan, known, expiresAt)
@@ -151,7 +152,7 @@ struct Redeemer {
         }
     }
 
-    /// Takes a newer period in, and takes back the credits of one whose place it takes before that is over.
+    /// Records a newer period. Takes back the credits of a period that it replaces before that period's end.
     private func advance(_ plan: RedemptionPlan, _ row: SubscriptionRow, _ expiresAt: Int64) throws {
         let purchase = plan.purchase
         try SubscriptionRow.advance(
@@ -164,11 +165,11 @@ struct Redeemer {
         }
     }
 
-    /// Takes back the credits that a period gave whose place another plan has taken.
+    /// Takes back the credits of a period that another plan has replaced.
     /// - Parameters:
-    ///   - period: what it is known by.
-    ///   - purchase: any of its subscription.
-    ///   - moment: when the other plan began, or a later moment.
+    ///   - period: the period's redemption key.
+    ///   - purchase: any purchase of the subscription.
+    ///   - moment: the start of the other plan, or a later time.
     private func supersede(
         _ period: RedemptionKey, _ purchase: VerifiedPurchase, from start: Int64, to end: Int64, at moment: Int64
     ) throws {
@@ -181,11 +182,11 @@ struct Redeemer {
         try revocation(purchase, period, .autoRenewableSubscription).supersede(share, at: moment)
     }
 
-    /// What gives nothing any longer is only answered to who redeemed it in time.
+    /// Repeats the answer of an ended purchase to the user who redeemed it in time, and refuses it to others.
     private func answerAgain(
         _ plan: RedemptionPlan, _ owner: UserID, _ user: UserID, _ obstacle: MerchantErrorCode
     ) throws -> Outcome {
-        // A guest may have come before the first user.
+        // A family member may have redeemed the purchase before its first user.
         for key in plan.key.places(policy.members) {
             guard let row = try RedemptionRow.find(key, connection) else { continue }
             if row.state == .granted, row.userID == owner { return again(plan, row, user) }
@@ -230,16 +231,16 @@ struct Redeemer {
 
     // MARK: Subscriptions
 
-    /// What a user is to a subscription.
+    /// The relation of a user to a subscription.
     private enum Subscriber {
         case own
-        /// It is somebody else's, who may have so many users with it.
+        /// Another user has the subscription and may share it, with so many users in all.
         case guest(members: Int)
         case refused(MerchantErrorCode)
     }
 
-    /// Makes the subscription known, or finds that it is somebody else's.
-    /// - Parameter row: what is known of it.
+    /// Records the subscription for the owner, or finds that another user has it.
+    /// - Parameter row: the subscription's row, if there is one.
     private func enterSubscription(
         _ plan: RedemptionPlan, _ row: SubscriptionRow?, _ owner: UserID
     ) throws -> Subscriber {
@@ -255,7 +256,7 @@ struct Redeemer {
         switch row.userID {
         case owner: break
         case "":
-            // An earlier period says nothing of whose the present one is.
+            // An earlier period does not decide who owns the current one.
             if row.isBefore(plan.purchase) || row.isPeriod(of: plan.purchase) {
                 try SubscriptionRow.claim(key, for: owner, connection)
             }
@@ -272,16 +273,16 @@ struct Redeemer {
             }
         }
         try advance(plan, row, expiresAt)
-        // A period that is known may have been made longer since.
+        // The store may have extended a known period.
         if row.isPeriod(of: plan.purchase), expiresAt > row.expiresAt {
             settlement.afterPostings { try Rights.extend(plan.purchase, from: key, to: expiresAt, connection) }
         }
         return subscriber
     }
 
-    /// Lets a subscription that was bought anew wait for whom that purchase names, and what renews it as well: nobody has it until an app says who that
-    /// is.
-    func letGo(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
+    /// Unassigns a subscription that was bought anew with the token of an unknown user. It belongs to nobody, renewals
+    /// included, until that user redeems it.
+    func unassign(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
         guard plan.obstacle == nil || plan.obstacle == .expired, let expiresAt = plan.expiresAt,
             try RedemptionRow.find(plan.key.text, connection)?.state != .revoked
         else { return }
@@ -291,8 +292,9 @@ struct Redeemer {
         try advance(plan, row, expiresAt)
     }
 
-    /// Gives a subscription that was bought anew to whom that purchase names, else who brings it first; false when it is not so. The rights of before end
-    /// as they would have.
+    /// Assigns a subscription that was bought anew to the user named by the new purchase, otherwise to the first user
+    /// who redeems it. Returns false when the subscription was not bought anew. Rights from before end as they would
+    /// have ended.
     private func handOver(_ purchase: VerifiedPurchase, _ row: SubscriptionRow, to owner: UserID) throws -> Bool {
         guard row.userID != "", row.userID != owner, row.isBoughtAnew(by: purchase),
             purchase.names(owner) || row.hasAnotherName(than: purchase)
@@ -317,7 +319,7 @@ struct Redeemer {
         switch policy.conflict {
         case .refuse: return .refused(.alreadyRedeemed)
         case .transfer:
-            // The credits stay where they are.
+            // Credits stay with the first user.
             let rights = row.grants.filter { !$0.isCredits }
             guard
                 try connection.execute(
@@ -330,11 +332,11 @@ struct Redeemer {
                         row.creditedUser.rawValue, try ProductCatalog.json(row.credits),
                     ]) == 1
             else { return .refused(.unavailable) }
-            // A subscription's went over with it.
+            // A subscription's rights were transferred with the subscription.
             if plan.product.kind != .autoRenewableSubscription {
                 settlement.afterPostings {
                     try Rights.revoke(of: row.userID, from: row.key, at: now, settlement, connection)
-                    // Who had it before may have it again.
+                    // A former owner may get the purchase back.
                     try Rights.reinstate(of: owner, from: row.key, settlement, connection)
                 }
             }
@@ -348,7 +350,7 @@ struct Redeemer {
         }
     }
 
-    /// Takes one of the other places; credits are the first user's alone.
+    /// Takes one of the other places of a shared purchase. Only the first user gets credits.
     private func joinFamily(
         _ plan: RedemptionPlan, _ members: Int, _ owner: UserID, _ user: UserID
     ) throws -> Outcome {
@@ -375,7 +377,7 @@ extension ProductGrant {
 }
 
 extension MerchantPolicy {
-    /// How many users may have what one has bought.
+    /// The number of users who may share one purchase.
     var members: Int {
         if case .family(let members) = conflict { min(max(members, 1), RedemptionKey.mostPlaces) } else { 1 }
     }

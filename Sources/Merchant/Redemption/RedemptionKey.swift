@@ -1,14 +1,18 @@
 import StoreWire
 
-/// What a purchase is known by, so that it is redeemed once: the store that proved it, environment and app, and with them the
-/// transaction's id (consumables), the original id (what is owned for good: a restored purchase is the same), or the original id
-/// and the period (auto-renewable subscriptions).
+/// The key under which a purchase is recorded, so that it is redeemed once. It consists of the store that proved the
+/// purchase, the environment, the app, and:
 ///
-/// Keys of one kind are as long as their ids, which rise with time: those made one after another lie beside each other in the table.
+/// - for a consumable, the transaction's identifier;
+/// - for a purchase that is owned forever, the original identifier, which a restored purchase shares;
+/// - for an auto-renewable subscription, the original identifier and the period.
+///
+/// Keys of one kind have the length of their identifiers, which rise with time, so that new keys are close together in
+/// the table.
 struct RedemptionKey: Hashable, Sendable {
     let text: String
 
-    /// Which of a purchase's ids it is known by.
+    /// The identifier that the key contains.
     enum Identity: Hashable, Sendable, CaseIterable {
         case transaction
         case original
@@ -36,47 +40,48 @@ struct RedemptionKey: Hashable, Sendable {
         }
     }
 
-    /// A key that was kept.
+    /// Creates a key from its stored text.
     init(text: String) { self.text = text }
 
-    /// The keys that a purchase may be known by when its product was of another kind before.
-    /// - Parameter identities: those of the other kinds.
+    /// The keys that a purchase may have if its product had another kind before.
+    /// - Parameter identities: the identities of the other kinds.
     static func former(_ purchase: VerifiedPurchase, _ identities: Set<Identity>) -> [RedemptionKey] {
         Identity.allCases.filter { identities.contains($0) }.flatMap { identity in
             let key = RedemptionKey(purchase, identity)
             guard identity == .transaction, purchase.originalTransactionID != purchase.transactionID else {
                 return [key]
             }
-            // A restored purchase was redeemed under the id that it had first.
+            // A restored purchase was redeemed under its first identifier.
             return [key, RedemptionKey(text: scope(purchase) + "t/" + purchase.originalTransactionID)]
         }
     }
 
-    /// The subscription as a whole.
+    /// The key of a subscription as a whole.
     static func subscription(_ purchase: VerifiedPurchase) -> String {
         scope(purchase) + "s/" + purchase.originalTransactionID
     }
 
-    /// Where a purchase was made, or the first one of a subscription, by its key.
+    /// The environment of a purchase or subscription, read from its key.
     static func environment(of key: String) -> StoreEnvironment {
         key.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first == "S"
             ? .sandbox : .production
     }
 
-    /// The key's places for several users under ``ConflictPolicy/family(members:)``, the first among them.
+    /// The keys of the places that users can take under ``ConflictPolicy/family(members:)``; the first is the key
+    /// itself.
     func places(_ count: Int) -> [String] {
         [text] + (2...max(count, 2)).prefix(max(count - 1, 0)).map { "\(text)#\($0)" }
     }
 
-    /// Most users that one purchase may have.
+    /// The largest number of users who may share one purchase.
     static let mostPlaces = 6
 
     private static func scope(_ purchase: VerifiedPurchase) -> String {
         purchase.anchor + "/" + (purchase.environment == .production ? "P/" : "S/") + purchase.bundleID.rawValue + "/"
     }
 
-    /// The store numbers periods, and keeps the number when a period is restored or made longer. One without is known by its start,
-    /// in seconds, which every kind of receipt has.
+    /// The identifier of a period. The store numbers periods and keeps the number when a period is restored or
+    /// extended. A period without a number is identified by its start in seconds, which every kind of receipt has.
     private static func period(_ purchase: VerifiedPurchase) -> String {
         purchase.webOrderLineItemID ?? "d\(purchase.purchasedAt / 1_000)"
     }

@@ -3,23 +3,25 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// One purchase of the evidence with all that can be known before the database is asked.
+/// One purchase of the evidence with everything that is known before the database transaction.
 struct RedemptionPlan: Sendable {
     var purchase: VerifiedPurchase
     var product: MerchantProduct
     var key: RedemptionKey
-    /// Keys that it may be known by instead, because the product was of another kind before.
+    /// Other keys that the purchase may have, because the product had another kind before.
     var formerKeys: [RedemptionKey]
-    /// What the purchase gives, for all of its quantity.
+    /// The purchase's grants, multiplied by its quantity.
     var grants: [ProductGrant]
-    /// ``grants`` as they are kept.
+    /// ``grants`` as stored in the database.
     var grantsJSON: String
-    /// When it ends; of a subscription's period that was made longer, later than the purchase says.
+    /// The end of the purchase; nil when it does not end. For an extended subscription period, it is later than the
+    /// evidence states.
     var expiresAt: Int64?
-    /// Why it gives nothing any longer, if it was not redeemed before.
+    /// The reason why the purchase grants nothing, unless it was redeemed before.
     var obstacle: MerchantErrorCode?
 
-    /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity is beyond all bounds.
+    /// Creates the plan of a purchase.
+    /// - Throws: ``MerchantError`` `malformed_receipt` when the quantity exceeds the limit.
     init(_ purchase: VerifiedPurchase, _ entry: ProductCatalog.Entry, _ policy: MerchantPolicy, at now: Int64) throws {
         self.purchase = purchase
         product = entry.product
@@ -40,23 +42,23 @@ struct RedemptionPlan: Sendable {
         if purchase.revokedAt != nil {
             obstacle = .revoked
         } else if purchase.contradicts(product.kind) {
-            // Known by the wrong identity, it could be redeemed again, or never again.
+            // With the wrong redemption key, the purchase could be redeemed twice or not at all.
             obstacle = .wrongKind
         } else if product.kind == .autoRenewableSubscription, let expiresAt = purchase.expiresAt,
             expiresAt <= now || purchase.isUpgraded == true
         {
-            // Of a period in which another plan took over, the money was given back.
+            // The store refunded the rest of a period in which the customer changed plans.
             obstacle = .expired
         }
     }
 
-    /// Finds a purchase that was redeemed, or spoken of by the store, when its product was of another kind.
+    /// Finds the key under which a purchase was recorded when its product had another kind.
     mutating func recall(_ connection: Connection) throws {
         guard !formerKeys.isEmpty else { return }
         if let row = try RedemptionRow.find(key.text, connection), row.state != .open { return }
         for former in formerKeys {
             guard let row = try RedemptionRow.find(former.text, connection) else { continue }
-            // What was once owned for good and renews now: each later period is a purchase of its own.
+            // The product used to be owned forever and renews now: each later period is a separate purchase.
             guard product.kind != .autoRenewableSubscription || row.transactionID == purchase.transactionID else {
                 continue
             }
@@ -65,25 +67,26 @@ struct RedemptionPlan: Sendable {
         }
     }
 
-    /// What every change of it begins with on every way: rows are locked in the order of these names.
+    /// The key of the row that every change of the purchase locks first. Rows are locked in the order of these keys.
     var lockName: String {
         product.kind == .autoRenewableSubscription ? RedemptionKey.subscription(purchase) : key.text
     }
 
-    /// Takes in what is known of its subscription: that the period was made longer since, or that another plan took its place.
+    /// Applies the known state of the subscription: the period may have been extended, or another plan may have
+    /// replaced it.
     mutating func learn(from row: SubscriptionRow, at now: Int64) {
         expiresAt = expiresAt.map { row.end(of: purchase, $0) }
         if obstacle == .expired, purchase.isUpgraded != true, let expiresAt, expiresAt > now { obstacle = nil }
         if obstacle == nil, row.hasReplaced(purchase) { obstacle = .expired }
     }
 
-    /// Whether the evidence proves that the money was given back. For a subscription a receipt has the same date when another plan took over
-    /// (`cancellation_date`), which takes nothing away from who subscribes.
+    /// Whether the evidence proves a refund. For a subscription, a receipt has the same date (`cancellation_date`)
+    /// after a change of plan, which takes nothing from the subscriber.
     var isRefund: Bool {
         purchase.revokedAt != nil && (product.kind != .autoRenewableSubscription || purchase.isUpgraded == false)
     }
 
-    /// What is answered of it.
+    /// Creates the answer about the purchase.
     func answer(redeemedAt: Int64, expiresAt: Int64?, grants: [ProductGrant], wentToNamedOwner: Bool)
         -> RedeemedTransaction
     {
@@ -95,7 +98,7 @@ struct RedemptionPlan: Sendable {
 }
 
 extension MerchantPolicy {
-    /// Whether a purchase gives its product's credits, beside its rights.
+    /// Whether a purchase grants its product's credits in addition to its entitlements.
     func givesCredits(for purchase: VerifiedPurchase) -> Bool {
         (purchase.isTrial != true || givesCreditsForTrials)
             && (purchase.isShared != true || givesCreditsForSharedCopies)
@@ -103,7 +106,7 @@ extension MerchantPolicy {
 }
 
 extension ProductGrant {
-    /// The same so many times: credits are more for it, and an entitlement that ends lasts longer.
+    /// The grant multiplied by a quantity: more credits, or a longer lifetime.
     func times(_ quantity: Int64) throws -> ProductGrant {
         switch self {
         case .credits(let currency, let amount, let lifetime):

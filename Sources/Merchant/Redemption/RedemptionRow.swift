@@ -3,32 +3,32 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// A redeemed purchase, or what a store has said of one before it was redeemed.
+/// A row of the table `redemptions`: a redeemed purchase, or one that is only known from a notification or a download.
 struct RedemptionRow {
     enum State: String {
         case granted
         case revoked
-        /// Nobody has redeemed it; the store has spoken of it.
+        /// The purchase is known and nobody has redeemed it.
         case open
     }
 
     var key: String
-    /// Empty for one that nobody redeemed.
+    /// The user who redeemed the purchase; empty while nobody has.
     var userID: UserID
     var grants: [ProductGrant]
     var expiresAt: Int64?
     var redeemedAt: Int64
     var state: State
     var stateSignedAt: Int64
-    /// The credits that refunds and changes of plan took back, each with its cause.
+    /// The credits that refunds and changes of plan took back, with the cause of each.
     var takenBack: [TakenCredits]
-    /// Who was given the credits: they stay there when the purchase goes over to another user.
+    /// The user who got the credits. Credits stay with that user when the purchase moves to another user.
     var creditedUser: UserID
-    /// The grants of credits.
+    /// The credits among the grants at the redemption.
     var credits: [ProductGrant]
-    /// The transaction that was redeemed first.
+    /// The identifier of the transaction that was redeemed first.
     var transactionID: String
-    /// When another plan took the place of this period before it was over; in milliseconds since 1970.
+    /// The time at which another plan replaced this period before its end, in milliseconds since 1970; nil otherwise.
     var supersededAt: Int64?
 
     private static let columns = """
@@ -43,8 +43,8 @@ struct RedemptionRow {
         try connection.queryOne(findText, [key]).map { try RedemptionRow($0) }
     }
 
-    /// Some of them, in the order of their keys.
-    /// - Parameter key: the last one of those before; empty for the first.
+    /// Returns a page of redemptions, sorted by key.
+    /// - Parameter key: the last key of the previous page; empty for the first page.
     static func page(after key: String, limit: Int, _ connection: Connection) throws -> [RedemptionRow] {
         try connection.query(pageText, [key, limit]).map { try RedemptionRow($0) }
     }
@@ -63,12 +63,12 @@ struct RedemptionRow {
         credits = try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits)
         transactionID = try row.string(10)
         supersededAt = try row.optionalInt64(11)
-        // An earlier program did not keep the cause.
+        // An earlier program did not record the cause.
         let cause: TakenCredits.Cause = supersededAt == nil ? .refund : .superseded
         for index in takenBack.indices where takenBack[index].cause == nil { takenBack[index].cause = cause }
     }
 
-    /// Writes a redemption down unless its key is taken; says whether it was written.
+    /// Inserts a redemption unless its key exists. Returns whether it was inserted.
     static func insert(
         _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection
     ) throws -> Bool {
@@ -87,7 +87,7 @@ struct RedemptionRow {
             ]) == 1
     }
 
-    /// Writes a purchase down that nobody has redeemed; false when there is a row of it already.
+    /// Inserts a purchase that nobody has redeemed. Returns false when its row exists already.
     static func insertOpen(_ plan: RedemptionPlan, at now: Int64, _ connection: Connection) throws -> Bool {
         let purchase = plan.purchase
         return try connection.execute(
@@ -103,7 +103,7 @@ struct RedemptionRow {
             ]) == 1
     }
 
-    /// Gives a row that nobody has redeemed to a user; false when somebody was faster.
+    /// Assigns a purchase that nobody has redeemed to a user. Returns false when another user was faster.
     static func claim(
         _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection
     ) throws -> Bool {
@@ -115,14 +115,14 @@ struct RedemptionRow {
             [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity]) == 1
     }
 
-    /// Writes down that another plan took the place of the period, or did not, and why credits were taken back.
+    /// Records ``supersededAt`` and ``takenBack``.
     func keepSuperseded(_ connection: Connection) throws {
         try connection.execute(
             "UPDATE redemptions SET superseded_at = $2, taken_back = $3 WHERE redemption_key = $1",
             [key, supersededAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
     }
 
-    /// Keeps what was taken back of a redemption's credits.
+    /// Records the credits that were taken back from a redemption.
     static func setTakenBack(_ credits: [TakenCredits]?, of key: String, _ connection: Connection) throws {
         try connection.execute(
             "UPDATE redemptions SET taken_back = $2 WHERE redemption_key = $1",

@@ -3,15 +3,15 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// Takes back what a purchase gave, once a store has said that it was refunded or revoked, in a notification or in evidence that an app brings; inside
-/// one database transaction. What was signed later stands.
+/// Takes back a purchase's grants after a store has reported a refund or a revocation, in a notification or in evidence
+/// from an app; inside one database transaction. The statement that was signed last decides.
 struct Revocation {
     let purchase: VerifiedPurchase
-    /// What kind of product it is: as the merchant sells it, else as the store says.
+    /// The product's kind on the merchant's list; for an unlisted product, the kind that the store states.
     let kind: ProductKind
-    /// What the purchase is known by.
+    /// The purchase's redemption key.
     let key: RedemptionKey
-    /// When what says so was signed, in milliseconds since 1970.
+    /// The time at which the store signed the statement, in milliseconds since 1970.
     let signedAt: Int64
     let policy: MerchantPolicy
     let now: Int64
@@ -21,26 +21,26 @@ struct Revocation {
 
     private var subscriptionKey: String { RedemptionKey.subscription(purchase) }
 
-    /// Takes everything back from whoever redeemed it. A purchase that nobody has redeemed yet is remembered, and
-    /// gives nothing any more. When more of the price is refunded later, the difference is taken.
+    /// Takes back the grants from every user who redeemed the purchase. A purchase that nobody has redeemed yet is
+    /// recorded and can no longer be redeemed. When the store refunds more of the price later, the difference is taken.
     ///
-    /// Evidence that does not say how much was refunded, such as a receipt, takes everything. When the store says how
-    /// much it was, the rest comes back.
+    /// Evidence that does not state the refunded share, such as a receipt, counts as a full refund. When the store
+    /// states the share later, the excess is returned.
     func revoke() throws {
         try eachPlace(orRemember: .revoked) { row in
             var row = row
             if row.state == .revoked {
-                guard signedAt >= row.stateSignedAt || saysHowMuch(of: row) else { return }
+                guard signedAt >= row.stateSignedAt || statesShare(of: row) else { return }
                 try sign(row)
-                // Evidence without a share repeats a refund that is known.
+                // Evidence without a share repeats a known refund.
                 guard let share = purchase.revokedShare else { return }
-                let isCorrected = try endByRefund(&row)
+                let isCorrected = try correctToRefund(&row)
                 tell(of: try takeCredits(row, .percentage(share), .refund, isCorrected: isCorrected), row, "refund")
             } else if signedAt >= row.stateSignedAt {
-                let isCorrected = try endByRefund(&row)
+                let isCorrected = try correctToRefund(&row)
                 try revoke(row, isCorrected: isCorrected)
-            } else if row.state == .granted, try endByRefund(&row) {
-                // The store has reversed it since.
+            } else if row.state == .granted, try correctToRefund(&row) {
+                // The store has reversed the refund since.
                 try RedemptionRow.setTakenBack(nil, of: row.key, connection)
                 try settleFlags(row, row.takenBack, [])
                 tell(of: try giveBack(row, row.takenBack), row, "superseded")
@@ -48,17 +48,17 @@ struct Revocation {
         }
     }
 
-    /// Whether this is the same refund as one of which no evidence has said yet how much was refunded. It may have been
-    /// signed before that evidence. Receipts have whole seconds.
-    private func saysHowMuch(of row: RedemptionRow) -> Bool {
+    /// Whether this statement has the share of a refund that was recorded without one. It may have been signed before
+    /// the evidence that was recorded. Receipts have whole seconds.
+    private func statesShare(of row: RedemptionRow) -> Bool {
         guard purchase.revokedShare != nil, let revokedAt = purchase.revokedAt else { return false }
         return row.takenBack.contains { $0.presumedAt.map { $0 / 1_000 } == revokedAt / 1_000 }
     }
 
-    /// Corrects a period that seems to have been left for another plan, when the refund had ended it before that plan
-    /// began: all credits taken are the refund's then.
-    /// - Returns: whether it was so.
-    private func endByRefund(_ row: inout RedemptionRow) throws -> Bool {
+    /// Corrects a period that was recorded as replaced by another plan although a refund had ended it before that plan
+    /// began. All credits taken then belong to the refund.
+    /// - Returns: whether the period was corrected.
+    private func correctToRefund(_ row: inout RedemptionRow) throws -> Bool {
         guard let supersededAt = row.supersededAt, let revokedAt = purchase.revokedAt, revokedAt <= supersededAt,
             purchase.isUpgraded != true
         else { return false }
@@ -70,11 +70,10 @@ struct Revocation {
         return true
     }
 
-    /// Takes back the credits of a subscription's period whose place another plan has taken. The rights end with the
-    /// plan.
+    /// Takes back the credits of a subscription period that another plan has replaced. The rights end with the plan.
     /// - Parameters:
-    ///   - share: of the credits.
-    ///   - moment: when the other plan began, as far as it is known.
+    ///   - share: the share of the credits to take.
+    ///   - moment: the start of the other plan, or the earliest known time after it.
     func supersede(_ share: Share, at moment: Int64) throws {
         for place in key.places(RedemptionKey.mostPlaces) {
             guard let row = try RedemptionRow.find(place, connection), row.state != .open,
@@ -87,7 +86,8 @@ struct Revocation {
         }
     }
 
-    /// Every user's share of the purchase: a guest may have come before the first user, and under another policy than today's.
+    /// Calls `body` for each user's row of the purchase. A family member may have redeemed it before the first user,
+    /// and under another policy than the current one.
     private func eachPlace(
         orRemember state: RedemptionRow.State, _ body: (RedemptionRow) throws -> Void
     ) throws {
@@ -100,7 +100,8 @@ struct Revocation {
         }
     }
 
-    /// Who may have the rights that a redemption gave: who redeemed it and, since a subscription may have gone over to another user, who has it now.
+    /// The users who may have a redemption's rights: the user who redeemed it and, for a transferred subscription, its
+    /// current user.
     private func holders(of row: RedemptionRow) throws -> [UserID] {
         guard kind == .autoRenewableSubscription, row.key == key.text,
             let holder = try SubscriptionRow.find(subscriptionKey, connection)?.userID, !holder.rawValue.isEmpty,
@@ -109,7 +110,7 @@ struct Revocation {
         return [row.userID, holder]
     }
 
-    /// What the purchase's rights are from, and of a subscription which period gave them.
+    /// The source of the purchase's rights and, for a subscription, the purchase date of the period.
     private var rights: (source: String, period: Int64?) {
         kind == .autoRenewableSubscription ? (subscriptionKey, purchase.purchasedAt) : (key.text, nil)
     }
@@ -138,13 +139,13 @@ struct Revocation {
         }
     }
 
-    /// The credits that were taken back and given back, once accounts are settled.
+    /// The credits that were taken and returned. It is filled when the settlement changes the accounts.
     private final class Taken {
         var balances: [Balance] = []
         var returned: [Balance] = []
     }
 
-    /// Tells the backend of each balance that was changed.
+    /// Writes an event for each changed balance.
     private func tell(of taken: Taken, _ row: RedemptionRow, _ reason: String) {
         settlement.afterPostings {
             for balance in taken.balances + taken.returned {
@@ -153,8 +154,8 @@ struct Revocation {
         }
     }
 
-    /// Takes back a share of the credits that a redemption gave, beside the amount that was due before.
-    /// - Parameter isCorrected: whether credits come back that were taken beyond the share.
+    /// Takes back a share of a redemption's credits, in addition to the amount that was due before.
+    /// - Parameter isCorrected: whether credits that were taken beyond the share are returned.
     private func takeCredits(
         _ row: RedemptionRow, _ share: Share, _ cause: TakenCredits.Cause, isCorrected: Bool = false
     ) throws -> Taken {
@@ -172,10 +173,10 @@ struct Revocation {
         return taken
     }
 
-    /// Takes credits of one currency back for a cause, or gives back what was taken beyond the target.
+    /// Takes back credits of one currency for a cause, or returns credits that were taken beyond the target.
     ///
-    /// A refund and a change of plan are due together only as far as the larger of them goes. The refund's part is the
-    /// amount beyond the other's: a reversal gives that back.
+    /// A refund and a change of plan together are due only up to the larger of the two. The refund's part is the amount
+    /// beyond the other's; a reversal of the refund returns that part.
     private func take(
         _ target: Int64, _ cause: TakenCredits.Cause, from account: CreditAccount, _ key: String, isFirst: Bool,
         isCorrected: Bool, ends: Bool, _ taken: Taken
@@ -185,7 +186,7 @@ struct Revocation {
         }
         let (currency, before) = (account.currency, row.takenBack)
         let known = before.filter { $0.currency == currency }
-        // An earlier program took what it did without keeping what was due.
+        // An earlier program took credits without recording the amount due.
         guard known.allSatisfy({ $0.due != nil }), isFirst || !known.isEmpty else { return }
         let refund = try Ledger.takeBack(
             row.creditedUser, account.name, target, beside: known.reduce(0) { $0 + ($1.due ?? 0) }, ends: ends,
@@ -198,7 +199,7 @@ struct Revocation {
         let due = credits.due ?? 0
         switch cause {
         case .superseded:
-            // A refund has taken some of it already.
+            // A refund has already taken some of these credits.
             if var first = all[currency, .refund], refund.wanted > due {
                 var rest = first.keep(min(first.due ?? 0, refund.wanted - due), ownedBy: key)
                 rest.presumedAt = first.presumedAt
@@ -222,24 +223,24 @@ struct Revocation {
         if refund.taken > 0 { taken.balances.append(account.balance(of: refund.taken)) }
     }
 
-    /// Gives back the credits that the refund took, when the store has reversed it.
+    /// Returns the credits that a refund took, after the store has reversed it.
     func reinstate() throws {
         try eachPlace(orRemember: .open) { row in
             guard signedAt >= row.stateSignedAt else { return }
-            // If not, the refund itself is still on its way, and older than this.
+            // Otherwise the refund's own notification arrives later and is older than this one.
             guard row.state == .revoked else { return try sign(row) }
-            // The credits of a period that was left for another plan stay taken.
+            // The credits that were taken for a change of plan stay taken.
             let left = row.takenBack.of(.superseded)
             try unflag(row, .refund)
             try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: left)
             _ = try giveBack(row, row.takenBack.of(.refund))
             guard !row.userID.rawValue.isEmpty else { return }
             let (source, period) = rights
-            if period != nil { try SubscriptionRow.goOn(source, purchase, connection) }
+            if period != nil { try SubscriptionRow.restoreEnd(source, purchase, connection) }
             let holders = try holders(of: row)
             settlement.afterPostings {
                 try events.write(.reinstated(row.key, row.userID), connection)
-                // They are with one of them: what a transfer took from the other stays taken.
+                // One of the holders has the rights. Rights that a transfer revoked for the other stay revoked.
                 for holder in holders.reversed() {
                     guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection)
                     else { continue }
@@ -270,13 +271,14 @@ struct Revocation {
         taken.returned.append(account.balance(of: credits.amount))
     }
 
-    /// Where a redemption's credits are, or are about to be.
+    /// The account that has a redemption's credits, or gets them in this transaction.
     private func account(_ currency: CurrencyID, _ row: RedemptionRow) throws -> CreditAccount {
         try settlement.account(currency, grantedBy: row.key)
             ?? Ledger.account(currency, grantedBy: row.key, to: row.creditedUser, connection)
     }
 
-    /// Of what an earlier program took back it was not kept what of it was to end: all of it, as far as the purchase says.
+    /// Adds the lots that an earlier program did not record. If the purchase's credits have a lifetime, all taken
+    /// credits count as such.
     private static func withLots(_ credits: TakenCredits, _ row: RedemptionRow) -> TakenCredits {
         var credits = credits
         guard credits.lots == nil else { return credits }
@@ -289,14 +291,14 @@ struct Revocation {
         return credits
     }
 
-    /// Notes that the store has said again how it stands, so that nothing older counts.
+    /// Records the time of the store's latest statement, so that older statements are ignored.
     private func sign(_ row: RedemptionRow) throws {
         try connection.execute(
             "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1",
             [row.key, max(signedAt, row.stateSignedAt)])
     }
 
-    /// Keeps what the store says of a purchase that nobody has redeemed yet.
+    /// Records the store's statement about a purchase that nobody has redeemed yet.
     private func remember(_ state: RedemptionRow.State) throws {
         try connection.execute(
             """
@@ -318,7 +320,8 @@ struct Revocation {
             """, [key, state.rawValue, signedAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
     }
 
-    /// Flags the credited user for each cause for which credits are due that were spent, and unflags for the others.
+    /// Flags the credited user for each cause whose due credits were already spent, and removes the flags of the other
+    /// causes.
     private func settleFlags(_ row: RedemptionRow, _ before: [TakenCredits], _ all: [TakenCredits]) throws {
         for cause in TakenCredits.Cause.allCases where before.of(cause) != all.of(cause) {
             let kept = all.of(cause).compactMap { credits in
@@ -348,7 +351,7 @@ struct Revocation {
 }
 
 extension TakenCredits.Cause {
-    /// The flag of a user who had spent the credits.
+    /// The code of the flag for a user who had spent the credits.
     fileprivate var flagCode: String {
         switch self {
         case .refund: "refunded_credits_kept"
@@ -357,27 +360,29 @@ extension TakenCredits.Cause {
     }
 }
 
-/// A part of what a purchase gave.
+/// A share of a purchase's credits.
 struct Share: Sendable, Equatable {
     static let all = Share(part: 1, whole: 1)
 
     private let part: Int64
     private let whole: Int64
 
+    /// Creates a share.
     /// - Parameters:
-    ///   - part: taken as 0 when it is less, and as all when it is more than the whole.
-    ///   - whole: at least 1.
+    ///   - part: the part. It is limited to the range from 0 to `whole`.
+    ///   - whole: the whole, at least 1.
     init(part: Int64, whole: Int64) {
         self.whole = max(whole, 1)
         self.part = min(max(part, 0), self.whole)
     }
 
-    /// - Parameter thousandths: of a percent.
+    /// Creates a share from a percentage.
+    /// - Parameter thousandths: the percentage in thousandths of a percent.
     static func percentage(_ thousandths: Int64) -> Share {
         Share(part: thousandths, whole: VerifiedPurchase.wholeShare)
     }
 
-    /// So much of an amount above zero, rounded up: a part of a credit is one.
+    /// The share of a positive amount, rounded up to a whole credit.
     func of(_ amount: Int64) -> Int64 {
         let (quotient, remainder) = whole.dividingFullWidth(amount.multipliedFullWidth(by: part))
         return remainder > 0 ? quotient + 1 : quotient

@@ -2,24 +2,24 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// A subscription as the merchant knows it: whose it is, and how it stands by the newest that the store has signed.
+/// A row of the table `subscriptions`: the subscription's user and its state, by the store's latest statement.
 struct SubscriptionRow {
-    /// Empty while nobody has redeemed a period of it.
+    /// The subscription's user; empty while nobody has redeemed a period.
     var userID: UserID
     var productID: ProductID
-    /// When the newest period began.
+    /// The start of the newest period.
     var purchasedAt: Int64
     var expiresAt: Int64
     var graceUntil: Int64?
-    /// When the store signed what it last said of renewal and grace.
+    /// The time at which the store signed its latest statement about renewal and grace period.
     var statusSignedAt: Int64
-    /// Whom the newest period names that names anybody; nil where none did.
+    /// The account token of the newest period that has one; nil when none has.
     var accountToken: String?
     /// The redemption key of the newest period; nil when an earlier program wrote the row.
     var periodKey: String?
 
-    /// Whether the newest period took the place of a purchase's before that was over. The store gave the price of the
-    /// rest back, and says so itself only in what it has signed since.
+    /// Whether the newest period replaced a purchase's period before its end. The store refunded the rest of that
+    /// period, and reports this only in evidence that it signed afterwards.
     func hasReplaced(_ purchase: VerifiedPurchase) -> Bool {
         guard let expiresAt = purchase.expiresAt,
             productID == purchase.productID ? isAfter(purchase) : purchasedAt > purchase.purchasedAt
@@ -27,7 +27,7 @@ struct SubscriptionRow {
         return Self.isEarly(purchasedAt, from: purchase.purchasedAt, to: expiresAt)
     }
 
-    /// Whether a purchase takes the place of the newest period before that is over.
+    /// Whether a purchase replaces the newest period before its end.
     func isReplaced(by purchase: VerifiedPurchase) -> Bool {
         guard productID == purchase.productID ? isBefore(purchase) : purchasedAt < purchase.purchasedAt else {
             return false
@@ -35,41 +35,45 @@ struct SubscriptionRow {
         return Self.isEarly(purchase.purchasedAt, from: purchasedAt, to: expiresAt)
     }
 
-    /// Whether a moment is too early in a period for the next one, which begins up to a day before its time when it
-    /// is paid.
+    /// Whether a moment is too early in a period for a renewal. A renewal begins when it is paid, up to a day before
+    /// the period's end.
     private static func isEarly(_ moment: Int64, from start: Int64, to end: Int64) -> Bool {
         end - moment > min(86_400_000, (end - start) / 8)
     }
 
-    /// Whether a later period was bought anew, or renews one that was: it is theirs whom it names. A renewal repeats the name of the purchase that it
-    /// renews, even when the subscription is another user's since; so another name tells of a purchase between, which may not have been heard of yet.
+    /// Whether a later period was bought anew or renews one that was. The subscription then belongs to the user named
+    /// by its account token.
+    ///
+    /// A renewal repeats the token of the purchase that it renews, even after the subscription has moved to another
+    /// user. A different token therefore means that there was a purchase in between, which the merchant may not know
+    /// yet.
     func isBoughtAnew(by purchase: VerifiedPurchase) -> Bool {
         guard isBefore(purchase) else { return false }
         return hasAnotherName(than: purchase) || purchase.isRenewal == false && expiresAt <= purchase.purchasedAt
     }
 
-    /// Whether a purchase names somebody else than the newest period that is known; false where one of them names nobody.
+    /// Whether a purchase's account token differs from the newest known period's; false when either has none.
     func hasAnotherName(than purchase: VerifiedPurchase) -> Bool {
         guard let accountToken, let token = purchase.accountToken else { return false }
         return !token.hasSameBytes(as: accountToken)
     }
 
-    /// Whether it is the present period. Receipts have whole seconds.
+    /// Whether a purchase is the newest period. Receipts have whole seconds.
     func isPeriod(of purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 == purchase.purchasedAt / 1_000 }
 
-    /// Whether a purchase's period is later than the present one.
+    /// Whether a purchase's period is later than the newest known one.
     func isBefore(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 < purchase.purchasedAt / 1_000 }
 
-    /// Whether a purchase's period is earlier than the present one.
+    /// Whether a purchase's period is earlier than the newest known one.
     private func isAfter(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 > purchase.purchasedAt / 1_000 }
 
-    /// Until when a period lasts, by what the purchase says and what is known of it.
+    /// The end of a period, from the purchase and from the recorded end.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
         isPeriod(of: purchase) && productID == purchase.productID
             ? max(expiresAt, self.expiresAt) : expiresAt
     }
 
-    /// What is known of the subscription that a plan is a period of; nil for other kinds of products.
+    /// The row of a plan's subscription; nil for other kinds of products.
     static func find(of plan: RedemptionPlan, _ connection: Connection) throws -> SubscriptionRow? {
         guard plan.product.kind == .autoRenewableSubscription else { return nil }
         return try find(RedemptionKey.subscription(plan.purchase), connection)
@@ -91,6 +95,7 @@ struct SubscriptionRow {
         }
     }
 
+    /// Inserts a subscription.
     /// - Parameter period: the redemption key of the purchase's period.
     static func insert(
         _ key: String, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64, for owner: UserID,
@@ -108,13 +113,13 @@ struct SubscriptionRow {
             ])
     }
 
-    /// Holds a subscription's row, if there is one, until the end of the transaction. Whoever changes a subscription
-    /// and its periods takes the subscription first.
+    /// Locks a subscription's row, if there is one, until the end of the transaction. Every change of a subscription
+    /// and its periods locks the subscription first.
     static func lock(_ key: String, _ connection: Connection) throws {
         try connection.execute("UPDATE subscriptions SET user_id = user_id WHERE subscription_key = $1", [key])
     }
 
-    /// Gives a subscription that nobody has to its first user.
+    /// Assigns a subscription without a user to its first user.
     static func claim(_ key: String, for owner: UserID, _ connection: Connection) throws {
         try connection.execute(
             "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1 AND user_id = ''",
@@ -126,7 +131,7 @@ struct SubscriptionRow {
             "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1", [key, owner.rawValue])
     }
 
-    /// Takes a newer period in. What another plan gave, to whoever has the subscription, ends when the new one begins.
+    /// Records a newer period. The rights of another plan, for every user who has them, end when the new plan begins.
     static func advance(
         _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64,
         _ settlement: Settlement, _ connection: Connection
@@ -154,7 +159,7 @@ struct SubscriptionRow {
             ])
     }
 
-    /// Ends the present period, which the store has taken back: what is bought then is bought anew.
+    /// Ends the current period, which the store has revoked. A later purchase counts as bought anew.
     static func end(_ key: String, _ purchase: VerifiedPurchase, at moment: Int64, _ connection: Connection) throws {
         try connection.execute(
             """
@@ -163,8 +168,8 @@ struct SubscriptionRow {
             """, [key, purchase.purchasedAt / 1_000, moment])
     }
 
-    /// The present period goes on as the purchase says.
-    static func goOn(_ key: String, _ purchase: VerifiedPurchase, _ connection: Connection) throws {
+    /// Restores the end of the current period, as the purchase states it.
+    static func restoreEnd(_ key: String, _ purchase: VerifiedPurchase, _ connection: Connection) throws {
         guard let expiresAt = purchase.expiresAt else { return }
         try connection.execute(
             """

@@ -1,15 +1,15 @@
-/// The sandbox's credits get accounts of their own (``CreditAccount``).
+/// Moves sandbox credits to separate accounts (``CreditAccount``).
 ///
-/// Earlier programs put the credits of both environments into one account. An account whose purchases were all made in
-/// the sandbox becomes the sandbox's. One with purchases of both stays as it is, production's: what was spent of it
-/// cannot be told apart.
+/// Earlier programs kept the credits of both environments in one account. An account whose purchases were all made in
+/// the sandbox becomes a sandbox account. An account with purchases of both environments becomes a production account,
+/// because its spends cannot be told apart.
 ///
-/// The sandbox's keys begin with a prefix from then on, which callers could use in their own keys until then. A key of
-/// production's that begins with it makes way: no caller can ask for it any more. It goes behind a prefix longer than
-/// any key, with its account and its number, so that it meets no other.
+/// Since then, sandbox keys begin with a prefix, which callers could use in their own keys until then. A production key
+/// that begins with the prefix is renamed, and no caller can ask for it any more. Its new name has a prefix longer than
+/// any key, its account and its number, so that it is unique.
 enum CreditAccountsSchema {
     static let statements = [
-        // Each statement changes keys one after another, and they are unique again only after all of them.
+        // Each statement changes keys one by one, and they are unique again only after all of them.
         "DROP INDEX ledger_keys",
         """
         UPDATE ledger_entries SET currency = 'sandbox/' || currency
@@ -39,8 +39,8 @@ enum CreditAccountsSchema {
         """,
     ]
 
-    /// Of the first wording, which refused books with keys that meet. Other books it left as this one does, but for
-    /// keys of production's that begin with the prefix.
+    /// The checksum of the first version, which failed on ledgers with colliding keys. On other ledgers it had the same
+    /// effect as this one, except for production keys that begin with the prefix.
     static let formerChecksums = ["bb2368df5de03c1b411df04af480269d32df36a28c9092e0ceab3e5eeb1a025d"]
 
     /// Longer than the 128 bytes of the longest key and the sandbox's prefix.

@@ -1,4 +1,4 @@
-/// Who has downloaded content against evidence of a purchase that nobody had redeemed, and how often.
+/// The table of downloads with evidence of purchases that nobody had redeemed, counted for each user.
 enum EvidenceDownloadsSchema {
     static let statements = [
         """

@@ -1,11 +1,11 @@
-/// Changes of the tables that released versions have.
+/// Changes to the tables of released versions.
 extension MerchantSchema {
-    /// Records where entries, credits and rights come from, so that each is done once and a row that was put in by
-    /// hand is found.
+    /// Records the origin of entries, credits and rights, so that each is written once and rows that were inserted by
+    /// hand are detected.
     static let origins = ledgerCallers + productKinds + supersededPeriods + grantedRights
 
-    /// Apps and the backend choose their keys independently. `caller` is null for entries without a caller's key and
-    /// for those of earlier programs, whose spends keep their key from both.
+    /// Apps and the backend choose their keys independently. `caller` is null for entries without a caller's key, and
+    /// for entries of earlier programs. A spend of an earlier program keeps its key from being used by either caller.
     private static let ledgerCallers = [
         "ALTER TABLE ledger_entries ADD COLUMN caller TEXT CHECK (caller = 'app' OR caller = 'backend')",
         "DROP INDEX ledger_keys",
@@ -13,7 +13,7 @@ extension MerchantSchema {
         CREATE UNIQUE INDEX ledger_keys ON ledger_entries (user_id, reference)
         WHERE kind = 'spend' AND (caller IS NULL OR caller = 'app')
         """,
-        // Each spend and adjustment that the backend ordered, under its key. Written with the entry.
+        // Each spend and adjustment that the backend ordered, by its key. The row is written together with the entry.
         """
         CREATE TABLE backend_postings (
             user_id TEXT NOT NULL,
@@ -30,8 +30,8 @@ extension MerchantSchema {
         """,
     ]
 
-    /// Each kind that a product was ever listed or redeemed under. Rows are never removed: a purchase is looked for
-    /// under all of them.
+    /// Each kind with which a product was listed or redeemed. Rows are never removed: a purchase is looked up under all
+    /// of its product's kinds.
     private static let productKinds = [
         """
         CREATE TABLE product_kinds (
@@ -56,8 +56,8 @@ extension MerchantSchema {
     ]
 
     /// Finds the newest period of each subscription that an earlier program wrote: the redemption of the subscription's
-    /// product at its purchase date, to the second, since receipts have whole seconds. A guest's redemption, whose key
-    /// ends with `#` and a digit, is not the period's.
+    /// product at its purchase date. It compares whole seconds, because receipts have no fractions. It skips a family
+    /// member's redemption, whose key ends with `#` and a digit.
     static let subscriptionPeriods = [
         "CREATE INDEX redemptions_of_period ON redemptions (product_id, (purchased_at / 1000))",
         """
@@ -76,14 +76,14 @@ extension MerchantSchema {
     ]
 
     private static let supersededPeriods = [
-        // When another plan took the place of a period before it was over.
+        // The time at which another plan replaced a period before its end.
         "ALTER TABLE redemptions ADD COLUMN superseded_at BIGINT",
-        // The redemption key of the newest period; null until the period is heard of again.
+        // The redemption key of the newest period; null until the merchant receives the period again.
         "ALTER TABLE subscriptions ADD COLUMN period_key TEXT",
     ]
 
-    /// `granted_by` is the redemption that gave a subscription's right. It is empty for rights of earlier programs
-    /// whose redemption has gone over to another user since.
+    /// `granted_by` is the redemption that granted a subscription's right. It is empty for rights of earlier programs
+    /// whose redemption has moved to another user since.
     private static let grantedRights = [
         "ALTER TABLE entitlements ADD COLUMN granted_by TEXT",
         "CREATE INDEX redemptions_of_period ON redemptions (user_id, purchased_at)",
@@ -94,7 +94,7 @@ extension MerchantSchema {
                 AND entitlements.source LIKE '%/s/' || redemptions.original_transaction_id), '')
         """,
         "DROP INDEX redemptions_of_period",
-        // Users whom a subscription's rights went over to.
+        // The users to whom a subscription's rights were transferred.
         """
         CREATE TABLE transferred_rights (
             source TEXT NOT NULL,

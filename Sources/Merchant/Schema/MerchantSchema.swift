@@ -1,11 +1,12 @@
 import Database
 
-/// The merchant's tables. What grows is keyed by the user first, except what is unique in the whole merchant.
+/// The merchant's tables. The primary keys of growing tables begin with the user, except where a key is unique in the
+/// whole merchant.
 ///
-/// A check of a value against three or more is written with `OR` where rows are written often: for a longer list than two SQLite builds a table in memory
-/// for each row.
+/// In tables that are written often, a check of a value against three or more constants uses `OR`: for an `IN` list of
+/// more than two, SQLite builds a table in memory for each row.
 public enum MerchantSchema {
-    /// In the order in which they apply.
+    /// The migrations, in the order in which they are applied.
     public static let migrations: [Migration] = [
         Migration(1, "merchant", products + redemptions + ledger + entitlements + operation),
         Migration(2, "shared subscriptions", sharedSubscriptions),
@@ -31,10 +32,11 @@ public enum MerchantSchema {
             PRIMARY KEY (bundle_id, product_id)
         )
         """,
-        // One row: how often the products were changed.
+        // One row: the number of changes of the product list.
         "CREATE TABLE product_revision (id BIGINT PRIMARY KEY CHECK (id = 1), revision BIGINT NOT NULL)",
         "INSERT INTO product_revision (id, revision) VALUES (1, 0)",
-        // Which store a root belongs to, so that a purchase is the same under each of a store's roots, and after a new one came.
+        // The store of each root, so that a purchase has the same key under all roots of a store, and after a root was
+        // replaced.
         "CREATE TABLE trust_anchors (fingerprint BYTEA PRIMARY KEY, anchor TEXT NOT NULL)",
         """
         CREATE TABLE content_versions (
@@ -50,8 +52,8 @@ public enum MerchantSchema {
     ]
 
     private static let redemptions = [
-        // What a purchase is known by (see RedemptionKey), and whose it is. A row without user is what the store has said of a purchase
-        // that nobody redeemed yet.
+        // The redemption key of each purchase (see RedemptionKey) and its user. A row without a user is a purchase that
+        // is known and that nobody has redeemed yet.
         """
         CREATE TABLE redemptions (
             redemption_key TEXT PRIMARY KEY,
@@ -85,13 +87,13 @@ public enum MerchantSchema {
             status_signed_at BIGINT NOT NULL
         ) WITHOUT ROWID
         """,
-        // The tokens that users' purchases carry.
+        // The account tokens in users' purchases.
         "CREATE TABLE account_tokens (token TEXT PRIMARY KEY, user_id TEXT NOT NULL)",
     ]
 
     private static let ledger = [
-        // One row is one entry with its two postings: the user's account and the account that stands against it. The newest says
-        // the balance: a table of balances would be one more place to be written for each entry.
+        // One row is one entry with its two postings: the user's account and the counter-account. The newest row has
+        // the balance. A table of balances would be a second table to write for each entry.
         """
         CREATE TABLE ledger_entries (
             user_id TEXT NOT NULL,
@@ -110,12 +112,12 @@ public enum MerchantSchema {
             PRIMARY KEY (user_id, currency, entry)
         ) WITHOUT ROWID
         """,
-        // What the caller's key is unique in.
+        // A caller's key is unique for each user.
         """
         CREATE UNIQUE INDEX ledger_keys ON ledger_entries (user_id, reference)
         WHERE kind IN ('spend', 'adjustment')
         """,
-        // What is left of credits that end.
+        // The unspent part of credits that expire.
         """
         CREATE TABLE credit_lots (
             user_id TEXT NOT NULL,
@@ -140,8 +142,8 @@ public enum MerchantSchema {
     ]
 
     private static let entitlements = [
-        // What a user may use: an entitlement or a content item, once for each purchase or subscription that gives it.
-        // Those with a lifetime (milliseconds) follow one upon the other (see TimedRights).
+        // Users' rights: an entitlement or a content item, once for each purchase or subscription that grants it.
+        // Rights with a lifetime (in milliseconds) run one after another (see TimedRight).
         """
         CREATE TABLE entitlements (
             user_id TEXT NOT NULL,
@@ -159,15 +161,16 @@ public enum MerchantSchema {
         """
     ]
 
-    /// What a subscription gave is found by it, whoever has it: only what ends comes from one.
+    /// Finds a subscription's rights, whichever user has them. Only rights that end come from a subscription.
     private static let sharedSubscriptions = [
         "CREATE INDEX entitlements_of_subscription ON entitlements (source) WHERE expires_at IS NOT NULL"
     ]
 
-    /// Whom the newest period of a subscription names; null where no evidence of it said so.
+    /// The account token of a subscription's newest period; null when no evidence had one.
     private static let subscriptionTokens = ["ALTER TABLE subscriptions ADD COLUMN account_token TEXT"]
 
-    /// Events that were tried before wait apart from new ones, so that neither kind is looked for among the other.
+    /// Separate indexes for new events and for events that were tried before, so that a search for one kind does not
+    /// read the other.
     private static let triedWebhooks = [
         "DROP INDEX webhook_events_waiting",
         """

@@ -3,8 +3,8 @@ import MerchantWire
 import StoreReceipts
 import Synchronization
 
-/// The roots of the trusted stores. Those that are known by their fingerprints alone are taken in when a piece of evidence brings
-/// them along: a certificate of that fingerprint can be no other.
+/// The roots of the trusted stores. A root that is configured by its fingerprint alone is added when evidence contains
+/// its certificate, which the fingerprint identifies.
 final class KnownRoots: Sendable {
     private struct State {
         var verifier: ReceiptVerifier
@@ -18,7 +18,7 @@ final class KnownRoots: Sendable {
     /// The anchor of each root, by the root's SHA-256.
     private let anchors: [[UInt8]: String]
 
-    /// - Throws: ``ReceiptRejection`` with `malformed` for what is no certificate.
+    /// - Throws: ``ReceiptRejection`` with `malformed` for an invalid certificate.
     init(_ stores: [TrustedStore]) throws(ReceiptRejection) {
         var anchors: [[UInt8]: String] = [:]
         for store in stores {
@@ -34,13 +34,13 @@ final class KnownRoots: Sendable {
                 awaited: Set(stores.flatMap(\.rootFingerprints)).subtracting(seen)))
     }
 
-    /// What judges by the roots that are known now.
+    /// The verifier with the currently known roots.
     var verifier: ReceiptVerifier { state.withLock { $0.verifier } }
 
-    /// Which store a root is of.
+    /// The anchor of the store that a root belongs to.
     func anchor(of fingerprint: [UInt8]) -> String? { anchors[fingerprint] }
 
-    /// Takes in those of the certificates that are awaited; says whether there was one.
+    /// Adds the certificates whose fingerprints are configured and not yet known. Returns whether there was one.
     func adopt(from certificates: [[UInt8]]) -> Bool {
         state.withLock { state in
             guard !state.awaited.isEmpty else { return false }

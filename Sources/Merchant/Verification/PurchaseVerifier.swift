@@ -4,28 +4,29 @@ import StoreReceipts
 import StoreWire
 import Synchronization
 
-/// How purchases are proved.
+/// How receipts are verified.
 public enum VerificationWay: Sendable {
-    /// By their signatures, under the roots of the trusted stores; nobody is asked.
+    /// By their signatures under the roots of the trusted stores, without a request to a store.
     case local
-    /// By asking a store. The dictionary gives each ``RemoteAnswer/store`` its anchor; signed transactions, which no store
-    /// is asked about, are proved as with `local`.
+    /// By a request to a store. The dictionary has the anchor for each ``RemoteAnswer/store``. Signed transactions are
+    /// always verified as with `local`.
     case remote(any RemoteVerifying, anchors: [String: String])
 }
 
-/// Decides whether evidence is genuine, of an app of this merchant's, and of an environment that it takes; the first failure
-/// is the answer. The only maker of ``VerifiedPurchase``.
+/// Verifies that evidence is genuine, is for one of this merchant's apps, and comes from an accepted environment, in
+/// this order. The first failure is the result. Only this type creates a ``VerifiedPurchase``.
 public final class PurchaseVerifier: Sendable {
     private let roots: KnownRoots
     private let bundleIDs: Mutex<Set<BundleID>>
     private let environments: Set<StoreEnvironment>
     private let way: VerificationWay
 
+    /// Creates a verifier.
     /// - Parameters:
-    ///   - stores: whose purchases are taken.
-    ///   - bundleIDs: the apps whose purchases are taken.
+    ///   - stores: the stores whose purchases are accepted.
+    ///   - bundleIDs: the apps whose purchases are accepted.
     ///   - environments: ``MerchantPolicy/environments``.
-    /// - Throws: ``ReceiptRejection`` with `malformed` for what is no certificate.
+    /// - Throws: ``ReceiptRejection`` with `malformed` for an invalid certificate.
     public init(
         stores: [TrustedStore], bundleIDs: Set<BundleID>, environments: Set<StoreEnvironment>,
         way: VerificationWay = .local
@@ -36,15 +37,15 @@ public final class PurchaseVerifier: Sendable {
         self.way = way
     }
 
-    /// Takes purchases of these apps from now on, too.
+    /// Accepts the purchases of more apps from now on.
     public func take(apps: Set<BundleID>) { bundleIDs.withLock { $0.formUnion(apps) } }
 
-    /// Whether an app's purchases are taken.
+    /// Whether an app's purchases are accepted.
     func takes(_ app: BundleID) -> Bool { bundleIDs.withLock { $0.contains(app) } }
 
-    /// Proves evidence.
-    /// - Throws: ``MerchantError``: `too_large`, `malformed_receipt`, `not_genuine`, `wrong_app`, `wrong_environment`, or
-    ///   `store_unavailable` when a store has to be asked and does not answer.
+    /// Verifies evidence.
+    /// - Throws: ``MerchantError``: `too_large`, `malformed_receipt`, `not_genuine`, `wrong_app`, `wrong_environment`,
+    ///   or `store_unavailable` when a store has to be asked and is unavailable.
     public func verify(_ evidence: Evidence) async throws -> VerifiedEvidence {
         guard evidence.byteCount <= MerchantLimits.evidence else { throw MerchantError(.tooLarge) }
         switch evidence {
@@ -75,8 +76,8 @@ public final class PurchaseVerifier: Sendable {
         }
     }
 
-    /// Proves an app receipt or a signed transaction without waiting, if its signer was met before; nil when ``verify(_:)`` has to be
-    /// asked.
+    /// Verifies an app receipt or a signed transaction without suspending, if its signer is known. Returns nil when the
+    /// caller has to use ``verify(_:)``.
     /// - Throws: ``MerchantError`` as ``verify(_:)``.
     public func verifyAtOnce(_ evidence: Evidence) throws -> VerifiedEvidence? {
         guard evidence.byteCount <= MerchantLimits.evidence else { return nil }
@@ -103,7 +104,7 @@ public final class PurchaseVerifier: Sendable {
             VerifiedPurchase(
                 anchor: anchor, environment: environment, bundleID: bundleID,
                 productID: ProductID(purchase.productID),
-                // 0 may be no statement: Apple documents none of the numbers.
+                // 0 may mean that no kind is stated: Apple does not document the numbers.
                 statedKind: purchase.productType.flatMap { number in
                     ProductKind.allCases.first { $0.receiptNumber == number && number > 0 }
                 },
@@ -142,9 +143,9 @@ public final class PurchaseVerifier: Sendable {
         return try Self.bounded(environment, bundleID, [purchase])
     }
 
-    /// The environment stands outside the signature, and a purchase of the sandbox costs nothing: the transaction's id, which
-    /// is signed, says it too. All ids of the sandbox have 16 digits, and none of production's (facts: measured on Apple's
-    /// receipts; Cornerstore's ids are made so).
+    /// The environment of a transaction receipt. The receipt's own field is not signed, and a sandbox purchase costs
+    /// nothing, so the signed transaction identifier decides: all sandbox identifiers have 16 digits, and no production
+    /// identifier has (facts: measured on Apple's receipts; Cornerstore's identifiers follow them).
     private static func environment(of verified: VerifiedTransactionReceipt) -> StoreEnvironment {
         let isSandboxID = [verified.receipt.transactionID, verified.receipt.originalTransactionID]
             .contains { $0.utf8.count >= 16 }
@@ -163,7 +164,7 @@ public final class PurchaseVerifier: Sendable {
         return try Self.bounded(environment, bundleID, [purchase])
     }
 
-    /// A JWS of a trusted store, whatever it says.
+    /// Verifies the signature of a JWS from a trusted store. The payload is not checked.
     func verifiedPayload(_ text: [UInt8]) async throws -> VerifiedPayload {
         var answer = await roots.verifier.verifySignedPayload(text, expecting: ReceiptExpectation())
         if case .failure(let rejection) = answer, rejection.code == .unknownIssuer,
@@ -185,7 +186,7 @@ public final class PurchaseVerifier: Sendable {
             answer = try await store.verify(receipt: bytes)
         } catch let error as RemoteVerificationError {
             throw MerchantError(
-                .storeUnavailable, "The store does not answer. Try again later.", retryAfter: error.retryAfter)
+                .storeUnavailable, "The store is unavailable. Try again later.", retryAfter: error.retryAfter)
         }
         guard let anchor = anchors[answer.store] else { throw MerchantError(.notGenuine) }
         let read = try RemoteReceipt(answer.json, isRefused: answer.isRefused)
@@ -194,9 +195,10 @@ public final class PurchaseVerifier: Sendable {
         return try Self.bounded(environment, bundleID, purchases)
     }
 
-    // MARK: What they share
+    // MARK: Checks for all kinds of evidence
 
-    /// Whose it is, if it is of a trusted store, an environment that is taken, and an app of the merchant's.
+    /// Checks that evidence is from a trusted store, an accepted environment and an app of the merchant, and returns
+    /// the three.
     func accept(
         _ fingerprint: [UInt8], _ environment: StoreEnvironment?, _ bundleID: String
     ) throws -> (anchor: String, StoreEnvironment, BundleID) {
@@ -213,7 +215,7 @@ public final class PurchaseVerifier: Sendable {
         return (environment, BundleID(bundleID))
     }
 
-    /// Refuses what no store writes, so that nothing later needs to think of it.
+    /// Refuses values that no store writes, so that later code does not have to handle them.
     private static func bounded(
         _ environment: StoreEnvironment, _ bundleID: BundleID, _ purchases: [VerifiedPurchase]
     ) throws -> VerifiedEvidence {
@@ -230,14 +232,14 @@ public final class PurchaseVerifier: Sendable {
             else { throw MerchantError(.malformedReceipt) }
             if purchases.count == 1 || seen.insert(purchase.transactionID).inserted { kept.append(purchase) }
         }
-        // Apple names one in two lists of an answer, whose size is bounded.
+        // Apple's answers list a transaction in two lists. The size of the answer is limited.
         guard kept.count <= MerchantLimits.transactions else { throw MerchantError(.tooLarge) }
         return VerifiedEvidence(environment: environment, bundleID: bundleID, purchases: kept)
     }
 }
 
 extension MerchantError {
-    /// What the app is told of a receipt that was refused; the rejection's own words are for the log.
+    /// Creates the error that apps receive for a rejected receipt. The details of the rejection are only for the log.
     init(_ rejection: ReceiptRejection) {
         let code: MerchantErrorCode =
             switch rejection.code {

@@ -3,18 +3,18 @@ import MerchantWire
 import StoreReceipts
 import StoreWire
 
-/// A store's answer of `verifyReceipt`, read.
+/// A parsed response of `verifyReceipt`.
 struct RemoteReceipt {
     let environment: StoreEnvironment?
     let bundleID: String
     private let fields: [Known]
 
-    /// A purchase, and what is known of it beside its fields.
+    /// A purchase of the response, with facts that do not follow from its fields.
     private struct Known {
         var fields: Fields
-        /// When the store said so.
+        /// The time of the store's statement, in milliseconds since 1970.
         var signedAt: Int64
-        /// Whether it would say that another plan took over.
+        /// Whether the list that contains the purchase reports changes of plan.
         var tellsUpgrades: Bool
 
         init(_ fields: Fields, signedAt: Int64, tellsUpgrades: Bool) {
@@ -22,8 +22,10 @@ struct RemoteReceipt {
         }
     }
 
+    /// Parses a response.
     /// - Parameter isRefused: ``RemoteAnswer/isRefused``.
-    /// - Throws: ``MerchantError`` for every status but 0 and 21006 (a valid iOS 6 receipt of a subscription that has expired).
+    /// - Throws: ``MerchantError`` for every status except 0 and 21006 (a valid iOS 6 receipt of an expired
+    ///   subscription).
     init(_ json: [UInt8], isRefused: Bool = false) throws {
         guard json.count <= 16 << 20, let body = try? JSONDecoder().decode(Body.self, from: Data(json)) else {
             throw MerchantError(.storeUnavailable)
@@ -33,7 +35,7 @@ struct RemoteReceipt {
         case .malformedReceipt: throw MerchantError(.malformedReceipt)
         case .notAuthenticated, .accountNotFound: throw MerchantError(.notGenuine)
         case .sandboxReceipt, .productionReceipt: throw MerchantError(.wrongEnvironment)
-        // Among them a wrong shared secret: the receipt may be as good as any, and the operator is told of it.
+        // These include a wrong shared secret. The receipt may be genuine, and the operator is notified.
         default: throw MerchantError(isRefused ? .notGenuine : .storeUnavailable)
         }
         guard let receipt = body.receipt, let bundleID = receipt.bundleID ?? receipt.bid else {
@@ -42,15 +44,16 @@ struct RemoteReceipt {
         self.bundleID = bundleID
         if let purchases = receipt.inApp {
             environment = body.environment.flatMap { StoreEnvironment(rawValue: $0) }
-            // What the store knows beside the receipt is newer than the receipt.
+            // `latest_receipt_info` is as new as the request.
             let asked = receipt.requestDate.flatMap { Int64($0) } ?? 0
-            // Those are the receipt's own, as old as it is, and without a word on upgrades.
+            // `in_app` comes from the receipt, is as old as the receipt, and does not report changes of plan.
             let made = receipt.creationDate.flatMap { Int64($0) } ?? asked
             fields =
                 (body.latest?.list ?? []).map { Known($0, signedAt: asked, tellsUpgrades: true) }
                 + purchases.map { Known($0, signedAt: made, tellsUpgrades: false) }
         } else {
-            // The answer to an iOS 6 receipt does not always name the environment; the id does (see PurchaseVerifier).
+            // The response to an iOS 6 receipt does not always name the environment, but the identifier shows it (see
+            // PurchaseVerifier).
             let isSandboxID = (receipt.fields.transactionID?.utf8.count ?? 0) >= 16
             environment =
                 body.environment.flatMap { StoreEnvironment(rawValue: $0) } ?? (isSandboxID ? .sandbox : .production)
@@ -80,7 +83,7 @@ struct RemoteReceipt {
         }
     }
 
-    /// A purchase; `verifyReceipt` writes all of its values as text.
+    /// A purchase. `verifyReceipt` writes all of its values as text.
     private struct Fields: Decodable {
         var transactionID: String?
         var originalTransactionID: String?
@@ -88,7 +91,7 @@ struct RemoteReceipt {
         var quantity: String?
         var purchaseDate: String?
         var expiresDate: String?
-        /// Of an iOS 6 receipt, where it is in milliseconds.
+        /// The expiry date of an iOS 6 receipt, in milliseconds.
         var expires: String?
         var webOrderLineItemID: String?
         var cancellationDate: String?
@@ -141,7 +144,7 @@ struct RemoteReceipt {
         }
     }
 
-    /// `latest_receipt_info`: an array, or an object to an iOS 6 receipt.
+    /// `latest_receipt_info`: an array, or an object in the response to an iOS 6 receipt.
     private struct Latest: Decodable {
         var list: [Fields]?
         var one: Fields?

@@ -1,23 +1,27 @@
-/// Asks a store about a receipt by `verifyReceipt`, for a merchant that is set up to ask instead of verifying by itself.
+/// Verifies receipts by requests to a store's `verifyReceipt`, for a merchant that is configured for remote
+/// verification.
 public protocol RemoteVerifying: Sendable {
-    /// Asks production first, the sandbox only when production says so (21007), and tries again what may be tried again.
+    /// Sends a receipt to production, and to the sandbox only after status 21007. Retries temporary failures.
     ///
-    /// - Parameter receipt: an app receipt or an iOS 6 transaction receipt, as the device holds it.
-    /// - Returns: the JSON body of the store's last answer, whatever its `status`, at most 16 MiB, and which host gave it.
-    /// - Throws: ``RemoteVerificationError`` when no store answered with a status that stands.
+    /// - Parameter receipt: an app receipt or an iOS 6 transaction receipt, as stored on the device.
+    /// - Returns: the JSON body of the store's last response, whatever its `status`, at most 16 MiB, and the host that
+    ///   sent it.
+    /// - Throws: ``RemoteVerificationError`` when no store sent a final status.
     func verify(receipt: [UInt8]) async throws -> RemoteAnswer
 }
 
-/// What a store answered.
+/// A store's response.
 public struct RemoteAnswer: Sendable, Equatable {
-    /// The body of the answer: a JSON object with `status`.
+    /// The body: a JSON object with `status`.
     public var json: [UInt8]
-    /// The roots' stand-in: which store it was, so that transactions of two stores are never taken for one another.
-    /// `apple` for Apple's hosts, else the base URL of the store.
+    /// The store that responded, so that transactions of different stores are never confused. `apple` for Apple's
+    /// hosts, otherwise the store's base URL.
     public var store: String
-    /// Whether the store refuses the receipt for good, by a status that may mean something else in another answer.
+    /// Whether the store refuses the receipt permanently, with a status that can have another meaning in other
+    /// responses.
     public var isRefused: Bool
 
+    /// Creates a store's answer.
     public init(json: [UInt8], store: String, isRefused: Bool = false) {
         self.json = json
         self.store = store
@@ -25,23 +29,26 @@ public struct RemoteAnswer: Sendable, Equatable {
     }
 }
 
-/// Why a store could not be asked.
+/// A failed request to a store.
 public struct RemoteVerificationError: Error, Sendable, Equatable {
+    /// The kinds of failure.
     public enum Code: String, Sendable {
-        /// No answer, or only such as say "later", as often as was tried.
+        /// No response, or only temporary failures, in all attempts.
         case unavailable
-        /// The circuit is open: the store failed so often that it is not asked for a while.
+        /// The circuit breaker is open: after repeated failures, the store is not asked for a while.
         case circuitOpen
-        /// An answer that is none: not HTTP 200, not JSON, no status, or too large.
+        /// The response is invalid: not HTTP 200, not JSON, without a status, or too large.
         case malformedAnswer
     }
 
+    /// The kind of failure.
     public var code: Code
-    /// For the log. It holds no receipt and no secret.
+    /// Details for the log, without receipts and secrets.
     public var detail: String
-    /// In how many seconds it may be tried again, when that is known.
+    /// The number of seconds after which a retry may succeed; nil when it is not known.
     public var retryAfter: Int?
 
+    /// Creates an error.
     public init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {
         self.code = code
         self.detail = detail

@@ -3,8 +3,8 @@ import MerchantWire
 import StoreReceipts
 import StoreWire
 
-/// The fields of a signed transaction that matter here (`JWSTransactionDecodedPayload`). Dates are milliseconds since 1970, with
-/// a fraction where Xcode writes them.
+/// The fields of a signed transaction that the merchant uses (`JWSTransactionDecodedPayload`). Dates are milliseconds
+/// since 1970, with a fraction where Xcode writes one.
 struct SignedTransactionFields {
     var transactionId: String
     var originalTransactionId: String
@@ -25,7 +25,8 @@ struct SignedTransactionFields {
     var inAppOwnershipType: String?
     var environment: String
 
-    /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no transaction.
+    /// Parses a payload.
+    /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is not a transaction.
     init(_ payload: VerifiedPayload) throws {
         do {
             let fields = payload.content.fields
@@ -61,7 +62,7 @@ struct SignedTransactionFields {
             originalTransactionID: originalTransactionId, quantity: quantity ?? 1,
             purchasedAt: Self.milliseconds(purchaseDate), expiresAt: expiresDate.map(Self.milliseconds),
             webOrderLineItemID: webOrderLineItemId, revokedAt: revocationDate.map(Self.milliseconds),
-            // Apple writes the percentage since version 1.19 of the API; a refund without one is of everything.
+            // Apple writes the percentage since version 1.19 of the API. A refund without it is a full refund.
             revokedShare: revocationDate.map { _ in revocationPercentage ?? VerifiedPurchase.wholeShare },
             isUpgraded: isUpgraded ?? false, isRenewal: transactionReason.flatMap { Self.reasons[$0] },
             isTrial: offerDiscountType == "FREE_TRIAL", isShared: inAppOwnershipType.map { $0 != "PURCHASED" },
@@ -75,13 +76,13 @@ struct SignedTransactionFields {
 
     private static let reasons = ["PURCHASE": false, "RENEWAL": true]
 
-    /// Within the years that a receipt's date can have.
+    /// Converts a date to whole milliseconds, limited to the range of dates in receipts.
     static func milliseconds(_ value: Double) -> Int64 {
         ReceiptDate(Date(timeIntervalSince1970: value / 1_000)).milliseconds
     }
 }
 
-/// The fields of a signed renewal that matter here (`JWSRenewalInfoDecodedPayload`).
+/// The fields of signed renewal information that the merchant uses (`JWSRenewalInfoDecodedPayload`).
 struct SignedRenewalFields: Decodable {
     var originalTransactionId: String
     var autoRenewProductId: String?
@@ -89,7 +90,8 @@ struct SignedRenewalFields: Decodable {
     var gracePeriodExpiresDate: Double?
     var environment: String?
 
-    /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is no renewal.
+    /// Parses a payload.
+    /// - Throws: ``MerchantError`` `malformed_receipt` for a payload that is not renewal information.
     init(_ payload: VerifiedPayload) throws {
         guard let fields = try? JSONDecoder().decode(Self.self, from: Data(payload.content.payload)) else {
             throw MerchantError(.malformedReceipt)

@@ -1,16 +1,17 @@
 import Crypto
 
-/// A store whose purchases the merchant takes.
+/// A store whose purchases the merchant accepts.
 public struct TrustedStore: Sendable, Equatable {
-    /// What its purchases are known under, for good: a purchase of another anchor is another purchase.
+    /// The permanent name of the store in redemption keys. Purchases with different anchors are different purchases.
     public var anchor: String
-    /// The roots of its receipts and of its signed transactions, in DER.
+    /// The root certificates of the store's receipts and signed transactions, in DER.
     public var roots: [[UInt8]]
-    /// Roots that are known by their SHA-256 alone, and taken from the evidence that brings them along.
+    /// The SHA-256 of roots whose certificates are taken from evidence that contains them.
     public var rootFingerprints: [[UInt8]]
-    /// Certificates under them that iOS 6 receipts do not carry, in DER.
+    /// Intermediate certificates that iOS 6 receipts do not contain, in DER.
     public var intermediates: [[UInt8]]
 
+    /// Creates a trusted store.
     public init(
         anchor: String, roots: [[UInt8]], rootFingerprints: [[UInt8]] = [], intermediates: [[UInt8]] = []
     ) {
@@ -26,9 +27,9 @@ public struct TrustedStore: Sendable, Equatable {
     /// The anchor of Apple's stores.
     public static let apple = "apple"
 
-    /// Apple's stores, by the fingerprints of the Apple Root CA, which is over receipts, and of G2 and G3, of which the latter is
-    /// over signed transactions (www.apple.com/certificateauthority). iOS 6 receipts carry no root and no intermediate; for those the
-    /// certificates have to be given.
+    /// Returns Apple's stores, by the fingerprints of three roots: Apple Root CA, which signs receipts, and its
+    /// successors G2 and G3, of which G3 signs transactions (www.apple.com/certificateauthority). iOS 6 receipts
+    /// contain neither the root nor the intermediate certificate. To accept them, pass those certificates.
     public static func appleStores(roots: [[UInt8]] = [], intermediates: [[UInt8]] = []) -> TrustedStore {
         TrustedStore(
             anchor: apple, roots: roots, rootFingerprints: appleFingerprints.map(bytes), intermediates: intermediates)
@@ -39,8 +40,8 @@ public struct TrustedStore: Sendable, Equatable {
         appleFingerprints.map(bytes).contains(Array(SHA256.hash(data: root)))
     }
 
-    /// A Cornerstore, by its roots. It is known under its first root's fingerprint until ``Merchant/settleAnchors(_:in:)`` finds that
-    /// one of them was seen before.
+    /// Returns a Cornerstore, by its roots. Its anchor is made from its first root's fingerprint, until
+    /// ``Merchant/recordAnchors(_:in:)`` finds that one of the roots was recorded before.
     public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {
         let digest = SHA256.hash(data: roots.first ?? []).prefix(8)
         let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

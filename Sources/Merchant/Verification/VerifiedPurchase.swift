@@ -1,36 +1,46 @@
 import StoreWire
 
-/// A purchase that a store has proved. Only ``PurchaseVerifier`` makes one. Dates are milliseconds since 1970.
+/// A verified purchase. Only ``PurchaseVerifier`` creates one. Dates are milliseconds since 1970.
 public struct VerifiedPurchase: Sendable, Equatable {
-    /// The store that proved it, ``TrustedStore/anchor``.
+    /// The store that signed the evidence (``TrustedStore/anchor``).
     public let anchor: String
+    /// Whether the purchase was made in production or in the sandbox.
     public let environment: StoreEnvironment
+    /// The app in which the purchase was made.
     public let bundleID: BundleID
+    /// The product that was bought.
     public let productID: ProductID
-    /// What the store says it is; nil where the evidence says nothing of it.
+    /// The product's kind according to the store; nil when the evidence does not state it.
     public let statedKind: ProductKind?
+    /// The store's identifier of this transaction.
     public let transactionID: String
+    /// The identifier of the first transaction of a restored purchase or a subscription; otherwise ``transactionID``.
     public let originalTransactionID: String
+    /// The number of units, from 1 to 1,000,000.
     public let quantity: Int64
+    /// The date of the purchase, or the start of a subscription's period.
     public let purchasedAt: Int64
+    /// The end of the subscription's period; nil for a purchase without an expiry date.
     public let expiresAt: Int64?
-    /// The subscription's period; nil or 0 for what has none.
+    /// The store's number of the subscription's period (`webOrderLineItemId`); nil for a purchase without one.
     public let webOrderLineItemID: String?
+    /// The date of the refund or revocation; nil when the evidence states none.
     public let revokedAt: Int64?
-    /// How much of it was refunded, in thousandths of a percent; nil where the evidence does not say, as app receipts.
+    /// The refunded share in thousandths of a percent; nil when the evidence does not state it, as in app receipts.
     public let revokedShare: Int64?
-    /// Whether another plan took its place in the middle of the period; nil where the evidence does not tell that from a refund.
+    /// Whether another plan replaced the period before its end; nil when the evidence does not distinguish that from a
+    /// refund.
     public let isUpgraded: Bool?
-    /// Whether the store renewed it, and nobody bought it anew; nil where the evidence does not say.
+    /// Whether the period is a renewal and not a new purchase; nil when the evidence does not state it.
     public let isRenewal: Bool?
-    /// Whether it is a free trial; nil where the evidence does not say.
+    /// Whether the purchase is a free trial; nil when the evidence does not state it.
     public let isTrial: Bool?
-    /// Whether it is a copy of somebody else's purchase, such as a family member's; nil where the evidence does not
-    /// say.
+    /// Whether the purchase is shared by another customer, such as a family member; nil when the evidence does not
+    /// state it.
     public let isShared: Bool?
-    /// The UUID in lower case with which the app named the owner.
+    /// The account token, a UUID in lower case with which the app named the owner; nil when there is none.
     public let accountToken: String?
-    /// When the store said all this.
+    /// The time at which the store signed the evidence.
     public let signedAt: Int64
 
     init(
@@ -63,15 +73,18 @@ public struct VerifiedPurchase: Sendable, Equatable {
 }
 
 extension VerifiedPurchase {
-    /// ``revokedShare`` of a refund of everything: 100 %.
+    /// ``revokedShare`` of a full refund: 100 %.
     static let wholeShare: Int64 = 100_000
 }
 
-/// The purchases of one piece of evidence, all of one store, environment and app. Only ``PurchaseVerifier`` makes one.
+/// The purchases of one piece of evidence, all from one store, environment and app. Only ``PurchaseVerifier`` creates
+/// one.
 public struct VerifiedEvidence: Sendable, Equatable {
+    /// Whether the purchases were made in production or in the sandbox.
     public let environment: StoreEnvironment
+    /// The app in which the purchases were made.
     public let bundleID: BundleID
-    /// In the order of the evidence, each transaction once.
+    /// The purchases in the order of the evidence, each transaction once.
     public let purchases: [VerifiedPurchase]
 
     init(environment: StoreEnvironment, bundleID: BundleID, purchases: [VerifiedPurchase]) {

@@ -4,7 +4,7 @@ import MerchantWire
 /// The outbox in the merchant's database.
 struct DatabaseOutbox: WebhookOutbox {
     let database: Database
-    /// Is told of each step, for tests of crashes.
+    /// Called at each step, for tests that kill the process.
     var onStep: (@Sendable (MerchantStep) -> Void)?
 
     func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
@@ -57,7 +57,7 @@ struct DatabaseOutbox: WebhookOutbox {
 
     func nextDue() async throws -> Int64? {
         try await database.read { connection in
-            // One look into each of the two indexes.
+            // One lookup in each of the two indexes.
             let row = try connection.queryOne(
                 """
                 SELECT (SELECT min(due_at) FROM webhook_events WHERE state = 'waiting' AND attempts = 0),
@@ -69,10 +69,10 @@ struct DatabaseOutbox: WebhookOutbox {
 }
 
 extension Merchant {
-    /// The events that wait to be delivered.
+    /// The outbox with the events to deliver.
     public var outbox: any WebhookOutbox { DatabaseOutbox(database: database, onStep: onStep) }
 
-    /// Events that were given up, oldest first.
+    /// Returns events that could not be delivered and are no longer retried, oldest first.
     public func deadWebhooks(limit: Int = MerchantLimits.page) async throws -> DeadWebhookList {
         let limit = min(max(limit, 1), MerchantLimits.page)
         return try await database.read { connection in
@@ -90,8 +90,8 @@ extension Merchant {
         }
     }
 
-    /// Lets a dead event be delivered again, from its first attempt on.
-    /// - Throws: ``MerchantError`` `not_found` when there is no dead event of that id.
+    /// Queues an undelivered event again, beginning with its first attempt.
+    /// - Throws: ``MerchantError`` `not_found` when no undelivered event has this identifier.
     public func replayWebhook(_ eventID: String) async throws {
         let now = self.now()
         let count = try await database.write { connection in
@@ -101,12 +101,13 @@ extension Merchant {
                 WHERE event_id = $1 AND state = 'dead'
                 """, [eventID, now])
         }
-        guard count == 1 else { throw MerchantError(.notFound, "There is no dead event of that id.") }
-        outboxBell.ring()
+        guard count == 1 else { throw MerchantError(.notFound, "There is no dead event with this identifier.") }
+        outboxSignal.send()
     }
 
-    /// Lets all dead events be delivered again, each once, from its first attempt on; what dies meanwhile is not waited for.
-    /// - Returns: how many there were.
+    /// Queues all undelivered events again, beginning with the first attempt of each. Events that fail meanwhile are
+    /// not queued a second time.
+    /// - Returns: the number of events.
     public func replayDeadWebhooks() async throws -> Int {
         let now = self.now()
         var count = 0
@@ -125,7 +126,7 @@ extension Merchant {
                 ).map { (try $0.int64(0), try $0.string(1)) }
             }
             count += replayed.count
-            outboxBell.ring()
+            outboxSignal.send()
             guard replayed.count == MerchantLimits.page, let newest = replayed.max(by: { $0 < $1 }) else {
                 return count
             }

@@ -4,30 +4,36 @@ import Foundation
 import MerchantWire
 import StoreWire
 
-/// What a webhook tells of: `type` in its body. New versions may add types.
+/// The type of a webhook event: `type` in its body. New versions may add types.
 public enum MerchantEventType: String, Sendable, CaseIterable {
+    /// A purchase was redeemed.
     case redeemed = "purchase.redeemed"
+    /// A purchase or subscription moved to another user.
     case transferred = "purchase.transferred"
+    /// A purchase was refunded or is no longer shared.
     case revoked = "purchase.revoked"
+    /// The store reversed a refund.
     case reinstated = "purchase.reinstated"
+    /// A user's balance changed.
     case balanceChanged = "balance.changed"
+    /// The store reported a change of a subscription.
     case subscriptionChanged = "subscription.changed"
-    /// Nothing changed: the operator tries the receiver.
+    /// The operator tests the receiver. Nothing changed.
     case test = "webhook.test"
 }
 
-/// A change that the merchant's backend is told of.
+/// An event for the merchant's backend.
 enum MerchantEvent {
     case redeemed(RedemptionPlan, UserID)
     case transferred(String, from: UserID, to: UserID)
-    /// A purchase was refunded or is no longer shared.
+    /// A purchase was refunded or is no longer shared with the user.
     case revoked(String, UserID, takenBack: [Balance])
     case reinstated(String, UserID)
-    /// Of an account, by its ``CreditAccount/name``.
+    /// The balance of an account changed. The account is given by its ``CreditAccount/name``.
     case balanceChanged(UserID, CurrencyID, String)
-    /// The store said something new of a subscription.
+    /// The store reported a change of the subscription.
     case subscriptionChanged(String, UserID, type: String, subtype: String?)
-    /// The operator tries the receiver.
+    /// The operator tests the receiver.
     case test
 
     var type: MerchantEventType {
@@ -79,10 +85,10 @@ enum MerchantEvent {
     }
 }
 
-/// The event's own part of its body; what does not concern it is left out.
+/// The event's data in the body. Members that do not apply are left out.
 private struct EventData: Encodable {
     var user: UserID?
-    /// Where the purchase was made, or whose balance changed.
+    /// The environment of the purchase or of the balance.
     var environment: StoreEnvironment?
     var purchase: String?
     var product: ProductID?
@@ -116,15 +122,18 @@ struct EventWriter: Sendable {
     private let base: String
     private let now: Int64
 
-    /// - Parameter id: a UUID of the change's own; its events are named after it and what they are about. It depends on nothing that
-    ///   the transaction finds, which may run more than once.
+    /// Creates a writer.
+    /// - Parameter id: a UUID for the change. The identifiers of the change's events are made from it and from the
+    ///   events' subjects. They do not depend on anything that the transaction reads, because the transaction may run
+    ///   more than once.
     init(_ policy: MerchantPolicy, id: @autoclosure () -> UUID, now: Int64) {
         isOn = policy.sendsWebhooks
         base = isOn ? id().text.lowercased() : ""
         self.now = now
     }
 
-    /// - Returns: the event's id; nil when no webhooks are sent.
+    /// Writes an event into the outbox.
+    /// - Returns: the event's identifier; nil when the merchant sends no webhooks.
     @discardableResult
     func write(_ event: MerchantEvent, _ connection: Connection) throws -> String? {
         guard isOn else { return nil }

@@ -1,16 +1,17 @@
-/// A change that the merchant's backend is told of, written in the transaction that made it.
+/// A webhook event. It is written in the transaction that makes the change.
 public struct WebhookEvent: Sendable, Equatable {
-    /// A UUID: the receiver's key against duplicates, and the delivery's.
+    /// The event's identifier. The receiver uses it to detect duplicates.
     public var eventID: String
-    /// A ``MerchantEventType``, such as `purchase.redeemed`.
+    /// The event's type, a ``MerchantEventType`` such as `purchase.redeemed`.
     public var type: String
-    /// The JSON body, as it is signed and sent.
+    /// The JSON body, exactly as signed and sent.
     public var body: [UInt8]
-    /// Milliseconds since 1970.
+    /// The time of the change, in milliseconds since 1970.
     public var createdAt: Int64
-    /// Attempts made so far.
+    /// The number of delivery attempts so far.
     public var attempts: Int
 
+    /// Creates an event.
     public init(eventID: String, type: String, body: [UInt8], createdAt: Int64, attempts: Int) {
         self.eventID = eventID
         self.type = type
@@ -20,27 +21,29 @@ public struct WebhookEvent: Sendable, Equatable {
     }
 }
 
-/// What came of an attempt to deliver an event.
+/// The result of a delivery attempt.
 public enum WebhookOutcome: Sendable, Equatable {
-    /// The receiver has it.
+    /// The receiver has accepted the event.
     case delivered
-    /// To be tried again at that moment (milliseconds since 1970). The reason is kept for whoever looks.
+    /// The attempt failed. The event is retried at this time (milliseconds since 1970). The reason is recorded for the
+    /// operator.
     case retry(at: Int64, reason: String)
-    /// Given up; listed until it is replayed.
+    /// The event is no longer retried. It is listed as undelivered until it is replayed.
     case dead(reason: String)
 }
 
-/// The events that wait to be delivered. Several processes may take from one outbox; an event is leased to one of them at a time.
+/// The queue of events to deliver. Several processes may use one outbox; an event is leased to one of them at a time.
 public protocol WebhookOutbox: Sendable {
-    /// Takes events that are due, oldest first, and keeps others from taking them until the lease ends.
+    /// Leases events that are due, oldest first. Other processes cannot take them until the lease ends.
     /// - Parameters:
-    ///   - limit: at most so many that were never tried.
-    ///   - retries: at most so many that were tried before.
-    ///   - now: milliseconds since 1970.
-    ///   - leaseEnd: when others may take what was neither settled nor taken again.
+    ///   - limit: the largest number of new events.
+    ///   - retries: the largest number of events that were tried before.
+    ///   - now: the time in milliseconds since 1970.
+    ///   - leaseEnd: the time at which other processes may take events that were not settled.
     func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent]
-    /// Records what came of it, and counts the attempt. An event settled by someone else meanwhile stays as it is.
+    /// Records the result of a delivery attempt and counts the attempt. An event that another process has settled
+    /// meanwhile is not changed.
     func settle(_ eventID: String, _ outcome: WebhookOutcome, now: Int64) async throws
-    /// When the next event is due (milliseconds since 1970); nil when none waits.
+    /// Returns the time at which the next event is due (milliseconds since 1970); nil when no event waits.
     func nextDue() async throws -> Int64?
 }

@@ -3,14 +3,15 @@ import Foundation
 import MerchantWire
 import Synchronization
 
-/// Gets one content item at a time from the merchant.
+/// Downloads content items from the merchant.
 struct ContentFetcher: Sendable {
     let session: MerchantSession
     let library: ContentLibrary
     let slots: DownloadSlots
     let onProgress: @Sendable (MerchantDownload) -> Void
 
-    /// The newest version, on the disk on return. What is there is not downloaded, and what was begun goes on.
+    /// Downloads the newest version of an item. Returns at once when it is on the disk, and resumes an unfinished
+    /// download.
     ///
     /// - Throws: ``MerchantClientError``.
     func fetch(_ item: ContentItemID) async throws(MerchantClientError) -> MerchantContent {
@@ -28,7 +29,7 @@ struct ContentFetcher: Sendable {
     private func whileHoldingSlot(_ item: ContentItemID) async throws(MerchantClientError) -> MerchantContent {
         let version = try await newest(item)
         do throws(MerchantClientError) { return try await download(version) } catch {
-            // The merchant may have published a newer one since it was asked, which has other bytes.
+            // The merchant may have published a newer version, with other bytes, since it described this one.
             guard error.code == .wrongContent else { throw error }
             let newer = try await newest(item)
             guard newer != version else { throw error }
@@ -39,7 +40,7 @@ struct ContentFetcher: Sendable {
     private func newest(_ item: ContentItemID) async throws(MerchantClientError) -> ContentVersion {
         let version: ContentVersion = try await session.ask(.content(item))
         guard version.item == item else {
-            throw MerchantClientError(.badAnswer, "the merchant described another content item than was asked for")
+            throw MerchantClientError(.badAnswer, "the merchant described a different content item than requested")
         }
         return version
     }
@@ -72,7 +73,8 @@ struct ContentFetcher: Sendable {
                             secondsLeft: left))
                 }
             } catch {
-                // The bytes' refusal has no words of the merchant's; asked for the description, it says whether it is its own.
+                // A refused file has no error of the merchant. Requesting the description again yields the merchant's
+                // own refusal, if there is one.
                 if error.code == .addressExpired { _ = try await newest(version.item) }
                 throw MerchantClientError(error)
             }

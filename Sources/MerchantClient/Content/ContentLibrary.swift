@@ -3,15 +3,15 @@ import Foundation
 import MerchantWire
 import StoreKit
 
-/// The folder of content: `ITEM/VERSION/content`, beside `version.json`, which says what it is of.
+/// The folder of content: `ITEM/VERSION/content`, with its description in `version.json` beside it.
 ///
-/// The file has its name only when it is whole and right, so that a version is there wholly or not at all.
+/// The file gets its name only when it is complete and verified, so a version is present completely or not at all.
 struct ContentLibrary: Sendable {
     private static let largestVersion = 64 << 10
 
     private let folder: URL
 
-    /// Makes the folder, and keeps it out of backups: the merchant has it all.
+    /// Creates the folder and excludes it from backups, because the merchant has all of its content.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     init(folder: URL) throws(MerchantClientError) {
@@ -20,19 +20,19 @@ struct ContentLibrary: Sendable {
         BackupExclusion.exclude(folder)
     }
 
-    /// The versions of an item that are there, lowest first.
+    /// Returns the complete versions of an item, lowest first.
     func versions(of item: ContentItemID) -> [MerchantContent] {
         known(item).compactMap { held(item, $0) }
     }
 
-    /// The versions of an item that have a place, whole or not, lowest first.
+    /// Returns all versions of an item that have a folder, complete or not, lowest first.
     func known(_ item: ContentItemID) -> [Int64] {
         guard let place = place(of: item) else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: place.path)) ?? []
         return names.compactMap { Int64($0) }.sorted()
     }
 
-    /// A version that is there.
+    /// Returns a complete version; nil when it is not on the disk.
     func held(_ item: ContentItemID, _ version: Int64) -> MerchantContent? {
         guard let place = place(of: item, version), let known = description(in: place), known.item == item,
             known.version == version
@@ -44,7 +44,8 @@ struct ContentLibrary: Sendable {
         return MerchantContent(known, file: file)
     }
 
-    /// The version that a download was begun of, when it is not whole yet and no later one is.
+    /// Returns the version of an unfinished download and the number of bytes received; nil when a later version is
+    /// complete.
     func begun(_ item: ContentItemID) -> (version: ContentVersion, received: Int64)? {
         for version in known(item).reversed() {
             guard held(item, version) == nil else { return nil }
@@ -56,17 +57,17 @@ struct ContentLibrary: Sendable {
         return nil
     }
 
-    /// Makes the place of a version and writes down what will be there.
+    /// Creates the folder of a version and writes its description.
     ///
-    /// - Returns: where the file goes.
-    /// - Throws: ``MerchantClientError``: `badAnswer` when the merchant describes no file, `storage`.
+    /// - Returns: the location of the file.
+    /// - Throws: ``MerchantClientError``: `badAnswer` when the merchant's description is invalid, `storage`.
     func prepare(_ version: ContentVersion) throws(MerchantClientError) -> URL {
         guard version.version > 0, (0...MerchantLimits.content).contains(version.size),
             let place = place(of: version.item, version.version)
-        else { throw MerchantClientError(.badAnswer, "the merchant describes no file that can be downloaded") }
+        else { throw MerchantClientError(.badAnswer, "the merchant's description of the file is invalid") }
         try place.makePrivateFolder()
         guard description(in: place) != version else { return Self.file(in: place) }
-        // Another file under the same version, as after the merchant was restored from a backup.
+        // The same version with another file, for example after the merchant was restored from a backup.
         ContentDownload.remove(Self.file(in: place))
         do {
             try BoundedFile.write(
@@ -77,17 +78,17 @@ struct ContentLibrary: Sendable {
         return Self.file(in: place)
     }
 
-    /// Takes away what came of versions before one that is there: nobody will ask for the rest.
+    /// Removes unfinished downloads of versions before a complete one.
     func removeUnfinished(of item: ContentItemID, before version: Int64) {
         for older in known(item) where older < version && held(item, older) == nil { try? remove(item, older) }
     }
 
-    /// Takes a version away, whole or not.
+    /// Removes a version, complete or not.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     func remove(_ item: ContentItemID, _ version: Int64) throws(MerchantClientError) {
         guard let place = place(of: item, version), FileManager.default.fileExists(atPath: place.path) else { return }
-        // First the name by which it counts as there.
+        // Remove the file first: without it, the version does not count as complete.
         unlink(Self.file(in: place).path)
         do { try FileManager.default.removeItem(at: place) } catch {
             throw MerchantClientError(.storage, "cannot remove \(place.path): \(error.localizedDescription)")

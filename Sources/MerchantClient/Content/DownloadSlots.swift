@@ -1,4 +1,4 @@
-/// Lets a few in at a time, the others in the order in which they came.
+/// Limits the number of simultaneous downloads. Waiting downloads start in the order in which they arrived.
 actor DownloadSlots {
     private var free: Int
     private var queue: [(number: Int, turn: CheckedContinuation<Bool, Never>)] = []
@@ -6,9 +6,9 @@ actor DownloadSlots {
 
     init(_ count: Int) { free = max(1, count) }
 
-    /// Waits for a slot, which is to be given back.
+    /// Waits for a slot. The caller gives it back with ``give()``.
     ///
-    /// - Returns: false, and no slot, when the task was cancelled before there was one.
+    /// - Returns: false, without a slot, when the task was cancelled first.
     func take() async -> Bool {
         guard !Task.isCancelled else { return false }
         guard free == 0 else {

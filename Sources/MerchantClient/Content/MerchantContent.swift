@@ -1,16 +1,17 @@
 import Foundation
 import MerchantWire
 
-/// Content that is on the disk.
+/// A version of a content item on the disk.
 public struct MerchantContent: Sendable, Hashable {
+    /// The content item.
     public let item: ContentItemID
-    /// 1, 2, 3…
+    /// The version number: 1, 2, 3…
     public let version: Int64
-    /// What it is: `application/epub+zip`.
+    /// The media type, such as `application/epub+zip`.
     public let mediaType: String
-    /// In bytes.
+    /// The size of the file in bytes.
     public let size: Int64
-    /// Its SHA-256, 64 lower-case digits: what was announced, and what came.
+    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. The downloaded bytes were checked against it.
     public let digest: String
     /// The file. It stays until it is removed with ``MerchantClient/remove(_:)``.
     public let file: URL

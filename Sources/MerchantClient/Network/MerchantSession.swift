@@ -1,19 +1,20 @@
 import Foundation
 import MerchantWire
 
-/// The merchant's routes with the user's token: asked for once, remembered, and asked for anew when it is refused.
+/// Requests to the merchant with the user's token. The token is requested once, remembered, and requested again after a
+/// refusal.
 actor MerchantSession {
-    /// Attempts of one question that somebody waits for.
+    /// The number of attempts for a request that a caller waits for.
     private static let attempts = 3
-    /// What somebody who waits may be told to wait between two of them, in seconds.
+    /// The longest `Retry-After` for which such a request is retried, in seconds.
     private static let longestPause = 2
 
-    /// Who has to be signed in when a question is sent.
-    enum Asker: Sendable, Equatable {
+    /// The user who must be signed in when a request is sent.
+    enum ExpectedUser: Sendable, Equatable {
         case anybody
-        /// The user of that number, or the first one when nobody had signed in yet.
+        /// The user with this number, or the first user when nobody had signed in yet.
         case user(Int)
-        /// Whoever was signed in, or was signing in, when the generation had that number.
+        /// The user who was signed in, or was signing in, in this generation.
         case generation(Int)
     }
 
@@ -21,10 +22,10 @@ actor MerchantSession {
     private let source: @Sendable (_ refused: String?) async throws -> String
     private var known: String?
     private var asking: (refused: String?, task: Task<Result<String, MerchantClientError>, Never>)?
-    /// Rises when the user changes: an answer for an earlier one is not remembered.
+    /// A number that rises when the user changes. A token from an earlier generation is not remembered.
     private var generation = 0
-    /// Whose questions are asked now: rises with each change of the user once anybody has had a token. What is asked in one's name is not asked in the
-    /// next one's.
+    /// The number of the current user. It rises with each change of the user after the first token. A request for one
+    /// user is not sent for the next.
     private var user = 0
     private var hadUser = false
 
@@ -33,7 +34,7 @@ actor MerchantSession {
         source = token
     }
 
-    /// Another user is, or nobody is signed in.
+    /// Forgets the token after another user has signed in or the user has signed out.
     func forgetToken() {
         generation += 1
         if hadUser { user += 1 }
@@ -41,36 +42,39 @@ actor MerchantSession {
         asking = nil
     }
 
-    /// Asks for a value, in the user's name where the route wants one. A token that is refused is replaced once.
+    /// Sends a request and decodes the response, with the user's token if the route needs one. A refused token is
+    /// replaced once.
     ///
     /// - Throws: ``MerchantClientError``.
     func ask<Value: Decodable & Sendable>(
-        _ route: MerchantRoute, _ body: Data? = nil, of asker: Asker = .anybody, as type: Value.Type = Value.self
+        _ route: MerchantRoute, _ body: Data? = nil, of expected: ExpectedUser = .anybody,
+        as type: Value.Type = Value.self
     ) async throws(MerchantClientError) -> Value {
         guard route.access == .user else { return try await transport.send(route, body: body).value() }
-        return try await withToken(of: asker) { [transport] token throws(MerchantClientError) in
+        return try await withToken(of: expected) { [transport] token throws(MerchantClientError) in
             try await transport.send(route, body: body, token: token).value()
         }
     }
 
-    /// The same, for what somebody waits for: a lost answer is asked for again at once. All routes can be repeated, but by the same user: under
-    /// a key of Ann's that was spent already, Bob would spend, too. A question that waits for the very first token is asked for
-    /// the user who gets it; a spend is not, since nobody knows whose it was.
+    /// Sends a request that a caller waits for, and repeats it when no response arrives. All routes can be repeated,
+    /// but only for the same user: with a key that Ann has already spent, Bob's request would spend again. A request
+    /// that waits for the first token is sent for the user who gets the token; a spend is not, because its user is
+    /// unknown.
     ///
     /// - Throws: ``MerchantClientError``.
-    func askPatiently<Value: Decodable & Sendable>(
+    func askWithRetries<Value: Decodable & Sendable>(
         _ route: MerchantRoute, _ body: Data? = nil, as type: Value.Type = Value.self,
         pause: @Sendable (_ attempt: Int, _ atLeast: Int) async throws -> Void
     ) async throws(MerchantClientError) -> Value {
-        let asker = if case .spends = route { Asker.generation(generation) } else { Asker.user(user) }
+        let expected = if case .spends = route { ExpectedUser.generation(generation) } else { ExpectedUser.user(user) }
         var attempt = 1
         while true {
             let seconds: Int
             do throws(MerchantClientError) {
-                return try await ask(route, body, of: asker)
+                return try await ask(route, body, of: expected)
             } catch {
                 seconds = error.retryAfter ?? 0
-                // Who is told to come back later is not helped by an attempt now, and who waits is not to wait for long.
+                // A retry now does not help after a longer `Retry-After`, and the caller should not wait for long.
                 guard error.code == .unreachable, seconds <= Self.longestPause, attempt < Self.attempts else {
                     throw error
                 }
@@ -82,35 +86,36 @@ actor MerchantSession {
         }
     }
 
-    /// Does something with the user's token, and once more with another if it was refused.
+    /// Calls `body` with the user's token, and once more with a new token after a refusal.
     ///
-    /// - Throws: ``MerchantClientError``, of `body` or `notSignedIn`.
+    /// - Throws: ``MerchantClientError``: an error of `body`, or `notSignedIn`.
     func withToken<Value: Sendable>(
-        of asker: Asker = .anybody,
+        of expected: ExpectedUser = .anybody,
         _ body: @Sendable (String) async throws(MerchantClientError) -> Value
     ) async throws(MerchantClientError) -> Value {
-        let first = try await token(refused: nil, of: asker)
+        let first = try await token(refused: nil, of: expected)
         do throws(MerchantClientError) {
             return try await body(first)
         } catch {
             guard error.code == .notSignedIn else { throw error }
         }
-        return try await body(try await token(refused: first, of: asker))
+        return try await body(try await token(refused: first, of: expected))
     }
 
-    /// The token; while one is fetched, others wait for it. One that was asked for before the user changed is nobody's.
+    /// Returns the token. Concurrent callers wait for the same token. A token that was requested before the user
+    /// changed is discarded.
     ///
-    /// - Throws: ``MerchantClientError``: `notSignedIn`, `unreachable` when it cannot be had now, `cancelled` when it would be
-    ///   another user's.
-    private func token(refused: String?, of asker: Asker) async throws(MerchantClientError) -> String {
+    /// - Throws: ``MerchantClientError``: `notSignedIn`, `unreachable` when the token is temporarily unavailable,
+    ///   `cancelled` when the token would be another user's.
+    private func token(refused: String?, of expected: ExpectedUser) async throws(MerchantClientError) -> String {
         let isMet =
-            switch asker {
+            switch expected {
             case .anybody: true
             case .user(let number): number == user
             case .generation(let number): number == generation
             }
         guard isMet else {
-            throw MerchantClientError(.cancelled, "another user has signed in since it was asked")
+            throw MerchantClientError(.cancelled, "another user signed in after the request began")
         }
         if let known, known != refused { return known }
         let generation = generation
@@ -127,9 +132,9 @@ actor MerchantSession {
             asking = (refused, task)
         }
         let answer = await task.value
-        guard generation == self.generation else { return try await self.token(refused: nil, of: asker) }
+        guard generation == self.generation else { return try await self.token(refused: nil, of: expected) }
         asking = nil
-        // A header cannot carry more, and what has a line break in it would carry another header.
+        // An HTTP header can only contain such tokens. A line break in a token would begin another header.
         if case .success(let token) = answer { known = Self.isSendable(token) ? token : nil }
         let token = try answer.get()
         hadUser = true
@@ -139,12 +144,13 @@ actor MerchantSession {
         return token
     }
 
-    /// Why the app gave no token. A network that is down is no reason to sign in again.
+    /// The error for a token that the app did not return. A network failure does not mean that the user has to sign in
+    /// again.
     private static func failure(_ error: any Error) -> MerchantClientError {
         if let error = error as? MerchantClientError, error.code == .unreachable { return error }
         let code = (error as? URLError)?.code.rawValue ?? (error as NSError).code
         guard (error as NSError).domain == NSURLErrorDomain, code != URLError.userAuthenticationRequired.rawValue else {
-            return MerchantClientError(.notSignedIn, "the app has no token of a user; sign in")
+            return MerchantClientError(.notSignedIn, "the app returned no user token; sign in")
         }
         return MerchantClientError(
             .unreachable, "the app could not get the user's token: its sign-in cannot be reached (NSURLError \(code))")

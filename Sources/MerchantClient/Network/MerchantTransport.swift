@@ -4,7 +4,7 @@ import MerchantWire
 import NIOCore
 import StoreWire
 
-/// Carries requests to the merchant over HTTP. One HTTP client serves the whole process.
+/// Sends requests to the merchant over HTTP. One HTTP client serves the whole process.
 struct MerchantTransport: Sendable {
     struct Response: Sendable {
         var status: Int
@@ -14,22 +14,23 @@ struct MerchantTransport: Sendable {
         var retryAfter: Int?
     }
 
-    /// The largest answer taken: a list of all the products that an app may have.
+    /// The largest accepted response in bytes: the longest possible product list.
     static let largestAnswer = 16 << 20
 
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
-        // A redirected request would show the token to another address.
+        // A redirected request would send the token to another address.
         configuration.redirectConfiguration = .disallow
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// Without a slash at its end.
+    /// The base URL without a final slash.
     let base: String
 
-    /// - Throws: ``MerchantClientError`` `notConfigured` when the URL is not one to send a user's token to.
+    /// Creates a transport.
+    /// - Throws: ``MerchantClientError`` `notConfigured` when the user's token cannot be sent safely to the URL.
     init(merchant: URL, allowsCleartext: Bool) throws(MerchantClientError) {
         guard let scheme = merchant.scheme?.lowercased(), scheme == "http" || scheme == "https",
             let host = merchant.host, !host.isEmpty, merchant.user == nil, merchant.query == nil,
@@ -38,7 +39,7 @@ struct MerchantTransport: Sendable {
         guard scheme == "https" || allowsCleartext || Self.isThisMachine(host) else {
             throw MerchantClientError(
                 .notConfigured,
-                "the user's token would be readable on its way to the merchant: use https, or set allowsCleartext")
+                "http would expose the user's token on the network: use https, or set allowsCleartext")
         }
         var base = merchant.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
@@ -52,8 +53,9 @@ struct MerchantTransport: Sendable {
 
     func address(of route: MerchantRoute) -> URL? { URL(string: base + route.path) }
 
-    /// - Throws: ``MerchantClientError`` `unreachable` or `cancelled` when no whole answer came. The merchant may have done
-    ///   what was asked all the same.
+    /// Sends a request.
+    /// - Throws: ``MerchantClientError`` `unreachable` or `cancelled` when no complete response arrived. The merchant
+    ///   may have carried out the request.
     func send(
         _ route: MerchantRoute, body: Data? = nil, token: String? = nil, entityTag: String? = nil
     ) async throws(MerchantClientError) -> Response {
@@ -86,13 +88,13 @@ struct MerchantTransport: Sendable {
             return MerchantClientError(.cancelled, "the request was cancelled")
         }
         if error is NIOTooManyBytesError {
-            return MerchantClientError(.badAnswer, "the merchant's answer is larger than \(largestAnswer) bytes")
+            return MerchantClientError(.badAnswer, "the merchant's response exceeds \(largestAnswer) bytes")
         }
         let reason =
             switch error as? HTTPClientError {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the merchant fell silent"
+            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the merchant did not respond in time"
             case .remoteConnectionClosed: "the connection to the merchant was lost"
-            case .tlsHandshakeTimeout: "a secure connection to the merchant cannot be made"
+            case .tlsHandshakeTimeout: "the TLS handshake with the merchant timed out"
             default: "the merchant cannot be reached"
             }
         return MerchantClientError(.unreachable, "\(reason); try again")
@@ -100,18 +102,18 @@ struct MerchantTransport: Sendable {
 }
 
 extension MerchantTransport.Response {
-    /// The value of an answer that is one.
+    /// Decodes the body of a successful response.
     ///
     /// - Throws: ``MerchantClientError``.
     func value<Value: Decodable>(_ type: Value.Type = Value.self) throws(MerchantClientError) -> Value {
         guard (200..<300).contains(status) else { throw failure }
         do { return try JSONDecoder().decode(Value.self, from: body) } catch {
-            throw MerchantClientError(.badAnswer, "the merchant's answer is not what was asked for")
+            throw MerchantClientError(.badAnswer, "the merchant's response is not the expected JSON")
         }
     }
 
-    /// Reads a refusal. Only a status of 4xx with the merchant's own words is one for good: anything else may come from
-    /// something between us and the merchant, and giving a purchase up for it could lose money.
+    /// The error for a response that is not successful. Only a 4xx status with the merchant's own error is permanent.
+    /// Any other failure may come from an intermediary, and abandoning a purchase because of it could lose money.
     var failure: MerchantClientError {
         let said = body.count <= 1 << 16 ? try? JSONDecoder().decode(MerchantWireError.self, from: body) : nil
         let detail = "the merchant answered \(status)" + (said.map { ": \($0.message)" } ?? "")

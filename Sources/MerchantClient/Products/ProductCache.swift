@@ -2,12 +2,12 @@ import Foundation
 import MerchantWire
 import StoreKit
 
-/// The last product list, as it came.
+/// The last product list, as received.
 struct ProductCache: Sendable {
     private static let largest = MerchantTransport.largestAnswer + (1 << 16)
 
     struct Kept: Codable, Sendable, Equatable {
-        /// Whose list it is: the merchant's address and the app.
+        /// The merchant's address and the app that the list belongs to.
         var source: String
         var entityTag: String?
         var list: ProductList
@@ -23,7 +23,7 @@ struct ProductCache: Sendable {
         return kept
     }
 
-    /// A list that cannot be kept is asked for again.
+    /// A list that cannot be saved is requested again.
     func write(_ list: ProductList, entityTag: String?) {
         guard let bytes = try? JSONEncoder().encode(Kept(source: source, entityTag: entityTag, list: list)) else {
             return
@@ -32,14 +32,15 @@ struct ProductCache: Sendable {
     }
 }
 
-/// The merchant's product list as an app has it.
+/// A product list, with the error if the client could not refresh it.
 public struct MerchantProducts: Sendable, Equatable {
-    /// What is on sale, in the merchant's order.
+    /// The products on sale, in the merchant's order.
     public var products: [MerchantProduct]
-    /// Nil when the merchant has just given or confirmed the list; else why it could not, and the list is the last one
-    /// that came.
+    /// Nil when the merchant has just sent or confirmed the list. Otherwise the error of the request, and the list is
+    /// the last one received.
     public var problem: MerchantClientError?
 
+    /// Creates a product list.
     public init(products: [MerchantProduct], problem: MerchantClientError?) {
         self.products = products
         self.problem = problem

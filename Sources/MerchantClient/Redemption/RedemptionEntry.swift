@@ -1,24 +1,25 @@
 import Foundation
 import MerchantWire
 
-/// One purchase on its way through the merchant, as it is written down.
+/// The saved state of one purchase's redemption.
 struct RedemptionEntry: Codable, Sendable, Equatable {
-    /// Where it stands.
+    /// The stage of a redemption.
     enum Stage: Codable, Sendable, Equatable {
-        /// The merchant has not confirmed it. What it is shown is kept, because StoreKit may have another receipt tomorrow.
+        /// The merchant has not confirmed the purchase. The request is saved, because StoreKit's receipt may be another
+        /// one later.
         case redeeming(RedemptionRequest)
-        /// The merchant has confirmed it; this content is still to come.
+        /// The merchant has confirmed the purchase. These items are not downloaded yet.
         case delivering([ContentItemID])
     }
 
     let transactionID: String
-    /// Of a restored transaction: the first one of the purchase.
+    /// For a restored transaction, the identifier of the original transaction.
     let restoredFrom: String?
     let productID: String
     var stage: Stage
-    /// Failed attempts in this stage, over all launches.
+    /// The number of failed attempts in this stage, in all launches.
     var attempts = 0
-    /// Whether StoreKit has been told to finish it.
+    /// Whether the StoreKit transaction was finished.
     var isFinished = false
 
     init(transactionID: String, restoredFrom: String?, productID: String, stage: Stage) {
@@ -35,19 +36,19 @@ struct RedemptionEntry: Codable, Sendable, Equatable {
         return false
     }
 
-    /// The content that is still to come.
+    /// The items that are not downloaded yet.
     var due: [ContentItemID] {
         if case .delivering(let items) = stage { return items }
         return []
     }
 
-    /// What an answer says of it: a restored transaction is the same purchase as its first one.
+    /// The redeemed transaction in an answer. A restored transaction is the same purchase as its original one.
     func confirmation(in answer: RedemptionAnswer) -> RedeemedTransaction? {
         answer.redeemed.first { $0.transactionID == transactionID }
             ?? restoredFrom.flatMap { first in answer.redeemed.last { $0.originalTransactionID == first } }
     }
 
-    /// Why an answer refuses it.
+    /// The refused transaction in an answer.
     func refusal(in answer: RedemptionAnswer) -> RefusedTransaction? {
         answer.refused.first { $0.transactionID == transactionID }
             ?? restoredFrom.flatMap { first in answer.refused.first { $0.transactionID == first } }

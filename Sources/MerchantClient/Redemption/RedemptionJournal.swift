@@ -3,16 +3,16 @@ import Foundation
 import MerchantWire
 import StoreKit
 
-/// What was begun with the merchant and has not ended, each purchase in a file of its own.
+/// The unfinished redemptions, each in a separate file.
 struct RedemptionJournal: Sendable {
-    /// Bytes of one file: the evidence in Base64 inside JSON.
+    /// The largest size of a file in bytes: the evidence in Base64 inside JSON.
     private static let largestEntry = 8 << 20
-    /// Files that are read; a device has a handful.
+    /// The largest number of files that are read. A device has a few.
     private static let mostEntries = 10_000
 
     private let folder: URL
 
-    /// Makes the folder when it is not there. The caller holds its lock.
+    /// Creates the folder if necessary. The caller holds its lock.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     init(folder: URL) throws(MerchantClientError) {
@@ -21,7 +21,7 @@ struct RedemptionJournal: Sendable {
         BoundedFile.removeLeftovers(in: folder)
     }
 
-    /// All entries; what cannot be read is put aside, since StoreKit's queue and the merchant's books know of it, too.
+    /// Reads all entries. An unreadable file is renamed; StoreKit's queue and the merchant still know the purchase.
     func read() -> (entries: [RedemptionEntry], unreadable: Int) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         var (entries, unreadable): ([RedemptionEntry], Int) = ([], 0)
@@ -40,17 +40,17 @@ struct RedemptionJournal: Sendable {
         return (entries, unreadable)
     }
 
-    /// Writes an entry whole or not at all.
+    /// Writes an entry completely or not at all.
     ///
     /// - Throws: ``MerchantClientError`` with `storage`.
     func write(_ entry: RedemptionEntry) throws(MerchantClientError) {
         guard let file = file(entry.transactionID) else {
-            throw MerchantClientError(.storage, "a transaction has no id")
+            throw MerchantClientError(.storage, "the transaction has no identifier")
         }
         do {
             let bytes = try JSONEncoder().encode(entry)
             guard bytes.count <= Self.largestEntry else {
-                throw MerchantClientError(.storage, "a receipt of \(bytes.count) bytes is too large to be kept")
+                throw MerchantClientError(.storage, "the receipt of \(bytes.count) bytes is too large to save")
             }
             try BoundedFile.write(bytes, to: file)
         } catch {
@@ -67,10 +67,11 @@ struct RedemptionJournal: Sendable {
     }
 }
 
-/// Names from outside as names of files.
+/// File names made from identifiers.
 enum FileNames {
-    /// A name that stays inside its folder whatever the text: all but letters, digits, `-`, `_` and inner dots is encoded.
-    /// One that would be too long for a file system is named by its SHA-256 behind `=`. Nil for an empty text.
+    /// Returns a file name for any text, inside its folder: all bytes except letters, digits, `-`, `_` and inner dots
+    /// are encoded. A name that is too long for a file system is replaced by `=` and the text's SHA-256. Nil for an
+    /// empty text.
     static func name(_ text: String) -> String? {
         let name = text.utf8.enumerated().map { index, byte in
             switch byte {
@@ -86,13 +87,13 @@ enum FileNames {
 }
 
 extension URL {
-    /// Makes the folder, for the user alone.
+    /// Creates the folder, readable by the user only.
     func makePrivateFolder() throws(MerchantClientError) {
         do {
             try FileManager.default.createDirectory(
                 at: self, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw MerchantClientError(.storage, "cannot make \(path): \(error.localizedDescription)")
+            throw MerchantClientError(.storage, "cannot create \(path): \(error.localizedDescription)")
         }
     }
 }

@@ -1,9 +1,9 @@
 import MerchantWire
 
-/// What is begun with the merchant, and what comes next. It does nothing itself: each method settles the state and returns
-/// what is to be done, in order.
+/// The state of all redemptions. The state machine performs nothing itself: each method updates the state and returns
+/// the actions to perform, in order.
 struct RedemptionStateMachine: Sendable {
-    /// Something that takes time, may fail, and is tried again.
+    /// Work that takes time, may fail, and is retried.
     enum Work: Hashable, Sendable {
         case redeem(String)
         case deliver(ContentItemID)
@@ -12,46 +12,48 @@ struct RedemptionStateMachine: Sendable {
     enum Action: Equatable, Sendable {
         case write(RedemptionEntry)
         case forget(String)
-        /// Asks the merchant; its end is told to ``answered(_:_:)`` or ``failed(_:_:)``.
+        /// Sends the request to the merchant. The result is passed to ``answered(_:_:)`` or ``failed(_:_:)``.
         case redeem(String, RedemptionRequest)
-        /// Downloads the newest version; its end is told to ``delivered(_:)`` or ``failed(_:_:)``.
+        /// Downloads the newest version. The result is passed to ``delivered(_:)`` or ``failed(_:_:)``.
         case deliver(ContentItemID)
-        /// Calls ``due(_:_:)`` with the turn after the delay before that retry.
+        /// Calls ``due(_:_:)`` with the turn after the delay for this attempt.
         case wait(Work, turn: Int, attempt: Int, MerchantClientError)
-        /// Finishes the StoreKit transaction, provided that the entry written before it is on the disk.
+        /// Finishes the StoreKit transaction, if the entry written before this action was saved.
         case finish(MerchantPurchase)
         case tell(MerchantEvent)
     }
 
     private let finishing: MerchantClientConfiguration.Finishing
-    /// By transaction.
+    /// The entries by transaction identifier.
     private(set) var entries: [String: RedemptionEntry] = [:]
-    /// Transactions that StoreKit has told in this launch and that were not finished since.
+    /// Transactions that StoreKit has reported in this launch and that are not finished.
     private var shown: Set<String> = []
-    /// Confirmed and delivered before StoreKit told them.
+    /// Transactions that were confirmed and delivered before StoreKit reported them.
     private var settled: Set<String> = []
     private var running: Set<Work> = []
-    /// What waits for another attempt, each with the turn that it waits for: a delay that was cut short ends later, and means nothing then.
+    /// Work that waits for a retry, with the turn of its delay. A delay that was cut short still ends later; its turn
+    /// no longer matches then.
     private var waiting: [Work: Int] = [:]
     private var lastTurn = 0
-    /// What ran when everything was to be tried: if somebody had to do something about it, they may just have done it.
+    /// Work that was running when ``wake()`` was called. If it fails, it is retried at once, because its obstacle may
+    /// have just been removed.
     private var woken: Set<Work> = []
     private var deliveryAttempts: [ContentItemID: Int] = [:]
 
     init(finishing: MerchantClientConfiguration.Finishing) { self.finishing = finishing }
 
-    /// Whether something runs. What waits for another attempt may wait for days.
+    /// Whether work is running. Work that waits for a retry may wait for days.
     var isBusy: Bool { !running.isEmpty }
 
-    // MARK: What begins
+    // MARK: Starting work
 
-    /// The process has started: what was written down goes on.
+    /// Resumes the saved entries after the process has started.
     mutating func launched(_ known: [RedemptionEntry]) -> [Action] {
         for entry in known { entries[entry.transactionID] = entry }
         return startAll()
     }
 
-    /// StoreKit tells a paid transaction. Told again, nothing is begun twice.
+    /// Begins the redemption of a transaction that StoreKit has reported. A repeated report begins nothing twice.
     mutating func began(_ new: RedemptionEntry) -> [Action] {
         let id = new.transactionID
         shown.insert(id)
@@ -61,7 +63,8 @@ struct RedemptionStateMachine: Sendable {
             return [.write(new)] + start(.redeem(id))
         }
         if known.isRedeeming { return start(.redeem(id)) }
-        // Confirmed already; the process may have ended before StoreKit heard of it, or the entry could not be written.
+        // The transaction is confirmed. The process may have ended before it was finished, or the entry could not be
+        // saved.
         var actions: [Action] = []
         if finishing == .afterRedemption {
             let finish = self.finish(known.purchase)
@@ -70,24 +73,24 @@ struct RedemptionStateMachine: Sendable {
         return actions + known.due.flatMap { start(.deliver($0)) }
     }
 
-    /// The time of a retry has come.
+    /// Starts work whose delay has ended.
     mutating func due(_ work: Work, _ turn: Int) -> [Action] {
         guard waiting[work] == turn else { return [] }
         waiting[work] = nil
         return start(work)
     }
 
-    /// Everything that waits is tried now.
+    /// Starts all waiting work now.
     mutating func wake() -> [Action] {
         waiting = [:]
         woken = running
         return startAll()
     }
 
-    /// The app stops a download: it is not tried again before the app, or the next launch, says so.
+    /// The app has stopped a download. It is not resumed until the app or the next launch requests it.
     mutating func paused(_ item: ContentItemID) { woken.remove(.deliver(item)) }
 
-    /// The app gives a purchase up.
+    /// Abandons a purchase.
     mutating func abandoned(_ id: String) -> [Action] {
         shown.remove(id)
         settled.remove(id)
@@ -120,9 +123,9 @@ struct RedemptionStateMachine: Sendable {
         }
     }
 
-    // MARK: What comes of it
+    // MARK: Results of work
 
-    /// The merchant has answered what was asked for a transaction. The answer may speak of others as well.
+    /// Handles the merchant's answer to a transaction's request. The answer may confirm other transactions too.
     mutating func answered(_ id: String, _ answer: RedemptionAnswer) -> [Action] {
         ended(.redeem(id))
         var actions: [Action] = []
@@ -141,7 +144,7 @@ struct RedemptionStateMachine: Sendable {
         let error =
             refusal
             ?? MerchantClientError(
-                .noEvidence, "the receipt does not speak of the transaction; refresh the receipt and redeem it again")
+                .noEvidence, "the receipt does not contain the transaction; refresh the receipt and redeem it again")
         return failed(.redeem(id), error) + actions
     }
 
@@ -150,7 +153,7 @@ struct RedemptionStateMachine: Sendable {
         waiting[.redeem(id)] = nil
         var entry = entry
         entry.attempts = 0
-        // What went to somebody else is not this user's to download.
+        // This user cannot download content that was granted to another user.
         let items = redeemed.wentToNamedOwner ? [] : redeemed.contentItems
         let told = Action.tell(.redeemed(redeemed))
         guard !items.isEmpty else { return [told] + settle(entry) }
@@ -162,7 +165,7 @@ struct RedemptionStateMachine: Sendable {
             + items.flatMap { start(.deliver($0)) }
     }
 
-    /// The newest version of a content item is on the disk, whoever asked for it.
+    /// Handles a finished download, whoever requested it.
     mutating func delivered(_ item: ContentItemID) -> [Action] {
         ended(.deliver(item))
         waiting[.deliver(item)] = nil
@@ -177,7 +180,7 @@ struct RedemptionStateMachine: Sendable {
         }
     }
 
-    /// It did not work out: tried again later, given up, or left until somebody does something about it.
+    /// Handles a failure: retries later, abandons the work, or leaves it until the app or the user acts.
     mutating func failed(_ work: Work, _ error: MerchantClientError) -> [Action] {
         let isWoken = ended(work)
         switch work {
@@ -189,7 +192,8 @@ struct RedemptionStateMachine: Sendable {
                 entries[id] = entry
                 return [.write(entry), .wait(work, turn: nextTurn(of: work), attempt: entry.attempts, error)]
             case .refused, .noEvidence:
-                // StoreKit keeps the transaction: told again, it begins anew, perhaps with a better receipt.
+                // StoreKit keeps the transaction. When StoreKit reports it again, a new redemption begins, perhaps with
+                // a newer receipt.
                 entries[id] = nil
                 return [.forget(id), .tell(.refused(entry.purchase, error))]
             case .notSignedIn, .cancelled, .storage, .noSpace, .wrongContent, .inUse, .notConfigured:
@@ -211,7 +215,8 @@ struct RedemptionStateMachine: Sendable {
         }
     }
 
-    /// - Returns: whether everything was to be tried while it ran.
+    /// Marks work as ended.
+    /// - Returns: whether ``wake()`` was called while the work ran.
     @discardableResult
     private mutating func ended(_ work: Work) -> Bool {
         running.remove(work)
@@ -227,7 +232,8 @@ struct RedemptionStateMachine: Sendable {
     private mutating func settle(_ entry: RedemptionEntry) -> [Action] {
         let id = entry.transactionID
         entries[id] = nil
-        // First the finish: were the entry forgotten before it, nothing would be lost, but the merchant asked again.
+        // Finish first: if the entry were removed before that, nothing would be lost, but the merchant would be asked
+        // again.
         if shown.contains(id) { return finish(entry.purchase) + [.forget(id)] }
         if !entry.isFinished { settled.insert(id) }
         return [.forget(id)]
@@ -242,7 +248,7 @@ struct RedemptionStateMachine: Sendable {
 }
 
 extension RedeemedTransaction {
-    /// The content that it gives, each item once.
+    /// The content items among the grants, each once.
     var contentItems: [ContentItemID] {
         var items: [ContentItemID] = []
         for case .content(let item) in grants where !items.contains(item) { items.append(item) }

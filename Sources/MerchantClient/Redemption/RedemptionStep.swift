@@ -1,19 +1,19 @@
-/// The steps of a redemption that a process may end before.
+/// The steps of a redemption. Tests of crashes end the process before each of them.
 package enum RedemptionStep: String, Sendable, CaseIterable {
-    /// What is about to be redeemed is written down.
+    /// The entry of a new redemption is saved.
     case journal
-    /// The merchant is asked.
+    /// The request is sent to the merchant.
     case ask
     /// The merchant has answered.
     case answer
-    /// What the merchant still has to deliver is written down.
+    /// The list of content to download is saved.
     case journalDelivery
     /// A download begins.
     case download
-    /// A download is on the disk.
+    /// A download is complete.
     case downloaded
     /// The StoreKit transaction is finished.
     case finish
-    /// What was written down is removed.
+    /// The entry is removed.
     case forget
 }

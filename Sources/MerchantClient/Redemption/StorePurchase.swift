@@ -1,15 +1,15 @@
 import Foundation
 import StoreKit
 
-/// A paid transaction of StoreKit's, as values.
+/// The values of a paid StoreKit transaction.
 struct StorePurchase: Sendable {
     var transactionID: String
-    /// Of a restored transaction: the first one of the purchase.
+    /// For a restored transaction, the identifier of the original transaction.
     var restoredFrom: String?
     var productID: String
     /// The transaction's own receipt.
     var receipt: Data?
-    /// Tells StoreKit that it is settled.
+    /// Finishes the transaction in StoreKit's queue.
     var finish: @Sendable () -> Void
 
     init(
@@ -23,7 +23,7 @@ struct StorePurchase: Sendable {
         self.finish = finish
     }
 
-    /// Nil for a transaction that is not paid for.
+    /// Creates the values of a transaction; nil when it is not paid.
     init?(_ transaction: SKPaymentTransaction, from queue: SKPaymentQueue) {
         let state = transaction.transactionState
         guard state == .purchased || state == .restored, let id = transaction.transactionIdentifier else { return nil }

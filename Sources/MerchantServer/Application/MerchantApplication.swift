@@ -70,7 +70,7 @@ public struct MerchantApplication: Sendable {
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
         let metrics = PrometheusMetrics()
-        let stores = try await Merchant.settleAnchors(configuration.stores, in: database)
+        let stores = try await Merchant.recordAnchors(configuration.stores, in: database)
         let merchant = Merchant(
             database: database, blobs: try place.blobs(configuration.bucket, now: now),
             verifier: try PurchaseVerifier(
@@ -79,16 +79,16 @@ public struct MerchantApplication: Sendable {
             policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
             makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
         try await checkReach(merchant)
-        merchant.wrongKinds.listen { report in
+        merchant.kindMismatches.listen { report in
             logger.error(
                 "the store's kind of a product differs from the product list: its purchases are refused",
                 metadata: [
                     "bundle": .string(report.bundleID.rawValue), "product": .string(report.productID.rawValue),
                     "listed": .string(report.listed.rawValue),
-                    "store": .string(report.said),
+                    "store": .string(report.storeStatement),
                 ])
         }
-        for file in files { try await merchant.takeIn(file) }
+        for file in files { try await merchant.importProducts(from: file) }
         let keySet: TokenKeySet =
             if let file = configuration.tokenKeys { try await .read(file) } else {
                 try await .open(directory: place.folder)
@@ -101,7 +101,7 @@ public struct MerchantApplication: Sendable {
                 to: $0, from: merchant.outbox, lease: configuration.webhookLease, pacing: .system(), metrics: metrics,
                 logger: logger)
         }
-        if let deliveries { merchant.outboxBell.answer { deliveries.wake() } }
+        if let deliveries { merchant.outboxSignal.listen { deliveries.wake() } }
         return MerchantApplication(
             configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, bundleIDs: bundleIDs,
             database: database, lock: lock,
@@ -120,7 +120,7 @@ public struct MerchantApplication: Sendable {
 
     /// Refuses to join environments while a user has sandbox credits, which nobody could spend then.
     private static func checkReach(_ merchant: Merchant) async throws {
-        guard let (user, balance) = try await merchant.balanceOutOfReach() else { return }
+        guard let (user, balance) = try await merchant.unspendableBalance() else { return }
         let (amount, currency) = (balance.amount, balance.currency)
         throw MerchantServerError(
             .invalidConfiguration,

@@ -36,10 +36,10 @@ struct MerchantApplicationTests {
             #expect(try await merchant.send(put, as: merchant.backendKey, body).status == 200)
             // A lifetime that is misspelt would give the credits for ever.
             for (grant, more, words) in [
-                (#", "lifetme": 30"#, "", "grants[0].lifetme: there is no such key"),
-                ("", #", "isOnSail": false"#, "isOnSail: there is no such key"),
+                (#", "lifetme": 30"#, "", "grants[0].lifetme: unknown key"),
+                ("", #", "isOnSail": false"#, "isOnSail: unknown key"),
                 ("", #", "productID": "coins98""#, "another product"),
-                ("[", "", "The product cannot be read: The given data was not valid JSON.\""),
+                ("[", "", "Invalid product: The given data was not valid JSON.\""),
             ] {
                 let bad = #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"\#(grant)}]\#(more)}"#
                 let refused = try await merchant.send(put, as: merchant.backendKey, Array(bad.utf8))

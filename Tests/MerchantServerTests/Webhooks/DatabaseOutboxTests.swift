@@ -152,7 +152,7 @@ struct DatabaseOutboxTests {
     @Test func `whoever delivers is rung for`() async throws {
         try await with(.sqlite, (.ok, [:])) { [self] url, _, merchant, _ in
             let (rings, ring) = AsyncStream.makeStream(of: Void.self)
-            merchant.outboxBell.answer { ring.yield() }
+            merchant.outboxSignal.listen { ring.yield() }
             try await change(merchant, "one")
             for await _ in rings { break }
             #expect(try await delivery(url, merchant).deliverDue() == 1)

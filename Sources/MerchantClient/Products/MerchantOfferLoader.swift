@@ -2,30 +2,30 @@ import MerchantWire
 import StoreKit
 import StoreWire
 
-/// A product of the merchant's with what the store says of it.
+/// A product of the merchant together with the store's product.
 public struct MerchantOffer {
-    /// The merchant's: what it gives, on which shelf it stands.
+    /// The merchant's product, with its grants and the section that shows it.
     public var product: MerchantProduct
-    /// The store's: title, description, price. Nil while the store does not sell it, or cannot be asked.
+    /// The store's product, with title, description and price. Nil while the store does not sell it or is unreachable.
     public var storeProduct: SKProduct?
 
-    /// The product's identifier at both.
+    /// The product's identifier, the same for the merchant and the store.
     public var productIdentifier: String { product.productID.rawValue }
 }
 
-/// Asks StoreKit for the prices of what the merchant has on sale, on the main queue, where StoreKit answers.
+/// Requests the prices of the merchant's products from StoreKit, on the main queue, where StoreKit calls its delegates.
 @MainActor
-public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate {
-    /// How requests are made. Tests make theirs for a device of their own.
+public final class MerchantOfferLoader: NSObject, @MainActor SKProductsRequestDelegate {
+    /// Creates StoreKit's requests. Tests create them for a device of their own.
     public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
     private var running: [ObjectIdentifier: (request: SKProductsRequest, end: CheckedContinuation<Void, Never>)] = [:]
     private var answers: [ObjectIdentifier: [SKProduct]] = [:]
-    /// The last answer of the store for each product; shown while it cannot be asked.
+    /// The store's last product for each identifier, used while the store is unreachable.
     private var known: [ProductID: SKProduct] = [:]
 
-    /// The merchant's products with the store's prices, in the merchant's order.
+    /// Returns the merchant's products with the store's prices, in the merchant's order.
     ///
-    /// When the store cannot be asked, the prices are those that it gave this shelf before, if any.
+    /// If the store is unreachable, the offers have the prices that this object received before, if any.
     public func offers(for products: [MerchantProduct]) async -> [MerchantOffer] {
         let identifiers = Set(products.map(\.productID.rawValue))
         if !identifiers.isEmpty { await ask(identifiers) }
@@ -45,12 +45,15 @@ public final class MerchantShelf: NSObject, @MainActor SKProductsRequestDelegate
         for product in products { known[ProductID(product.productIdentifier)] = product }
     }
 
+    /// Keeps the products of StoreKit's response.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         answers[ObjectIdentifier(request)] = response.products
     }
 
+    /// Ends the wait for StoreKit's response.
     public func requestDidFinish(_ request: SKRequest) { end(request) }
 
+    /// Ends the wait for StoreKit's response after an error.
     public func request(_ request: SKRequest, didFailWithError error: any Error) { end(request) }
 
     private func end(_ request: SKRequest) { running.removeValue(forKey: ObjectIdentifier(request))?.end.resume() }

@@ -3,10 +3,10 @@ import MerchantWire
 import StoreWire
 
 /// Applies one notification inside one database transaction.
-struct StoreNews {
+struct NotificationHandler {
     let notification: VerifiedNotification
     let purchase: VerifiedPurchase
-    /// What the merchant makes of the transaction.
+    /// The transaction with the merchant's product; nil without a transaction.
     let item: RedemptionItem?
     let policy: MerchantPolicy
     let now: Int64
@@ -16,13 +16,13 @@ struct StoreNews {
 
     private var subscriptionKey: String { RedemptionKey.subscription(purchase) }
 
-    /// What kind of product it is: as the merchant sells it, else as the store says.
+    /// The product's kind on the merchant's list; for an unlisted product, the kind that the store states.
     private var kind: ProductKind {
         if case .plan(let plan) = item { return plan.product.kind }
         return purchase.statedKind ?? .consumable
     }
 
-    /// False for what changes nothing here.
+    /// Applies the notification. Returns false for a type that has no effect here.
     func apply() throws -> Bool {
         if kind == .autoRenewableSubscription { try SubscriptionRow.lock(subscriptionKey, connection) }
         let isKnown = try perform()
@@ -37,7 +37,7 @@ struct StoreNews {
             try setStatus(grace: .some(nil))
         case "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF":
             try redeemForOwner()
-            // What is chosen for the next period pays nothing now.
+            // A plan that was chosen for the next period is not paid yet.
             let isPaid = ["UPGRADE", "INITIAL_BUY", "RESUBSCRIBE"].contains(notification.subtype)
             try setStatus(grace: isPaid ? .some(nil) : nil)
         case "RENEWAL_EXTENDED":
@@ -57,7 +57,8 @@ struct StoreNews {
 
     // MARK: Purchases
 
-    /// Redeems for whom the subscription belongs to, or whom the purchase names where that is not settled. Without either it waits for the app.
+    /// Redeems the purchase for the subscription's user. If the subscription has no user or was bought anew, redeems it
+    /// for the user named by the purchase's account token. Without either, the purchase waits until an app redeems it.
     private func redeemForOwner() throws {
         guard case .plan(var plan) = item else { return }
         try plan.recall(connection)
@@ -65,10 +66,10 @@ struct StoreNews {
         var owner = row?.userID ?? ""
         if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
             let named = try AccountToken.owner(token, connection)
-            // Whose it was is known by that name, though the merchant knows the name of nobody.
+            // The same token as before means the same owner, even if no user has registered it.
             let isSame = row?.accountToken?.hasSameBytes(as: token) ?? false
             if let row, named == nil, owner != "", !purchase.names(owner), !isSame {
-                return try redeemer.letGo(plan, row)
+                return try redeemer.unassign(plan, row)
             }
             owner = named ?? owner
         }
@@ -83,12 +84,12 @@ struct StoreNews {
     private func extend() throws {
         guard let expiresAt = purchase.expiresAt else { return }
         guard let row = try SubscriptionRow.find(subscriptionKey, connection) else {
-            // The app may bring a receipt of before.
+            // An app may redeem an older receipt of the subscription later.
             return try SubscriptionRow.insert(
                 subscriptionKey, purchase, period: RedemptionKey(purchase, .period), expiresAt: expiresAt,
                 for: UserID(""), connection)
         }
-        // Another plan may have taken the place of the one that is made longer.
+        // Another plan may have replaced the extended one.
         if purchase.purchasedAt >= row.purchasedAt {
             settlement.afterPostings {
                 try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
@@ -105,8 +106,8 @@ struct StoreNews {
             connection)
     }
 
-    /// Writes down how the subscription stands, unless something newer is known, or a later period.
-    /// - Parameter grace: until when it may be used unpaid; nil leaves that as it is.
+    /// Records the subscription's state, unless a newer notification or a later period is known.
+    /// - Parameter grace: the end of the grace period; nil to leave it unchanged.
     private func setStatus(grace: Int64??) throws {
         guard let row = try SubscriptionRow.find(subscriptionKey, connection),
             notification.signedAt >= row.statusSignedAt, purchase.purchasedAt / 1_000 >= row.purchasedAt / 1_000
@@ -133,14 +134,14 @@ struct StoreNews {
             connection)
     }
 
-    /// What takes purchases back, and gives them back.
+    /// The operation that revokes and reinstates the purchase.
     private func revocation() throws -> Revocation {
         Revocation(
             purchase: purchase, kind: kind, key: try knownKey(), signedAt: notification.signedAt, policy: policy,
             now: now, events: events, settlement: settlement, connection: connection)
     }
 
-    /// What the purchase is known by. A product that is not on the list may have been there before, as of any kind.
+    /// The purchase's redemption key. A product that is not on the list may have been listed before, with any kind.
     private func knownKey() throws -> RedemptionKey {
         if case .plan(var plan) = item {
             try plan.recall(connection)
@@ -151,7 +152,7 @@ struct StoreNews {
         let known = try ([key] + RedemptionKey.former(purchase, others)).first {
             try RedemptionRow.find($0.text, connection) != nil
         }
-        // Listed later as of another kind, it must be found under this one.
+        // If the product is listed later with another kind, the purchase must be found under this kind too.
         if known == nil { try ProductKinds.add(kind, of: purchase.productID, connection) }
         return known ?? key
     }
