@@ -29,21 +29,3 @@ struct DispatchRetryTimer: RetryTimer {
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds * pace, execute: body)
     }
 }
-
-/// Lets one in at a time, in the order in which they came.
-actor Turns {
-    private var isTaken = false
-    private var queue: [CheckedContinuation<Void, Never>] = []
-
-    func take() async {
-        guard isTaken else {
-            isTaken = true
-            return
-        }
-        await withCheckedContinuation { queue.append($0) }
-    }
-
-    func give() {
-        if queue.isEmpty { isTaken = false } else { queue.removeFirst().resume() }
-    }
-}

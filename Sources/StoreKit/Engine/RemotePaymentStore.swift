@@ -14,7 +14,7 @@ struct RemotePaymentStore: PaymentStore {
     /// Is told of a receipt that is not to be had here: what was paid for waits for it.
     let alarm: @Sendable (String) -> Void
     /// One receipt is fetched and written after the other: an older one is never written over a newer.
-    private let receiptTurns = Turns()
+    private let receiptAccess = SerialAccess()
 
     init(
         session: StoreSession, check: ReceiptCheck, receiptURL: URL, bundleVersion: String, vendorIdentifier: UUID,
@@ -88,14 +88,14 @@ struct RemotePaymentStore: PaymentStore {
 
     /// Fetches and writes the app receipt, one at a time: an older one must not take a newer one's place.
     func renew(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) {
-        await receiptTurns.take()
+        await receiptAccess.enter()
         let result: Result<Void, StoreFailure>
         do throws(StoreFailure) {
             result = .success(try await write(session.client.appReceipt(request, token: token)))
         } catch {
             result = .failure(error)
         }
-        await receiptTurns.give()
+        await receiptAccess.leave()
         try result.get()
     }
 

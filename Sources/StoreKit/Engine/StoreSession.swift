@@ -12,7 +12,7 @@ final class StoreSession: Sendable {
     let sheet: any PaymentSheet
     /// Where notifications are posted, as the app's observers are called.
     private let callbackQueue: DispatchQueue
-    private let sheetTurns = Turns()
+    private let sheetAccess = SerialAccess()
     private let lastStorefront = Mutex<StorefrontDescription?>(nil)
     /// The accounts whose sign-in was cancelled: they are not asked for again before the next launch.
     private let declined = Mutex<Set<AccountID>>([])
@@ -237,9 +237,9 @@ final class StoreSession: Sendable {
     }
 
     func onSheet<Value: Sendable>(_ body: (any PaymentSheet) async -> Value) async -> Value {
-        await sheetTurns.take()
+        await sheetAccess.enter()
         let answer = await body(sheet)
-        await sheetTurns.give()
+        await sheetAccess.leave()
         return answer
     }
 }

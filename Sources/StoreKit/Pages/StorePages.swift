@@ -7,7 +7,7 @@ struct StorePages: Sendable {
     let bundleIdentifier: String
     let reviews: DeviceRecord<ReviewHistory>
     let promotions: DeviceRecord<PromotionOverrides>
-    private let turns = Turns()
+    private let access = SerialAccess()
 
     /// - Parameter folder: the app's folder on this device; nil while nothing is configured.
     init(presenter: any StorePresenter, bundleIdentifier: String, folder: URL?) {
@@ -19,9 +19,9 @@ struct StorePages: Sendable {
 
     /// Shows one page at a time.
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
-        await turns.take()
+        await access.enter()
         let answer = await presenter.show(page)
-        await turns.give()
+        await access.leave()
         return answer
     }
 
@@ -29,9 +29,9 @@ struct StorePages: Sendable {
     func requestReview(at date: Date) async {
         let milliseconds = Int64(date.timeIntervalSince1970 * 1000)
         guard (try? reviews.change { $0.mayShow(at: milliseconds) }) == true else { return }
-        await turns.take()
+        await access.enter()
         await presenter.askForReview(ofApp: bundleIdentifier)
-        await turns.give()
+        await access.leave()
     }
 }
 
