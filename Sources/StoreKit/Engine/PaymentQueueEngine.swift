@@ -271,7 +271,7 @@ final class PaymentQueueEngine: Sendable {
             try parts.journal.save(entries, isGate: isGate)
             return nil
         } catch {
-            parts.diagnostics("the journal could not be written: \(error)")
+            parts.diagnostics("cannot write the journal: \(error)")
             return isGate ? entries.map(\.key) : nil
         }
     }
@@ -280,12 +280,12 @@ final class PaymentQueueEngine: Sendable {
     /// thread can call it. After a failure, the event that follows saves the same change.
     private func note(_ body: (any PaymentJournal) throws -> Void) {
         do { try body(parts.journal) } catch {
-            parts.diagnostics("the journal could not be written: \(error)")
+            parts.diagnostics("cannot write the journal: \(error)")
         }
     }
 
     private func forget(_ keys: [UUID]) {
-        do { try parts.journal.forget(keys) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+        do { try parts.journal.forget(keys) } catch { parts.diagnostics("cannot write the journal: \(error)") }
     }
 }
 

@@ -157,11 +157,11 @@ struct RemotePaymentStore: PaymentStore {
 
     func write(_ receipt: Data) async throws(StoreFailure) {
         if let reason = await check.refusal(of: receipt) {
-            alarm("the store's receipt is not taken: \(reason)")
+            alarm("the receipt from the store was refused: \(reason)")
             throw .unreachable
         }
         do { try BoundedFile.write(receipt, to: receiptURL) } catch {
-            alarm("the receipt could not be written: \(error)")
+            alarm("cannot write the receipt: \(error)")
             throw .unreachable
         }
     }

@@ -93,7 +93,7 @@ final class StoreNotices: Sendable {
         let diagnostics = diagnostics
         let keep: @Sendable () -> Void = {
             do { try cursors.keep(notices.cursor, of: account) } catch {
-                diagnostics("what was told could not be noted: \(error)")
+                diagnostics("cannot save which notices the app has received: \(error)")
             }
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
@@ -173,7 +173,7 @@ final class StoreNotices: Sendable {
             }
         } catch {
             // The store keeps listing the increase, so the next launch asks again.
-            diagnostics("the answer to a price increase did not reach the store")
+            diagnostics("the answer to a price increase did not reach the store; the next launch asks again")
         }
     }
 

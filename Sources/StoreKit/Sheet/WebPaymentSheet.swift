@@ -132,7 +132,7 @@ public struct WebPaymentSheet: PaymentSheet {
     /// the question is posted again, and the first page is never shown.
     private func post(_ question: SheetQuestion, within time: TimeAmount, attempts: Int) async -> SheetPosted? {
         guard let body = try? JSONEncoder().encode(question.shortened) else { return nil }
-        var problem = "nobody answers there"
+        var problem = "nothing answers at that address"
         for attempt in 1...attempts {
             if let posted = try? await send("POST", "/control/v1/sheets", body, within: time) {
                 if posted.status == 201, let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
@@ -141,14 +141,14 @@ public struct WebPaymentSheet: PaymentSheet {
                     show(page)
                     return sheet
                 }
-                problem = "it answers \(posted.status)"
-                if posted.status == 401 { problem += ", and CORNERSTORE_ADMIN_TOKEN has to be its token" }
+                problem = "it responds with status \(posted.status)"
+                if posted.status == 401 { problem += "; set CORNERSTORE_ADMIN_TOKEN to its admin token" }
                 if (400...499).contains(posted.status) { break }
             }
             guard attempt < attempts, !Task.isCancelled else { break }
             try? await Task.sleep(for: Self.pause(after: attempt))
         }
-        say("the control port \(control) shows no payment sheet: \(problem)")
+        say("cannot show a payment sheet on the control port \(control): \(problem)")
         return nil
     }
 
