@@ -67,7 +67,7 @@ struct DeviceFolder: Sendable {
             try FileManager.default.createDirectory(
                 at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw DeviceError(code: .folderUnusable, detail: "cannot make \(url.path): \(error.localizedDescription)")
+            throw DeviceError(code: .folderUnusable, detail: "cannot create \(url.path): \(error.localizedDescription)")
         }
     }
 
