@@ -2,8 +2,8 @@ import Foundation
 import StoreKit
 import Synchronization
 
-/// What an app sold to its customer, in a file that the customer cannot edit: unlocked products and balances, each backed
-/// by the signed receipt that proves it.
+/// A tamper-evident record of the customer's purchases: unlocked products and balances, each backed by a signed
+/// receipt.
 ///
 /// ```swift
 /// let vault = try await PurchaseVault(
@@ -16,15 +16,16 @@ import Synchronization
 ///     queue.finishTransaction(transaction)
 /// ```
 ///
-/// One process holds it at a time, until ``close()`` or the object's end. It may be used from any thread. What is
-/// detected and what cannot be is told in `Documentation/PurchaseVault.md`.
+/// One process holds a vault at a time, until ``close()`` or the end of the object. A vault can be used from any
+/// thread. `Documentation/PurchaseVault.md` lists the manipulations that a vault detects, and those that it cannot
+/// detect.
 public final class PurchaseVault: Sendable {
     private struct State: Sendable {
         var ledger: VaultLedger
-        /// Of the file as it lies on the disk; empty when there is none.
+        /// The SHA-256 of the file on disk; empty when there is none.
         var digest: Data
         var generation: Int
-        /// Whether the mark is behind the file.
+        /// Whether the mark is older than the file.
         var needsMark: Bool
         var isClosed = false
     }
@@ -34,19 +35,18 @@ public final class PurchaseVault: Sendable {
     private let check: EvidenceCheck
     private let state: Mutex<State>
 
-    /// What was found when it was opened. Look at it: a vault that was tampered with opens all the same, and gives
-    /// nothing for it.
+    /// The findings of the opening. Check them: a vault opens even after tampering, and grants nothing for the changes.
     public let report: VaultReport
 
-    /// Opens the vault, or makes an empty one. Every receipt in it is verified again.
+    /// Opens the vault, or creates an empty one. It verifies every receipt in the vault again.
     ///
-    /// - Throws: ``VaultError`` `notConfigured`, `inUse`, `exposedKey` or `storage`. What was tampered with is no error:
-    ///   it is in the ``report``.
+    /// - Throws: ``VaultError`` `notConfigured`, `inUse`, `exposedKey` or `storage`. Tampering is not an error; it is
+    ///   in the ``report``.
     public convenience init(_ configuration: VaultConfiguration) async throws(VaultError) {
         try await self.init(configuration, before: { _ in })
     }
 
-    /// `before` is called ahead of each step of writing; what it throws ends the writing there.
+    /// The vault calls `before` ahead of each step of a write. If `before` throws, the write ends there.
     init(
         _ configuration: VaultConfiguration, before: @escaping @Sendable (VaultFiles.Step) throws -> Void
     ) async throws(VaultError) {
@@ -65,8 +65,8 @@ public final class PurchaseVault: Sendable {
         if found.mustWrite || opened.mustWrite {
             if file == .unreadable { try files.putAside() }
             if found.incidents.isEmpty, !opened.mustWrite {
-                // Nothing but the mark is behind, or it is all new: the mark comes before the first file, so that no
-                // file is ever without one.
+                // Only the mark is older, or the vault is new. The mark is written before the first file, so that no
+                // file is ever without a mark.
                 try files.write(state.ledger.mark(generation: state.generation, digest: digest))
             } else {
                 try Self.commit(state.ledger, &state, files)
@@ -78,51 +78,52 @@ public final class PurchaseVault: Sendable {
 
     deinit { files.release() }
 
-    /// Lets another process open it. Nothing can be recorded or spent any more; what was read stays readable.
+    /// Closes the vault, so that another process can open it. The object can no longer record or spend, but its
+    /// unlocked products and balances stay readable.
     public func close() {
         state.withLock { $0.isClosed = true }
         files.release()
     }
 
-    // MARK: What is there
+    // MARK: Reading
 
-    /// Whether the product is owned now.
+    /// Whether the customer owns the product now.
     public func isUnlocked(_ productIdentifier: String) -> Bool {
         let date = configuration.now()
         return state.withLock { $0.ledger.isUnlocked(productIdentifier, at: date) }
     }
 
-    /// The products that are owned now, in alphabetical order.
+    /// The products that the customer owns now, in alphabetical order.
     public var unlockedProducts: [String] {
         configuration.grants.keys.filter(isUnlocked).sorted()
     }
 
-    /// What is left of a currency; never below nought.
+    /// The balance of a currency; never negative.
     public func balance(_ currency: String) -> Int { state.withLock { $0.ledger.balance(currency) } }
 
     // MARK: Recording
 
-    /// Records what a purchased or restored transaction gives, once however often it comes. When it returns, it is on
-    /// the disk, and the transaction may be finished.
+    /// Records the grant of a purchased or restored transaction, once for each transaction. On return the change is on
+    /// disk, and the app may finish the transaction.
     ///
-    /// The evidence is the app's receipt for what is unlocked and the transaction's own receipt for what is credited;
-    /// the other one where the first does not serve.
+    /// The evidence for an unlock is the app receipt, and for a credit the transaction's own receipt. If that receipt
+    /// does not prove the purchase, the vault uses the other one.
     ///
     /// - Throws: ``VaultError`` `notPaid`, `unknownProduct`, `noEvidence`, `evidenceRefused`, `tooLarge`, `storage` or
-    ///   `closed`. Nothing was recorded then, and the transaction should stay unfinished.
+    ///   `closed`. The vault is then unchanged, and the app should leave the transaction unfinished.
     @discardableResult
     public func record(_ transaction: SKPaymentTransaction) async throws(VaultError) -> VaultChange {
         guard [.purchased, .restored].contains(transaction.transactionState),
             let identifier = transaction.transactionIdentifier
-        else { throw VaultError(.notPaid, "only purchased and restored transactions are recorded") }
+        else { throw VaultError(.notPaid, "the transaction is not purchased or restored, and cannot be recorded") }
         let productID = transaction.payment.productIdentifier
         guard let grant = configuration.grants[productID] else {
-            throw VaultError(.unknownProduct, "the app's configuration says nothing of \(productID)")
+            throw VaultError(.unknownProduct, "the vault's configuration has no grant for \(productID)")
         }
         let original = transaction.original?.transactionIdentifier
         let receipt = await Self.receipt(configuration, check)
         let own = await ownEvidence(of: transaction, receipt)
-        var refusal = VaultError(.noEvidence, "no receipt on this device speaks of the transaction of \(productID)")
+        var refusal = VaultError(.noEvidence, "no receipt on this device contains the transaction of \(productID)")
         var found: (proof: VaultProof, evidence: VaultEvidence)?
         for candidate in grant == .unlock ? [receipt, own] : [own, receipt] where found == nil {
             switch candidate {
@@ -132,7 +133,7 @@ public final class PurchaseVault: Sendable {
                 let proofs = evidence.proofs.filter {
                     guard $0.productID == productID else { return false }
                     if $0.transactionID == identifier { return true }
-                    // A restored transaction is not in the receipt: its first one is.
+                    // The receipt does not contain a restored transaction, but its original transaction.
                     return grant == .unlock && [identifier, original].contains($0.originalTransactionID)
                 }
                 found = VaultProof.best(of: proofs).map { ($0, evidence) }
@@ -142,25 +143,27 @@ public final class PurchaseVault: Sendable {
         return try change(knowing: receipt) { ledger throws(VaultError) in try ledger.record(proof, evidence) }
     }
 
-    /// Records what a transaction's own receipt proves (the property list of iOS 6), for apps that keep these.
+    /// Records the purchase in a transaction's own receipt (the property list of iOS 6), for apps that store such
+    /// receipts.
     ///
-    /// - Throws: ``VaultError`` as ``record(_:)``.
+    /// - Throws: ``VaultError``, as ``record(_:)`` does.
     @discardableResult
     public func record(transactionReceipt: Data) async throws(VaultError) -> VaultChange {
         let receipt = await Self.receipt(configuration, check)
         let evidence = try await check.knowing(intermediates(receipt)).verify(transactionReceipt).get()
         guard evidence.proofs.count == 1, let proof = evidence.proofs.first, evidence.certificates.isEmpty else {
-            throw VaultError(.evidenceRefused, "these bytes are no receipt of one transaction")
+            throw VaultError(.evidenceRefused, "the data is not the receipt of one transaction")
         }
         return try change(knowing: receipt) { ledger throws(VaultError) in try ledger.record(proof, evidence) }
     }
 
-    /// Takes every unlock that the app's receipt on this device proves, and takes back what it says was refunded: after
-    /// a restore, a refresh, or when the vault was lost. Balances are not touched; their transactions come through the
-    /// queue.
+    /// Records every unlock in the app receipt on this device, and revokes products that the receipt shows as refunded.
+    /// Call it after a restore, a receipt refresh or the loss of a vault. Balances stay unchanged; their transactions
+    /// arrive through the queue.
     ///
-    /// - Returns: what changed.
-    /// - Throws: ``VaultError`` `noEvidence` when there is no receipt, `evidenceRefused`, `tooLarge`, `storage` or `closed`.
+    /// - Returns: the changes.
+    /// - Throws: ``VaultError`` `noEvidence` when there is no receipt, `evidenceRefused`, `tooLarge`, `storage` or
+    ///   `closed`.
     @discardableResult
     public func recordReceipt() async throws(VaultError) -> [VaultChange] {
         guard let receipt = await Self.receipt(configuration, check) else {
@@ -172,8 +175,10 @@ public final class PurchaseVault: Sendable {
 
     // MARK: Spending
 
-    /// Takes from a balance, and never below nought. The key names what it is for: a spend that is repeated under the
-    /// same key, say after a crash, is made once. The latest thousand keys are remembered.
+    /// Deducts an amount from a balance, which never becomes negative.
+    ///
+    /// `key` is an idempotency key: a spend that is repeated with the same key, for example after a crash, is made
+    /// once. The vault remembers the latest thousand keys.
     ///
     /// - Throws: ``VaultError`` `insufficientBalance`, `invalidSpend`, `keyReused`, `storage` or `closed`. After
     ///   `storage`, try again with the same key.
@@ -187,7 +192,7 @@ public final class PurchaseVault: Sendable {
 
     // MARK: Changing
 
-    /// Changes the ledger, writes it down, and only then lets it be seen.
+    /// Changes a copy of the ledger, writes it to disk, and only then makes it visible.
     private func change<Value: Sendable>(
         knowing receipt: Result<VaultEvidence, VaultError>?,
         _ body: (inout VaultLedger) throws(VaultError) -> Value
@@ -211,8 +216,8 @@ public final class PurchaseVault: Sendable {
         return try result.get()
     }
 
-    /// First the file, then its mark. A process that ends in between leaves a file that names the marked one as the one
-    /// before it.
+    /// Writes the file, then its mark. After a crash in between, the file contains the digest of the marked file as its
+    /// predecessor.
     private static func commit(_ ledger: VaultLedger, _ state: inout State, _ files: VaultFiles) throws(VaultError) {
         if state.needsMark {
             try files.write(state.ledger.mark(generation: state.generation, digest: state.digest))
@@ -232,13 +237,13 @@ public final class PurchaseVault: Sendable {
 
     // MARK: Evidence
 
-    /// The app's receipt on this device, verified; nil when there is none.
+    /// The verified app receipt on this device; nil when there is none.
     private static func receipt(
         _ configuration: VaultConfiguration, _ check: EvidenceCheck
     ) async -> Result<VaultEvidence, VaultError>? {
         guard let bytes = BoundedFile.read(configuration.receiptURL, limit: VaultLimits.receipt) else {
             guard FileManager.default.fileExists(atPath: configuration.receiptURL.path) else { return nil }
-            return .failure(VaultError(.tooLarge, "\(configuration.receiptURL.path) cannot be read, or is too large"))
+            return .failure(VaultError(.tooLarge, "\(configuration.receiptURL.path) is unreadable or too large"))
         }
         return await check.verify(bytes)
     }

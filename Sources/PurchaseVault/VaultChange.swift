@@ -1,19 +1,19 @@
-/// What recording a purchase changed.
+/// A change made by recording a purchase.
 public enum VaultChange: Sendable, Hashable {
-    /// The product is unlocked now, and was not before.
+    /// The product was unlocked.
     case unlocked(String)
-    /// So much was added to the balance of a currency.
+    /// The amount was added to the balance of a currency.
     case credited(Int, of: String)
-    /// The product was taken back: the receipt says it was refunded.
+    /// The product was revoked, because the receipt shows it as refunded.
     case revoked(String)
-    /// It stood in the vault before, and nothing was added.
+    /// The purchase was recorded before. Nothing changed.
     case alreadyRecorded
 }
 
-/// What ``PurchaseVault/spend(_:of:key:)`` did.
+/// The result of ``PurchaseVault/spend(_:of:key:)``.
 public enum VaultSpend: Sendable, Equatable {
-    /// It was taken from the balance, of which this much is left.
+    /// The amount was deducted. `left` is the remaining balance.
     case spent(left: Int)
-    /// A spend of this key was made before, and nothing was taken now.
+    /// The vault made a spend with this key before. Nothing was deducted.
     case alreadySpent
 }

@@ -2,40 +2,42 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// Where a vault lies, whose it is, and what it believes.
+/// The configuration of a vault: its files, its app and device, its trusted roots and its grants.
 public struct VaultConfiguration: Sendable {
-    /// What each product gives, by its identifier.
+    /// The grant of each product, by product identifier.
     public var grants: [String: VaultGrant]
-    /// The app whose receipts count.
+    /// The bundle identifier of the app. The vault refuses receipts of other apps.
     public var bundleIdentifier: String
     /// `identifierForVendor` of this device, to which its receipts are bound.
     public var deviceIdentifier: UUID
-    /// The store whose receipts count: what was bought in a sandbox unlocks nothing in production.
+    /// The environment of the store. The vault refuses receipts of other environments: a sandbox purchase unlocks
+    /// nothing in production.
     public var environment: StoreEnvironment
-    /// DER files of the root certificates that receipts must chain to. Without any, no vault opens.
+    /// DER files of the root certificates that receipts must chain to. At least one is required.
     public var roots: [URL]
-    /// DER files of intermediates that the transactions' own receipts need, beside those in the app's receipt.
+    /// DER files of intermediate certificates for the transactions' own receipts, in addition to those in the app
+    /// receipt.
     public var intermediates: [URL]
-    /// Where the app's receipt lies.
+    /// The location of the app receipt.
     public var receiptURL: URL
-    /// The vault's folder; made with mode 0700.
+    /// The vault's folder, created with mode 0700.
     public var folder: URL
-    /// The folder of the vault's mark, apart from the vault: what is restored or copied with the one should not bring
-    /// the other. Made with mode 0700.
+    /// The folder of the vault's mark, created with mode 0700. It is separate from the vault's folder, so that a copy
+    /// or backup of one does not contain the other.
     public var markFolder: URL
-    /// Where the key lies.
+    /// The key store.
     public var keyStore: any VaultKeyStore
-    /// The time: subscriptions run out by it, and spends are dated with it.
+    /// Returns the current time, by which subscriptions expire and spends are dated.
     public var now: @Sendable () -> Date
 
-    /// The vault of an app on this device as StoreKit is configured, in the device's folder, with its key in a file.
+    /// Creates the configuration of an app's vault in the device's folder, with its key in a file.
     ///
     /// - Parameters:
-    ///   - storeKit: What StoreKit uses: ``StoreKitConfiguration/current`` unless the program has it at hand.
-    ///   - grants: What each product gives, by its identifier.
-    ///   - now: The time.
-    /// - Throws: ``VaultError`` `notConfigured` without a bundle identifier, `storage` when the device's folder cannot be
-    ///   used.
+    ///   - storeKit: StoreKit's configuration, usually ``StoreKitConfiguration/current``.
+    ///   - grants: The grant of each product, by product identifier.
+    ///   - now: Returns the current time.
+    /// - Throws: ``VaultError`` `notConfigured` without a bundle identifier, `storage` when the device's folder cannot
+    ///   be used.
     public init(
         storeKit: StoreKitConfiguration, grants: [String: VaultGrant], now: @escaping @Sendable () -> Date
     ) throws(VaultError) {

@@ -1,43 +1,43 @@
 import Foundation
 
-/// Why the vault did not do what was asked. No key, receipt or token is ever in one.
+/// The reason why a vault's operation failed. It never contains a key, receipt or token.
 public struct VaultError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of failure.
     public enum Code: String, Sendable {
-        /// The configuration names no bundle identifier, no root certificate, or one that cannot be read.
+        /// The configuration lacks a bundle identifier or a root certificate, or a certificate cannot be read.
         case notConfigured
         /// Another process of the app, or another vault in this one, holds the vault.
         case inUse
         /// The vault was closed.
         case closed
-        /// A file or folder cannot be read or written; nothing was changed unless the text says so.
+        /// A file or folder cannot be read or written. The vault is unchanged unless the text says otherwise.
         case storage
-        /// The key's file may be read by others.
+        /// Other users can access the key file.
         case exposedKey
-        /// The app's configuration says nothing of this product.
+        /// The configuration has no grant for the product.
         case unknownProduct
-        /// The transaction is not paid for, or not delivered yet.
+        /// The transaction is not in the state purchased or restored.
         case notPaid
-        /// Neither the transaction's own receipt nor the app's speaks of it.
+        /// Neither the transaction's own receipt nor the app receipt contains the transaction.
         case noEvidence
-        /// The receipt is not genuine, or of another app, device, environment or product.
+        /// The receipt is not genuine, or belongs to another app, device, environment or product.
         case evidenceRefused
-        /// The receipt, or the vault with it, would be larger than the vault takes.
+        /// The receipt, or the vault with it, exceeds a size limit.
         case tooLarge
-        /// An amount that is not above zero, or a key or currency that is empty or longer than 255 bytes.
+        /// The amount is not positive, or the key or currency is empty or longer than 255 bytes.
         case invalidSpend
-        /// There is less in the balance.
+        /// The balance is lower than the amount.
         case insufficientBalance
         /// The key was used for another amount or currency.
         case keyReused
     }
 
-    /// Which kind it is; stable.
+    /// The kind of failure; stable.
     public var code: Code
     /// What was wrong, where, and what to do.
     public var detail: String
 
-    /// An error of a kind, with what was wrong, where, and what to do.
+    /// Creates an error. `detail` says what was wrong, where, and what to do.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
@@ -45,6 +45,6 @@ public struct VaultError: LocalizedError, Sendable, Equatable, CustomStringConve
 
     /// ``detail``.
     public var description: String { detail }
-    /// ``detail``, which is what `localizedDescription` gives.
+    /// ``detail``, which is also `localizedDescription`.
     public var errorDescription: String? { detail }
 }

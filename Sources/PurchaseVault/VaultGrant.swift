@@ -1,10 +1,10 @@
-/// What buying a product gives in an app.
+/// The grant of a product: what the customer receives for it.
 public enum VaultGrant: Sendable, Equatable {
-    /// The product itself, for as long as it is owned: non-consumables, and subscriptions until they run out.
+    /// Unlocks the product: a non-consumable for good, a subscription until it expires.
     case unlock
-    /// So many units of a currency for each piece bought; for consumables.
+    /// Credits an amount of a currency for each unit bought. For consumables.
     ///
-    /// The amount belongs to the product's identifier for good, since balances are counted anew from the receipts:
-    /// sell another product to sell another amount.
+    /// The vault computes balances from the receipts, so a product's amount must never change. Sell another product to
+    /// sell another amount.
     case credit(Int, of: String)
 }

@@ -1,46 +1,48 @@
-/// What was found when a vault was opened.
+/// The findings of opening a vault.
 public struct VaultReport: Sendable, Equatable {
-    /// What was not as the vault had left it; empty when all is well.
+    /// The differences from the state in which the vault was last written; empty when there are none.
     public var incidents: [VaultIncident]
-    /// How often the vault was written, over its whole life.
+    /// The number of times the vault was written since its creation.
     public var generation: Int
 
-    /// Whether all was as the vault had left it.
+    /// Whether there are no incidents.
     public var isClean: Bool { incidents.isEmpty }
 }
 
-/// Something that was not as the vault had left it. None of them grants anything.
+/// A difference from the state in which the vault was last written. No incident grants anything.
 public enum VaultIncident: Sendable, Equatable, CustomStringConvertible {
-    /// The file was changed, cut off, or sealed with another key. It was moved aside; what it held is not believed.
+    /// The file was changed, truncated, or encrypted with another key. The vault moved it aside and ignores its
+    /// contents.
     case unreadable
-    /// The file is gone, though the vault was written before.
+    /// The vault was written before, but its file is missing.
     case missing
-    /// The file is an older copy: this generation, while the last one written is the other. Unlocks stay; each balance
-    /// is the lower of the copy's and the last one known.
+    /// The file is an older copy, of `generation`, while the vault wrote `last` generations. Unlocks stay. Each balance
+    /// is the lower of the copy's and the last known one.
     case rolledBack(generation: Int, last: Int)
-    /// The mark that is kept apart from the file is gone or was changed, so that nobody can say whether the file is the
-    /// newest. Unlocks stay; balances are nought.
+    /// The mark, which is stored apart from the file, is missing or was changed. The file may therefore be an older
+    /// copy. Unlocks stay. Balances are zero.
     case unmarked
     /// The mark is older than the file.
     case markRolledBack
-    /// The evidence of a purchase does not verify any more. It gives nothing while that is so.
+    /// The receipt of a purchase no longer verifies. The purchase grants nothing until it does.
     case evidenceRefused(productIdentifier: String, reason: String)
-    /// The vault was made on another device. What this device's own receipt proves was kept, the rest was dropped, and
-    /// balances stayed behind.
+    /// The vault was created on another device. The vault kept the products in this device's own receipt, dropped the
+    /// others and reset the balances.
     case rebound(kept: [String], dropped: [String])
 
-    /// A sentence for people.
+    /// A sentence that describes the incident.
     public var description: String {
         switch self {
-        case .unreadable: "The vault was changed from outside, or is another device's; it was put aside."
+        case .unreadable: "The vault was changed from outside or belongs to another device. It was put aside."
         case .missing: "The vault was removed."
         case .rolledBack(let generation, let last):
-            "The vault is an older copy: number \(generation), while the last one written was \(last)."
-        case .unmarked: "The vault's mark was removed or changed; balances start from nought."
+            "The vault is an older copy: generation \(generation), while the last one written was \(last)."
+        case .unmarked: "The vault's mark was removed or changed. Balances start from zero."
         case .markRolledBack: "The vault's mark is an older copy."
         case .evidenceRefused(let product, let reason): "The receipt of \(product) does not verify: \(reason)."
         case .rebound(let kept, let dropped):
-            "The vault was made on another device: \(kept.count) kept by this device's receipt, \(dropped.count) not."
+            "The vault was created on another device. Products kept by this device's receipt: \(kept.count); dropped: "
+                + "\(dropped.count)."
         }
     }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
-// Apple's delegates and observers have optional Objective-C methods, and code written for them calls those with a
-// question mark: `delegate?.requestDidFinish?(self)`. Here every method is there, by a default implementation, and a
-// question mark behind a method is an error. So each optional method stands here once more, as an optional value that
-// calls the method; it is disfavoured, and members of the same names in apps win over it.
+// Apple's delegates and observers have optional Objective-C methods. Code written for them calls those methods with a
+// question mark: `delegate?.requestDidFinish?(self)`. In this module every method has a default implementation, so the
+// compiler would reject the question mark. Therefore this file declares each optional method again, as an optional
+// value that calls the method. The overload is disfavoured, so that members of the same names in apps take precedence.
 
 extension SKRequestDelegate {
-    /// For calls of the optional method with a question mark. Never nil.
+    /// `requestDidFinish(_:)` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var requestDidFinish: ((SKRequest) -> Void)? { { self.requestDidFinish($0) } }
 
-    /// For calls of the optional method with a question mark. Never nil.
+    /// The methods named `request` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var request: OptionalRequestMethods? { OptionalRequestMethods(delegate: self) }
 }
@@ -19,23 +19,25 @@ extension SKRequestDelegate {
 public struct OptionalRequestMethods {
     fileprivate let delegate: any SKRequestDelegate
 
+    /// Calls `request(_:didFailWithError:)` of the delegate.
     public func callAsFunction(_ request: SKRequest, didFailWithError error: any Error) {
         delegate.request(request, didFailWithError: error)
     }
 }
 
 extension SKPaymentTransactionObserver {
-    /// For calls of optional methods with a question mark. Never nil.
+    /// The methods named `paymentQueue` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var paymentQueue: OptionalObserverMethods? { OptionalObserverMethods(observer: self) }
 
-    /// For calls of the optional method with a question mark. Never nil.
+    /// `paymentQueueRestoreCompletedTransactionsFinished(_:)` as an optional value, for calls with a question mark.
+    /// Never nil.
     @_disfavoredOverload
     public var paymentQueueRestoreCompletedTransactionsFinished: ((SKPaymentQueue) -> Void)? {
         { self.paymentQueueRestoreCompletedTransactionsFinished($0) }
     }
 
-    /// For calls of the optional method with a question mark. Never nil.
+    /// `paymentQueueDidChangeStorefront(_:)` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var paymentQueueDidChangeStorefront: ((SKPaymentQueue) -> Void)? {
         { self.paymentQueueDidChangeStorefront($0) }
@@ -46,24 +48,29 @@ extension SKPaymentTransactionObserver {
 public struct OptionalObserverMethods {
     fileprivate let observer: any SKPaymentTransactionObserver
 
+    /// Calls `paymentQueue(_:removedTransactions:)` of the observer.
     public func callAsFunction(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
         observer.paymentQueue(queue, removedTransactions: transactions)
     }
 
+    /// Calls `paymentQueue(_:restoreCompletedTransactionsFailedWithError:)` of the observer.
     public func callAsFunction(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
         observer.paymentQueue(queue, restoreCompletedTransactionsFailedWithError: error)
     }
 
+    /// Calls `paymentQueue(_:updatedDownloads:)` of the observer.
     public func callAsFunction(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
         observer.paymentQueue(queue, updatedDownloads: downloads)
     }
 
+    /// Calls `paymentQueue(_:shouldAddStorePayment:for:)` of the observer.
     public func callAsFunction(
         _ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct
     ) -> Bool {
         observer.paymentQueue(queue, shouldAddStorePayment: payment, for: product)
     }
 
+    /// Calls `paymentQueue(_:didRevokeEntitlementsForProductIdentifiers:)` of the observer.
     public func callAsFunction(
         _ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String]
     ) {
@@ -72,11 +79,11 @@ public struct OptionalObserverMethods {
 }
 
 extension SKPaymentQueueDelegate {
-    /// For calls of the optional method with a question mark. Never nil.
+    /// The methods named `paymentQueue` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var paymentQueue: OptionalQueueDelegateMethods? { OptionalQueueDelegateMethods(delegate: self) }
 
-    /// For calls of the optional method with a question mark. Never nil.
+    /// `paymentQueueShouldShowPriceConsent(_:)` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var paymentQueueShouldShowPriceConsent: ((SKPaymentQueue) -> Bool)? {
         { self.paymentQueueShouldShowPriceConsent($0) }
@@ -87,6 +94,7 @@ extension SKPaymentQueueDelegate {
 public struct OptionalQueueDelegateMethods {
     fileprivate let delegate: any SKPaymentQueueDelegate
 
+    /// Calls `paymentQueue(_:shouldContinue:in:)` of the delegate.
     public func callAsFunction(
         _ paymentQueue: SKPaymentQueue, shouldContinue transaction: SKPaymentTransaction,
         in newStorefront: SKStorefront
@@ -96,7 +104,7 @@ public struct OptionalQueueDelegateMethods {
 }
 
 extension SKStoreProductViewControllerDelegate {
-    /// For calls of the optional method with a question mark. Never nil.
+    /// `productViewControllerDidFinish(_:)` as an optional value, for calls with a question mark. Never nil.
     @_disfavoredOverload
     public var productViewControllerDidFinish: ((SKStoreProductViewController) -> Void)? {
         { self.productViewControllerDidFinish($0) }

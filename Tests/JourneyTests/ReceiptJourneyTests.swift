@@ -52,7 +52,7 @@ struct ReceiptJourneyTests {
             app.queue.add(payment("credits5"))
             var refusals = 0
             // Twice, so that it was tried again.
-            for await word in words where word.contains("is not taken") {
+            for await word in words where word.contains("was refused") {
                 refusals += 1
                 if refusals == 2 { break }
             }

@@ -88,7 +88,7 @@ struct ReceiptCheckTests {
         #expect(observer.history == ["updated purchasing - credits5"])
         let file = try #require(engine.receiptURL)
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(said.all.contains { $0.contains("not taken") })
+        #expect(said.all.contains { $0.contains("was refused") })
 
         let authority = authority
         device.store.change { $0.makeReceipt = { (try? Self.receipt(authority, $0)) ?? Data() } }
@@ -128,7 +128,7 @@ struct ReceiptCheckTests {
         queue.add(observer)
         queue.add(payment())
         for _ in 0..<3 { await timer.fire() }
-        #expect(said.all.count { $0.contains("not taken") } == 1)
+        #expect(said.all.count { $0.contains("was refused") } == 1)
         await engine.stop()
     }
 }

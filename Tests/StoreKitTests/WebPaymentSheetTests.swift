@@ -118,7 +118,7 @@ struct WebPaymentSheetTests {
         let start = ContinuousClock.now
         #expect(await sheet.confirm(Self.request) == .cancel)
         #expect(ContinuousClock.now - start < .seconds(50))
-        #expect(said.withLock { $0.count } == 1 && said.withLock { $0.first?.contains("nobody answers") } == true)
+        #expect(said.withLock { $0.count } == 1 && said.withLock { $0.first?.contains("nothing answers") } == true)
     }
 
     @Test func `a sheet that is over, or a port that goes on failing, is a cancel`() async throws {

@@ -4,7 +4,7 @@ import StoreKit
 import StoreReceipts
 import StoreWire
 
-/// Verifies receipts as evidence: signed under the roots, for this app, this device and this environment.
+/// Verifies receipts as evidence: their signature under the roots, app, device and environment.
 struct EvidenceCheck: Sendable {
     private let roots: [[UInt8]]
     private let intermediates: [[UInt8]]
@@ -13,12 +13,12 @@ struct EvidenceCheck: Sendable {
     private let device: UUID
     private let environment: StoreEnvironment
 
-    /// - Throws: ``VaultError`` `notConfigured` for roots or intermediates that are missing or no certificates.
+    /// - Throws: ``VaultError`` `notConfigured` when a root or intermediate is missing or not a certificate.
     init(_ configuration: VaultConfiguration) throws(VaultError) {
         guard !configuration.roots.isEmpty else {
             throw VaultError(
                 .notConfigured,
-                "the vault needs the store's root certificate: set CORNERSTORE_ROOTS, or CORNERSTORE_DATA of a store here"
+                "no root certificate of the store is configured; set CORNERSTORE_ROOTS or CORNERSTORE_DATA"
             )
         }
         var roots: [[UInt8]] = []
@@ -55,7 +55,7 @@ struct EvidenceCheck: Sendable {
         return [UInt8](bytes)
     }
 
-    /// The same check, which knows more intermediates. Those that are no certificates are left out.
+    /// This check with additional intermediates. It is unchanged when one of them is not a certificate.
     func knowing(_ certificates: [Data]) -> EvidenceCheck {
         let new = certificates.map { [UInt8]($0) }.filter { !intermediates.contains($0) && !roots.contains($0) }
         guard !new.isEmpty,
@@ -69,17 +69,18 @@ struct EvidenceCheck: Sendable {
     /// Verifies a receipt of either kind.
     func verify(_ bytes: Data) async -> Result<VaultEvidence, VaultError> {
         guard bytes.count <= VaultLimits.receipt else {
-            return .failure(VaultError(.tooLarge, "the receipt has \(bytes.count) bytes"))
+            return .failure(
+                VaultError(.tooLarge, "the receipt has \(bytes.count) bytes; the limit is \(VaultLimits.receipt)"))
         }
         return switch ReceiptKind.detect([UInt8](bytes)) {
         case .app: await verifyAppReceipt(bytes)
         case .transaction: await verifyTransactionReceipt(bytes)
-        case nil: .failure(VaultError(.evidenceRefused, "these bytes are no receipt"))
+        case nil: .failure(VaultError(.evidenceRefused, "the data is not a receipt"))
         }
     }
 
     private func verifyAppReceipt(_ bytes: Data) async -> Result<VaultEvidence, VaultError> {
-        // The app may have been updated since the receipt was made, so that its version does not matter.
+        // The receipt's app version is ignored, because the app may have been updated since.
         let expectation = ReceiptExpectation(
             bundleID: bundleIdentifier, deviceIdentifier: withUnsafeBytes(of: device.uuid) { Array($0) })
         switch await verifier.verify([UInt8](bytes), expecting: expectation) {
@@ -109,13 +110,13 @@ struct EvidenceCheck: Sendable {
         case .success(let verified):
             let receipt = verified.receipt
             guard receipt.bundleID.utf8.elementsEqual(bundleIdentifier.utf8) else {
-                return .failure(VaultError(.evidenceRefused, "the receipt is of another app"))
+                return .failure(VaultError(.evidenceRefused, "the receipt is for another app"))
             }
-            // `environment` is not signed; the app's number is, and only production writes it.
+            // `environment` is not signed. The app's item number is, and only production receipts contain it.
             guard (receipt.appItemID != nil) == (environment == .production) else { return .failure(.otherEnvironment) }
-            // A receipt that names no device would count on all of them.
+            // A receipt without a device identifier would be valid on all devices.
             guard let vendor = receipt.uniqueVendorIdentifier, UUID(uuidString: vendor) == device else {
-                return .failure(VaultError(.evidenceRefused, "the receipt was made for another device"))
+                return .failure(VaultError(.evidenceRefused, "the receipt is for another device"))
             }
             guard let proof = VaultProof(receipt) else {
                 return .failure(VaultError(.evidenceRefused, "the receipt's values are out of range"))
@@ -143,5 +144,5 @@ extension VaultError {
     }
 
     fileprivate static let otherEnvironment = VaultError(
-        .evidenceRefused, "the receipt is of another environment than the vault")
+        .evidenceRefused, "the receipt is from another environment than the vault's")
 }

@@ -1,13 +1,14 @@
 import Foundation
 
-/// A vault's ledger right after opening: all its evidence verified again, and the consequences drawn of what was found.
+/// A vault's ledger after opening. All its evidence was verified again, and unlocks and balances were limited according
+/// to the incidents.
 struct VaultOpening: Sendable {
     private(set) var ledger: VaultLedger
     private(set) var incidents: [VaultIncident]
-    /// Whether the ledger is another than the file's.
+    /// Whether the ledger differs from the file.
     private(set) var mustWrite = false
 
-    /// `receipt` is the app's receipt on this device, verified; nil when there is none.
+    /// `receipt` is the verified app receipt on this device; nil when there is none.
     init(
         _ found: VaultRecovery, _ receipt: Result<VaultEvidence, VaultError>?, _ configuration: VaultConfiguration,
         _ check: EvidenceCheck
@@ -21,7 +22,7 @@ struct VaultOpening: Sendable {
         for (digest, bytes) in isForeign ? [:] : found.contents.evidence {
             switch await knowing.verify(bytes) {
             case .success(let evidence) where evidence.digest == digest: proofs[digest] = evidence.proofs
-            case .success: reasons[digest] = "it is another receipt"
+            case .success: reasons[digest] = "it has another digest"
             case .failure(let error): reasons[digest] = error.detail
             }
         }
@@ -39,7 +40,7 @@ struct VaultOpening: Sendable {
         }
     }
 
-    /// Keeps what this device's own receipt proves.
+    /// Binds the vault to this device, and keeps only the products in this device's own receipt.
     private mutating func rebind(
         to device: UUID, _ ceiling: VaultRecovery.Ceiling, _ receipt: Result<VaultEvidence, VaultError>?
     ) {
@@ -62,7 +63,7 @@ struct VaultOpening: Sendable {
 }
 
 extension VaultContents {
-    /// The purchases whose evidence was refused, with the reasons.
+    /// The purchases whose evidence was refused, with reasons.
     fileprivate func refused(_ reasons: [String: String]) -> [VaultIncident] {
         let entries = unlocks.map { ($0.productID, $0.evidence) } + credits.map { ($0.productID, $0.evidence) }
         return entries.compactMap { product, digest in

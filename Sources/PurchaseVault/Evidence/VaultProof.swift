@@ -1,13 +1,13 @@
 import Foundation
 import StoreReceipts
 
-/// One purchase as a verified receipt shows it. Only ``EvidenceCheck`` makes one.
+/// One purchase in a verified receipt. Only ``EvidenceCheck`` creates proofs.
 struct VaultProof: Sendable, Equatable {
     let productID: String
     let transactionID: String
     let originalTransactionID: String
     let quantity: Int
-    /// When a subscription's period ends.
+    /// The end of a subscription's period; nil for other products.
     let expires: Date?
     let isRevoked: Bool
 
@@ -33,7 +33,7 @@ struct VaultProof: Sendable, Equatable {
         guard isWithinLimits else { return nil }
     }
 
-    /// Of several periods of one purchase the one that says most: not refunded, and lasting longest.
+    /// The best of several periods of one purchase: one that is not refunded, with the latest end.
     static func best(of proofs: [VaultProof]) -> VaultProof? {
         proofs.max { left, right in
             if left.isRevoked != right.isRevoked { return left.isRevoked }
@@ -48,14 +48,14 @@ struct VaultProof: Sendable, Equatable {
     }
 }
 
-/// A receipt that verified, with all that it proves.
+/// A verified receipt with all its purchases.
 struct VaultEvidence: Sendable, Equatable {
     let bytes: Data
     /// The SHA-256 of the bytes, in hexadecimal.
     let digest: String
-    /// When it was made; of a transaction's own receipt, when it was bought.
+    /// The creation date of an app receipt, or the purchase date of a transaction's own receipt.
     let date: Date
     let proofs: [VaultProof]
-    /// The certificates that came along, for transactions' own receipts.
+    /// The certificates in the receipt, for verifying transactions' own receipts.
     let certificates: [Data]
 }

@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import StoreKit
 
-/// The vault's file and its mark on the disk, held by one process at a time.
+/// The vault's file and its mark on disk, locked by one process at a time.
 struct VaultFiles: Sendable {
-    /// What is written in the course of one change, in order.
+    /// A step of writing a change.
     struct Step: Sendable, Equatable {
         var purpose: VaultSeal.Purpose
         var write: BoundedFile.WriteStep
@@ -20,7 +20,7 @@ struct VaultFiles: Sendable {
     private let lock: FolderLock
     private let before: @Sendable (Step) throws -> Void
 
-    /// Makes the folders, takes the lock, and makes a key when there is none.
+    /// Creates the folders, takes the lock, and creates a key if there is none.
     init(_ configuration: VaultConfiguration, before: @escaping @Sendable (Step) throws -> Void) throws(VaultError) {
         file = configuration.folder.appendingPathComponent("purchases.vault")
         markFile = configuration.markFolder.appendingPathComponent("purchases.mark")
@@ -88,12 +88,15 @@ struct VaultFiles: Sendable {
 
     // MARK: Writing
 
-    /// - Returns: the digest of the file.
+    /// Encrypts and writes the vault's file.
+    ///
+    /// - Returns: the SHA-256 of the file.
     func write(_ contents: VaultContents) throws(VaultError) -> Data {
         do {
             let sealed = try seal.seal(Self.encoder.encode(contents), as: .vault)
             guard sealed.count <= VaultLimits.file else {
-                throw VaultError(.tooLarge, "the vault would have \(sealed.count) bytes")
+                throw VaultError(
+                    .tooLarge, "the vault would have \(sealed.count) bytes; the limit is \(VaultLimits.file)")
             }
             try BoundedFile.write(sealed, to: file) { try before(Step(purpose: .vault, write: $0)) }
             return Self.digest(sealed)
@@ -113,7 +116,7 @@ struct VaultFiles: Sendable {
         }
     }
 
-    /// Keeps a file that cannot be read for whoever looks into it; only the last one.
+    /// Moves an unreadable file aside for inspection. It replaces an earlier one.
     func putAside() throws(VaultError) {
         let aside = file.appendingPathExtension("unreadable")
         try? FileManager.default.removeItem(at: aside)

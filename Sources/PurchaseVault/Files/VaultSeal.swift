@@ -1,11 +1,12 @@
 import Crypto
 import Foundation
 
-/// Encrypts and authenticates: AES-256-GCM with a nonce of the system's generator, bound to what the file is for.
+/// Encrypts and authenticates the vault's files with AES-256-GCM and a random nonce. The purpose of the file, the app
+/// and the environment are authenticated.
 ///
-/// The file is 8 bytes (`CVAULT`, 0, version 1) and then nonce, ciphertext and tag.
+/// A file has a header of 8 bytes (`CVAULT`, 0, version 1), followed by nonce, ciphertext and tag.
 struct VaultSeal: Sendable {
-    /// Which of the two files; one does not open as the other.
+    /// The purpose of a file. A file does not open under the other purpose.
     enum Purpose: String, Sendable {
         case vault
         case mark
@@ -15,7 +16,7 @@ struct VaultSeal: Sendable {
     private let key: SymmetricKey
     private let owner: String
 
-    /// `owner` names the app and its environment.
+    /// Creates a seal. `owner` identifies the app and its environment.
     init(key: [UInt8], owner: String) {
         self.key = SymmetricKey(data: key)
         self.owner = owner
@@ -28,7 +29,7 @@ struct VaultSeal: Sendable {
         return Data(Self.header) + box.nonce + box.ciphertext + box.tag
     }
 
-    /// The plain bytes; nil when anything was changed or it was sealed with another key or for another purpose.
+    /// The decrypted bytes; nil when a byte was changed, or the file has another key, owner or purpose.
     func open(_ sealed: Data, as purpose: Purpose) -> Data? {
         guard sealed.starts(with: Self.header),
             let box = try? AES.GCM.SealedBox(combined: Data(sealed.dropFirst(Self.header.count)))

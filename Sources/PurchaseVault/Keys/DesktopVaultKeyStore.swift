@@ -1,19 +1,22 @@
 import Foundation
 import StoreKit
 
-/// A key in the desktop's secret service where there is one when the vault is made, and in a file of mode 0600 elsewhere.
+/// Stores the key in the desktop's secret service if one is available when the vault is created, else in a file of mode
+/// 0600.
 ///
-/// A key stays where it was put: with a mark beside the file it is known to be with the service, and while that does not
-/// answer (another login, over the network) the vault does not open, instead of beginning anew with another key. A key
-/// that lies in the file stays there.
+/// The key stays where it was stored first. A marker file beside the key file records that the secret service has the
+/// key. While the service does not respond (for example in another login, or over the network), the vault does not
+/// open; a new key would make the vault unreadable.
 public struct DesktopVaultKeyStore: VaultKeyStore {
     private let service: SecretServiceVaultKeyStore
     private let file: FileVaultKeyStore
     private let mark: URL
 
+    /// Creates a key store.
+    ///
     /// - Parameters:
-    ///   - service: The desktop's, for this vault.
-    ///   - file: Where the key lies without a desktop, in the vault's ``VaultConfiguration/markFolder``.
+    ///   - service: The desktop's secret service, for this vault.
+    ///   - file: The key file for use without a desktop, in the vault's ``VaultConfiguration/markFolder``.
     public init(service: SecretServiceVaultKeyStore, file: URL) {
         self.service = service
         self.file = FileVaultKeyStore(file: file)
@@ -22,6 +25,9 @@ public struct DesktopVaultKeyStore: VaultKeyStore {
 
     private var isWithService: Bool { access(mark.path, F_OK) == 0 }
 
+    /// Reads the key; nil when there is none or it cannot be used.
+    ///
+    /// - Throws: ``VaultError`` when the service has the key and does not return it, or the key file cannot be read.
     public func key() throws(VaultError) -> [UInt8]? {
         guard isWithService else { return try file.key() }
         do {
@@ -31,16 +37,19 @@ public struct DesktopVaultKeyStore: VaultKeyStore {
         }
     }
 
+    /// Stores a new key: in the secret service if it is available or has the key already, else in the file.
+    ///
+    /// - Throws: ``VaultError`` when the key cannot be stored.
     public func keep(_ key: [UInt8]) throws(VaultError) {
         guard isWithService || service.isAvailable else { return try file.keep(key) }
         try service.keep(key)
-        // After the key: a mark without a key would be a vault that was put aside.
+        // The marker follows the key: with a marker but no key, the vault would be put aside as unreadable.
         do { try BoundedFile.write(Data(), to: mark) } catch { throw VaultError(storage: error) }
     }
 }
 
 extension VaultConfiguration {
-    /// Keeps the key with the desktop's secret service where there is one when the vault is made, and in a file elsewhere.
+    /// Stores the key in the desktop's secret service if one is available when the vault is created, else in a file.
     public mutating func preferDesktopSecrets() {
         keyStore = DesktopVaultKeyStore(
             service: SecretServiceVaultKeyStore(for: self), file: markFolder.appendingPathComponent("key"))

@@ -1,13 +1,13 @@
 import Dispatch
 import Foundation
 
-/// A key in the desktop's secret service (freedesktop.org, "Secret Service API": GNOME Keyring, KWallet, KeePassXC), which
-/// keeps it encrypted under the person's login and can ask before it gives it to a program.
+/// Stores the key in the desktop's secret service (freedesktop.org, "Secret Service API": GNOME Keyring, KWallet,
+/// KeePassXC). The service encrypts the key under the user's login, and can ask the user before it returns the key.
 ///
-/// It speaks through `secret-tool` of libsecret (Debian: libsecret-tools); the key goes through pipes and stands in no
-/// argument. Use it by itself where a desktop is certain, and ``DesktopVaultKeyStore`` where it is not.
+/// The store runs `secret-tool` of libsecret (Debian: libsecret-tools). The key passes through pipes, never through
+/// arguments. Use this type alone where a desktop is certain, and ``DesktopVaultKeyStore`` elsewhere.
 public struct SecretServiceVaultKeyStore: VaultKeyStore {
-    /// The program that speaks to the service.
+    /// The program that connects to the service.
     public static let program = URL(fileURLWithPath: "/usr/bin/secret-tool")
 
     private let bundleIdentifier: String
@@ -15,13 +15,13 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
     private let patience: TimeInterval
     private let environment: [String: String]?
 
-    /// A key for one vault.
+    /// Creates a key store for one vault.
     ///
     /// - Parameters:
-    ///   - configuration: Whose vault it is: its app, environment and folder name the key.
-    ///   - patience: For how many seconds the person may be asked to unlock the keyring.
-    ///   - environment: The variables by which the service is found, of which `DBUS_SESSION_BUS_ADDRESS` is the one that
-    ///     counts; nil takes the process' own.
+    ///   - configuration: The vault's configuration. Its app and folder identify the key.
+    ///   - patience: The seconds that the user has to unlock the keyring.
+    ///   - environment: The environment variables for `secret-tool`, of which `DBUS_SESSION_BUS_ADDRESS` locates the
+    ///     service. Nil uses the variables of this process.
     public init(
         for configuration: VaultConfiguration, patience: TimeInterval = 120, environment: [String: String]? = nil
     ) {
@@ -31,45 +31,51 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
         self.environment = environment
     }
 
-    /// Whether a service answers. It may still be locked.
+    /// Whether a service responds. Its keyring may still be locked.
     public var isAvailable: Bool { (try? isKept()) != nil }
 
+    /// Reads the key, 32 bytes; nil when the service has none or it is malformed.
+    ///
+    /// - Throws: ``VaultError`` `storage` when the service does not respond, or the keyring stays locked.
     public func key() throws(VaultError) -> [UInt8]? {
         let text = try lookUp()
-        // Whoever does not unlock the keyring when asked is told as little of a key as where there is none. Another key in
-        // this one's place would put the whole vault aside.
+        // The lookup of a key in a locked keyring looks like the lookup of a missing key. A new key in its place would
+        // make the whole vault unreadable.
         if text.isEmpty, try isKept() {
             throw VaultError(
                 .storage,
-                "the desktop's secret service keeps the vault's key and does not give it out; unlock its keyring")
+                "the desktop's secret service did not return the vault's key; unlock its keyring")
         }
         guard let bytes = Data(base64Encoded: text), bytes.count == 32 else { return nil }
         return [UInt8](bytes)
     }
 
+    /// Stores a new key and reads it back.
+    ///
+    /// - Throws: ``VaultError`` `storage` when the service does not respond, or does not return the same key.
     public func keep(_ key: [UInt8]) throws(VaultError) {
         let label = "--label=Purchases of \(bundleIdentifier)"
         let answer = try run(["store", label] + attributes, input: Data(key).base64EncodedString())
         guard answer.status == 0 else { throw refusal(answer) }
-        // What is not there to be read again would put the whole vault aside at the next opening.
+        // A key that cannot be read back would make the whole vault unreadable at the next opening.
         guard try self.key() == key else {
-            throw VaultError(.storage, "the desktop's secret service took the vault's key and does not give it back")
+            throw VaultError(.storage, "the desktop's secret service stored the vault's key but does not return it")
         }
     }
 
-    /// The secret's text; empty when the service answers and has none.
+    /// The text of the secret; empty when the service responds and has none.
     private func lookUp() throws(VaultError) -> String {
         let answer = try run(["lookup"] + attributes, input: "")
         if answer.status == 0 { return answer.output }
-        // The program says nothing when there is no such secret, and why when it could not ask.
+        // The program prints nothing when the secret does not exist, and a reason when it cannot reach the service.
         guard answer.errors.isEmpty else { throw refusal(answer) }
         return ""
     }
 
-    /// Whether the service has the secret, locked or not. Nobody is asked to unlock anything.
+    /// Whether the service has the secret, locked or not. It never asks the user to unlock the keyring.
     private func isKept() throws(VaultError) -> Bool {
         let answer = try run(["search"] + attributes, input: "")
-        // It complains of a locked secret, and shows it.
+        // For a locked secret the program prints both an error and the secret's attributes.
         guard answer.output.isEmpty, answer.status != 0 else { return !answer.output.isEmpty }
         guard answer.errors.isEmpty else { throw refusal(answer) }
         return false
@@ -81,7 +87,7 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
 
     private func refusal(_ answer: Answer) -> VaultError {
         let reason = answer.errors.split(separator: "\n").first.map(String.init) ?? "status \(answer.status)"
-        return VaultError(.storage, "the desktop's secret service does not answer: \(reason)")
+        return VaultError(.storage, "the desktop's secret service does not respond: \(reason)")
     }
 
     // MARK: The program
@@ -92,7 +98,7 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
         var errors: String
     }
 
-    /// The most that is read of what the program prints.
+    /// The most bytes used of the program's output.
     private static let outputLimit = 4096
 
     private func run(_ arguments: [String], input: String) throws(VaultError) -> Answer {
@@ -110,11 +116,11 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
             throw VaultError(
                 .storage, "\(Self.program.path) cannot be started; install it (Debian: libsecret-tools)")
         }
-        // The program inherits the calling thread's signal mask, in which SIGTERM may be blocked; SIGKILL cannot be.
+        // SIGKILL: the program inherits the calling thread's signal mask, which may block SIGTERM.
         let alarm = DispatchWorkItem { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
         DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: alarm)
         defer { alarm.cancel() }
-        // A program that has ended reads nothing; its status says so.
+        // The write fails if the program has ended. Its exit status then has the reason.
         try? question.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try? question.fileHandleForWriting.close()
         let answer = Self.text(output)
@@ -122,7 +128,7 @@ public struct SecretServiceVaultKeyStore: VaultKeyStore {
         process.waitUntilExit()
         guard process.terminationReason == .exit else {
             throw VaultError(
-                .storage, "the desktop's secret service does not answer: stopped after \(Int(patience)) seconds")
+                .storage, "the desktop's secret service does not respond: stopped after \(Int(patience)) seconds")
         }
         return Answer(status: process.terminationStatus, output: answer, errors: complaint)
     }

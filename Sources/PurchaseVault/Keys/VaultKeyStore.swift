@@ -1,25 +1,28 @@
 import Foundation
 import StoreKit
 
-/// Where the key lies that a vault is sealed with: a file, or what a desktop offers for secrets.
+/// Stores the encryption key of a vault: in a file, or in the desktop's secret service.
 public protocol VaultKeyStore: Sendable {
-    /// The key, 32 bytes; nil when there is none, or none that can be used.
+    /// Reads the key, 32 bytes; nil when there is none or it cannot be used.
     func key() throws(VaultError) -> [UInt8]?
-    /// Keeps a new key in the place of what was there, so that it outlives a crash right after.
+    /// Stores a new key in place of the old one. On return the key is durable.
     func keep(_ key: [UInt8]) throws(VaultError)
 }
 
-/// A key in a file of mode 0600.
+/// Stores the key in a file of mode 0600.
 ///
-/// It keeps other users out, and whoever has a copy of the vault alone. The user whose file it is can read it: see
-/// `Documentation/PurchaseVault.md` for what that means.
+/// Other users cannot open the vault, and neither can anyone who has a copy of the vault's file only. The file's owner
+/// can read the key; `Documentation/PurchaseVault.md` describes the consequences.
 public struct FileVaultKeyStore: VaultKeyStore {
-    /// Where the key lies.
+    /// The key file.
     public let file: URL
 
-    /// A key in this file, which need not be there yet; its folder must be.
+    /// Creates a key store for this file. The file may not exist yet; its folder must exist.
     public init(file: URL) { self.file = file }
 
+    /// Reads the key; nil when the file does not exist or does not have 32 bytes.
+    ///
+    /// - Throws: ``VaultError`` `exposedKey` when other users can access the file, `storage` when it cannot be read.
     public func key() throws(VaultError) -> [UInt8]? {
         var status = stat()
         guard stat(file.path, &status) == 0 else {
@@ -27,19 +30,22 @@ public struct FileVaultKeyStore: VaultKeyStore {
             return nil
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw VaultError(.exposedKey, "\(file.path) may be read by others; make it 0600 (chmod 600)")
+            throw VaultError(.exposedKey, "other users can access \(file.path); set its mode to 0600 (chmod 600)")
         }
         guard let bytes = BoundedFile.read(file, limit: 32), bytes.count == 32 else { return nil }
         return [UInt8](bytes)
     }
 
+    /// Writes the key to the file with mode 0600.
+    ///
+    /// - Throws: ``VaultError`` `storage` when the file cannot be written.
     public func keep(_ key: [UInt8]) throws(VaultError) {
         do { try BoundedFile.write(Data(key), to: file) } catch { throw VaultError(storage: error) }
     }
 }
 
 extension VaultError {
-    /// What a failing file or folder says, in the vault's words.
+    /// Converts an error of a file or folder.
     init(storage error: any Error) {
         let device = error as? DeviceError
         self.init(device?.code == .inUse ? .inUse : .storage, device?.detail ?? "\(error)")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the vault's file holds once it is unsealed.
+/// The decrypted contents of the vault's file.
 struct VaultContents: Codable, Sendable, Equatable {
-    /// Something that a receipt unlocks.
+    /// A product that a receipt unlocks.
     struct Unlock: Codable, Sendable, Equatable {
         var productID: String
         var originalTransactionID: String
@@ -10,7 +10,7 @@ struct VaultContents: Codable, Sendable, Equatable {
         var evidence: String
     }
 
-    /// Something that a receipt adds to a balance.
+    /// A purchase that a receipt adds to a balance.
     struct Credit: Codable, Sendable, Equatable {
         var productID: String
         var transactionID: String
@@ -25,35 +25,35 @@ struct VaultContents: Codable, Sendable, Equatable {
         var date: Date
     }
 
-    /// Rises by one with every writing.
+    /// The number of the write. Each write increments it.
     var generation = 0
     /// The SHA-256 of the file that this one replaced; empty for the first.
     var previous = Data()
-    /// The device it was made on.
+    /// The device on which the vault was created.
     var device: UUID
     var unlocks: [Unlock] = []
-    /// When receipts were made that said so of purchases that were refunded, by original transaction.
+    /// The creation dates of the receipts that show purchases as refunded, by original transaction.
     var revoked: [String: Date] = [:]
-    /// Oldest first: they are used up in this order.
+    /// The credits, oldest first. Spends use them up in this order.
     var credits: [Credit] = []
     /// Receipts by their SHA-256 in hexadecimal.
     var evidence: [String: Data] = [:]
     /// Certificates in DER that transactions' own receipts need.
     var intermediates: [Data] = []
-    /// Transactions that were credited and are used up: they never count again.
+    /// Transactions that were credited and are used up. They are never credited again.
     var counted: [String] = []
-    /// Transactions that were credited and whose evidence is gone with a newer copy.
+    /// Transactions that were credited, but whose evidence was lost with a newer file.
     var lost: [String] = []
-    /// What of `lost` may come back, by currency: no more than was there.
+    /// The amount, by currency, that the transactions in `lost` may bring back: at most the balance before the loss.
     var recoverable: [String: Int] = [:]
-    /// What is taken from `credits`, by currency; never more than they are.
+    /// The amount spent from `credits`, by currency; never more than their sum.
     var spent: [String: Int] = [:]
     /// The latest spends, oldest first.
     var spends: [Spend] = []
 
     init(device: UUID) { self.device = device }
 
-    /// Whether it keeps to the limits; what was sealed here does.
+    /// Whether the contents keep to the limits. A vault only writes contents that do.
     var isWithinLimits: Bool {
         generation >= 0 && unlocks.count <= VaultLimits.entries && credits.count <= VaultLimits.entries
             && revoked.count <= VaultLimits.entries

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The vault's rules over its contents: what counts, what is used up, and that nothing is granted without evidence. It
-/// is a value: who changes it writes it down before anyone sees the change.
+/// The rules of a vault: which purchases count, which are used up, and that every grant needs evidence. It is a value.
+/// The caller writes a changed ledger to disk before the change becomes visible.
 struct VaultLedger: Sendable, Equatable {
     private(set) var contents: VaultContents
     private let grants: [String: VaultGrant]
-    /// What the evidence in `contents` proves, by its digest; what did not verify is not in it.
+    /// The purchases proved by the evidence in `contents`, by digest. Evidence that did not verify is absent.
     private var proofs: [String: [VaultProof]]
-    /// What a transaction is worth that stands in `contents.credits` and verified.
+    /// The amount of each verified transaction in `contents.credits`.
     private var worth: [String: Worth] = [:]
 
     struct Worth: Sendable, Equatable {
@@ -25,14 +25,14 @@ struct VaultLedger: Sendable, Equatable {
         }
     }
 
-    // MARK: What is there
+    // MARK: Reading
 
-    /// What is left of a currency; never below nought.
+    /// The balance of a currency; never negative.
     func balance(_ currency: String) -> Int {
         max(0, credited(currency) - (contents.spent[currency] ?? 0))
     }
 
-    /// Every currency that something is left of.
+    /// The balances above zero, by currency.
     var balances: [String: Int] {
         var balances: [String: Int] = [:]
         for currency in Set(worth.values.map(\.currency)) {
@@ -42,7 +42,7 @@ struct VaultLedger: Sendable, Equatable {
         return balances
     }
 
-    /// Whether the product is owned at a time.
+    /// Whether the customer owns the product at a time.
     func isUnlocked(_ productID: String, at date: Date) -> Bool {
         guard grants[productID] == .unlock else { return false }
         return contents.unlocks.contains { unlock in
@@ -80,21 +80,21 @@ struct VaultLedger: Sendable, Equatable {
 
     // MARK: Recording
 
-    /// Records one purchase on the strength of a receipt that proves it.
+    /// Records one purchase, with the receipt that proves it.
     mutating func record(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange {
         switch grants[proof.productID] {
         case nil:
-            throw VaultError(.unknownProduct, "the app's configuration says nothing of \(proof.productID)")
+            throw VaultError(.unknownProduct, "the vault's configuration has no grant for \(proof.productID)")
         case .unlock:
             guard !proof.isRevoked else {
-                throw VaultError(.evidenceRefused, "the receipt says that \(proof.productID) was refunded")
+                throw VaultError(.evidenceRefused, "the receipt shows \(proof.productID) as refunded")
             }
             return try recordUnlock(proof, evidence)
         case .credit: return try recordCredit(proof, evidence)
         }
     }
 
-    /// Records every unlock of an app receipt, and takes back what it says was refunded.
+    /// Records every unlock of an app receipt, and revokes products that it shows as refunded.
     mutating func recordAll(_ evidence: VaultEvidence) throws(VaultError) -> [VaultChange] {
         var changes: [VaultChange] = []
         var purchases: [String: [VaultProof]] = [:]
@@ -121,7 +121,7 @@ struct VaultLedger: Sendable, Equatable {
 
     private mutating func recordUnlock(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange
     {
-        // A receipt of before the refund does not undo it.
+        // A receipt from before the refund does not undo the refund.
         if let date = contents.revoked[proof.originalTransactionID], evidence.date <= date { return .alreadyRecorded }
         contents.revoked[proof.originalTransactionID] = nil
         guard let index = contents.unlocks.firstIndex(where: proof.proves) else {
@@ -135,7 +135,7 @@ struct VaultLedger: Sendable, Equatable {
         }
         let old = self.proof(of: contents.unlocks[index])
         if let old {
-            // An older period of a subscription does not take the place of a newer one.
+            // An older period of a subscription does not replace a newer one.
             if let end = old.expires, proof.expires.map({ $0 < end }) ?? false { return .alreadyRecorded }
             guard contents.unlocks[index].evidence != evidence.digest else { return .alreadyRecorded }
         }
@@ -148,15 +148,15 @@ struct VaultLedger: Sendable, Equatable {
     private mutating func recordCredit(_ proof: VaultProof, _ evidence: VaultEvidence) throws(VaultError) -> VaultChange
     {
         guard proof.isFirst else {
-            throw VaultError(.evidenceRefused, "a purchase that was made before is not credited again")
+            throw VaultError(.evidenceRefused, "a restored or renewed transaction is not credited again")
         }
         guard let value = Self.worth(of: proof, grants) else {
             throw VaultError(
-                .evidenceRefused, "the receipt says that \(proof.productID) was refunded or is worth nothing")
+                .evidenceRefused, "the receipt shows \(proof.productID) as refunded, or its grant is not positive")
         }
         let id = proof.transactionID
         if let index = contents.credits.firstIndex(where: { $0.transactionID == id }) {
-            // Known, but its evidence had stopped to verify: this one does.
+            // The credit is known, but its evidence no longer verified. The new evidence does.
             guard worth[id] == nil, contents.credits[index].productID == proof.productID else {
                 return .alreadyRecorded
             }
@@ -169,7 +169,7 @@ struct VaultLedger: Sendable, Equatable {
         guard !contents.counted.contains(id) else { return .alreadyRecorded }
         try checkRoom(contents.credits.count)
         guard contents.counted.count + contents.lost.count + contents.credits.count < VaultLimits.counted else {
-            throw VaultError(.tooLarge, "the vault holds \(VaultLimits.counted) transactions and takes no more")
+            throw VaultError(.tooLarge, "the vault has reached its limit of \(VaultLimits.counted) transactions")
         }
         try keep(evidence)
         contents.credits.append(
@@ -177,7 +177,8 @@ struct VaultLedger: Sendable, Equatable {
         worth[id] = value
         var added = value.amount
         if let index = contents.lost.firstIndex(of: id) {
-            // It was credited before, and partly spent: together they bring back what was left, and no more.
+            // The transaction was credited before, and may be spent. All lost transactions together bring back at most
+            // the balance before the loss.
             contents.lost.remove(at: index)
             added = min(value.amount, contents.recoverable[value.currency] ?? 0)
             take(value.amount - added, of: value.currency)
@@ -189,19 +190,20 @@ struct VaultLedger: Sendable, Equatable {
 
     private func checkRoom(_ count: Int) throws(VaultError) {
         guard count < VaultLimits.entries else {
-            throw VaultError(.tooLarge, "the vault holds \(VaultLimits.entries) purchases and takes no more")
+            throw VaultError(.tooLarge, "the vault has reached its limit of \(VaultLimits.entries) purchases")
         }
     }
 
     // MARK: Spending
 
-    /// Takes from a balance, once for a key.
+    /// Deducts an amount from a balance, once for each key.
     mutating func spend(
         _ amount: Int, of currency: String, key: String, at date: Date
     ) throws(VaultError) -> VaultSpend {
         guard amount > 0, [currency, key].allSatisfy({ !$0.isEmpty && $0.utf8.count <= VaultLimits.text }) else {
             throw VaultError(
-                .invalidSpend, "an amount is above zero, and a currency and a key have 1 to \(VaultLimits.text) bytes")
+                .invalidSpend,
+                "invalid spend: the amount must be positive, the currency and key 1 to \(VaultLimits.text) bytes long")
         }
         if let known = contents.spends.last(where: { $0.key == key }) {
             guard known.amount == amount, known.currency == currency else {
@@ -211,7 +213,7 @@ struct VaultLedger: Sendable, Equatable {
         }
         let balance = balance(currency)
         guard balance >= amount else {
-            throw VaultError(.insufficientBalance, "\(amount) of \(currency) were asked for, and \(balance) are there")
+            throw VaultError(.insufficientBalance, "cannot spend \(amount) of \(currency); the balance is \(balance)")
         }
         take(amount, of: currency)
         contents.spends.append(VaultContents.Spend(key: key, currency: currency, amount: amount, date: date))
@@ -228,7 +230,7 @@ struct VaultLedger: Sendable, Equatable {
         contents.spent[currency] = sum.overflow ? .max : sum.partialValue
     }
 
-    /// Credits that are used up need no evidence any more; that they were counted is kept.
+    /// Moves credits that are used up to `counted`, and drops their evidence.
     private mutating func settle(_ currency: String) {
         var spent = contents.spent[currency] ?? 0
         var settled: Set<String> = []
@@ -248,11 +250,11 @@ struct VaultLedger: Sendable, Equatable {
 
     // MARK: After a loss
 
-    /// Lowers balances to what the mark knows, after the file turned out to be an older copy or gone.
+    /// Lowers balances to those in the mark, when the file is an older copy or missing.
     mutating func lower(to mark: VaultMark) {
         let known = Set(contents.credits.map(\.transactionID) + contents.counted + contents.lost)
         contents.lost += mark.counted.filter { !known.contains($0) }
-        // What does not verify now would count whole when it does again, spent or not.
+        // A credit that does not verify now would count in full when it verifies again, even if it was spent.
         contents.lost += contents.credits.map(\.transactionID).filter { worth[$0] == nil }
         contents.credits.removeAll { worth[$0.transactionID] == nil }
         for currency in Set(balances.keys).union(mark.balances.keys) {
@@ -264,7 +266,7 @@ struct VaultLedger: Sendable, Equatable {
         }
     }
 
-    /// Counts all credits as spent, when nobody can say what was.
+    /// Counts all credits as spent, when the spent amount is unknown.
     mutating func lowerToNought() {
         contents.counted += contents.credits.map(\.transactionID)
         contents.credits = []
@@ -274,8 +276,8 @@ struct VaultLedger: Sendable, Equatable {
         dropUnusedEvidence()
     }
 
-    /// Makes it this device's: nothing that another device's receipts prove stays, and what was credited there, the mark's
-    /// transactions included, never counts here.
+    /// Binds the ledger to this device. It removes all purchases of the other device. Transactions that were credited
+    /// there, including those in the mark, are never credited here.
     mutating func leaveBehindEverything(for device: UUID, _ mark: VaultMark?) {
         var fresh = VaultContents(device: device)
         fresh.generation = contents.generation
@@ -289,7 +291,7 @@ struct VaultLedger: Sendable, Equatable {
 
     // MARK: Writing
 
-    /// What goes into the next file.
+    /// The contents of the next file.
     func next(generation: Int, previous: Data) -> VaultContents {
         var next = contents
         next.generation = generation
@@ -297,7 +299,7 @@ struct VaultLedger: Sendable, Equatable {
         return next
     }
 
-    /// The mark of a file with this.
+    /// The mark for a file with these contents.
     func mark(generation: Int, digest: Data) -> VaultMark {
         VaultMark(
             generation: generation, digest: digest,
@@ -313,13 +315,14 @@ struct VaultLedger: Sendable, Equatable {
         if contents.evidence[evidence.digest] == nil {
             let size = contents.evidence.values.reduce(evidence.bytes.count) { $0 + $1.count }
             guard size <= VaultLimits.evidence else {
-                throw VaultError(.tooLarge, "the vault's receipts would have \(size) bytes, more than it takes")
+                throw VaultError(
+                    .tooLarge, "the vault's receipts would have \(size) bytes; the limit is \(VaultLimits.evidence)")
             }
             contents.evidence[evidence.digest] = evidence.bytes
         }
     }
 
-    /// Certificates of a verified app receipt, for the transactions' own receipts.
+    /// Adds certificates of a verified app receipt, for verifying the transactions' own receipts.
     mutating func know(_ certificates: [Data]) {
         for certificate in certificates
         where contents.intermediates.count < VaultLimits.intermediates && !contents.intermediates.contains(certificate)
@@ -336,7 +339,7 @@ struct VaultLedger: Sendable, Equatable {
 }
 
 extension VaultProof {
-    /// Whether it is the purchase itself, not a renewal or a restored copy of it.
+    /// Whether this is the original transaction, not a renewal or a restored copy.
     var isFirst: Bool { transactionID == originalTransactionID }
 
     func proves(_ unlock: VaultContents.Unlock) -> Bool {

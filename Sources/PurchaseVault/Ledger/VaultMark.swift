@@ -1,12 +1,12 @@
 import Foundation
 
-/// What is kept apart from the vault's file, so that an older copy of the file is known for one.
+/// The mark of a vault. It is stored apart from the vault's file, so that the vault detects an older copy of the file.
 struct VaultMark: Codable, Sendable, Equatable {
-    /// Of the last file written; 0 before the first.
+    /// The generation of the last file written; 0 before the first.
     var generation = 0
     /// The SHA-256 of that file; empty before the first.
     var digest = Data()
-    /// All transactions that were ever credited.
+    /// All transactions ever credited.
     var counted: [String] = []
     /// The balances in that file.
     var balances: [String: Int] = [:]

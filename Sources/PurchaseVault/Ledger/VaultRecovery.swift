@@ -1,36 +1,37 @@
 import Foundation
 
-/// Decides what to believe of a vault's file and its mark: pure, so that every case can be tried.
+/// Decides how far a vault's file and its mark can be trusted. It is a pure function, so that tests can cover every
+/// case.
 struct VaultRecovery: Sendable, Equatable {
-    /// What was found in a place.
+    /// The result of reading a file.
     enum Found<Value: Sendable & Equatable>: Sendable, Equatable {
         case absent
-        /// Changed, cut off, or sealed with another key.
+        /// The file was changed, truncated, or encrypted with another key.
         case unreadable
         case read(Value)
     }
 
-    /// The file, unsealed, with the SHA-256 of its bytes.
+    /// The decrypted file, with the SHA-256 of its bytes.
     struct File: Sendable, Equatable {
         var contents: VaultContents
         var digest: Data
     }
 
-    /// How far the balances of the file may be believed.
+    /// The upper limit of the balances in the file.
     enum Ceiling: Sendable, Equatable {
-        /// They are the newest.
+        /// The balances are current.
         case none
-        /// No further than the mark.
+        /// The balances in the mark are the limit.
         case mark(VaultMark)
-        /// Not at all: nobody knows what was spent since.
+        /// The balances are zero, because later spends are unknown.
         case nought
     }
 
-    /// What to go on with.
+    /// The contents to use.
     var contents: VaultContents
     var incidents: [VaultIncident] = []
     var ceiling = Ceiling.none
-    /// The number of the last file written, as far as anything says.
+    /// The highest generation in the file and the mark.
     var lastGeneration: Int
     /// Whether file and mark must be written before the vault is used.
     var mustWrite = false
@@ -48,7 +49,7 @@ struct VaultRecovery: Sendable, Equatable {
             ceiling = .nought
             mustWrite = true
         case (.absent, .read(let mark)) where mark.generation == 0:
-            // Opened before, and never written.
+            // The vault was opened before, but never written.
             contents = VaultContents(device: device)
             lastGeneration = 0
         case (.absent, .read(let mark)), (.unreadable, .read(let mark)):
@@ -79,7 +80,7 @@ struct VaultRecovery: Sendable, Equatable {
         if number == mark.generation, file.digest == mark.digest { return }
         mustWrite = true
         if number == mark.generation + 1, file.contents.previous == mark.digest {
-            // The process ended between the two writings.
+            // The process ended between writing the file and writing the mark.
             return
         }
         if number > mark.generation {

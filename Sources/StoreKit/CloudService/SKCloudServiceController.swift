@@ -1,36 +1,44 @@
 import Foundation
 import StoreWire
 
-/// Whether the app may use the customer's music library.
+/// The app's permission to use the customer's music library.
 public enum SKCloudServiceAuthorizationStatus: Int, Sendable {
+    /// The customer has not decided.
     case notDetermined = 0
+    /// The customer denied access.
     case denied = 1
+    /// Access is restricted on this device; the customer cannot grant it.
     case restricted = 2
+    /// The customer granted access.
     case authorized = 3
 }
 
-/// What the customer's music subscription allows.
+/// The capabilities of the customer's music subscription.
 public struct SKCloudServiceCapability: OptionSet, Sendable, Hashable {
+    /// The capabilities as bits.
     public let rawValue: UInt
 
+    /// Creates a set of capabilities from bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Plays the catalog's songs.
+    /// The device can play songs of the catalog.
     public static let musicCatalogPlayback = SKCloudServiceCapability(rawValue: 1)
-    /// May subscribe.
+    /// The customer can subscribe.
     public static let musicCatalogSubscriptionEligible = SKCloudServiceCapability(rawValue: 2)
-    /// Adds songs to the library.
+    /// The app can add songs to the library.
     public static let addToCloudMusicLibrary = SKCloudServiceCapability(rawValue: 256)
 }
 
-/// The customer's music library, which this store has none of: the access is ``SKCloudServiceAuthorizationStatus/restricted``,
-/// as on a device where nobody can grant it, and what needs it fails with `cloudServicePermissionDenied`. The storefront
-/// can be asked for. Handlers are called on the callback queue.
 // @unchecked: the engine is Sendable, and nothing else is held.
+/// Access to the customer's music library and storefront.
+///
+/// This store has no music library. The authorization is always ``SKCloudServiceAuthorizationStatus/restricted``, as on
+/// a device where nobody can grant it, and requests about music fail with `cloudServicePermissionDenied`. Requests for
+/// the storefront work. The controller calls handlers on the callback queue.
 open class SKCloudServiceController: NSObject, @unchecked Sendable {
     private let fixedEngine: StoreKitEngine?
 
-    /// A controller for this device's account.
+    /// Creates a controller for this device's account.
     public override init() {
         fixedEngine = nil
         super.init()
@@ -43,17 +51,17 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
 
     private var engine: StoreKitEngine { fixedEngine ?? .shared }
 
-    /// Restricted, always.
+    /// Always ``SKCloudServiceAuthorizationStatus/restricted``.
     open class func authorizationStatus() -> SKCloudServiceAuthorizationStatus { .restricted }
 
-    /// Answers ``authorizationStatus()`` without asking anybody: a restricted access cannot be granted.
+    /// Passes ``authorizationStatus()`` to the handler without asking the customer, who cannot grant restricted access.
     open class func requestAuthorization(_ handler: @escaping (SKCloudServiceAuthorizationStatus) -> Void) {
         let carried = Carried(object: handler)
         let status = authorizationStatus()
         StoreKitEngine.shared.callbackQueue.async { carried.object(status) }
     }
 
-    /// Answers ``authorizationStatus()``.
+    /// Returns ``authorizationStatus()``.
     open class func requestAuthorization() async -> SKCloudServiceAuthorizationStatus { authorizationStatus() }
 
     /// Fails with `cloudServicePermissionDenied`.
@@ -65,14 +73,15 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
     /// Throws `cloudServicePermissionDenied`.
     open func requestCapabilities() async throws -> SKCloudServiceCapability { throw Self.denied }
 
-    /// The country of the account's storefront, as ``SKStorefront/countryCode`` has it: `USA`, where Apple's says `us`.
+    /// The country of the account's storefront, as in ``SKStorefront/countryCode``: `USA`. Apple's StoreKit returns
+    /// `us`.
     open func requestStorefrontCountryCode(completionHandler: @escaping (String?, (any Error)?) -> Void) {
         storefront(completionHandler, \.countryCode)
     }
 
     /// The country of the account's storefront.
     ///
-    /// - Throws: ``SKError`` `cloudServiceNetworkConnectionFailed` when the store cannot be asked.
+    /// - Throws: ``SKError`` `cloudServiceNetworkConnectionFailed` when the store cannot be reached.
     open func requestStorefrontCountryCode() async throws -> String { try await engine.askStorefront().countryCode }
 
     /// Apple's number of the account's storefront: `143441`.
@@ -82,7 +91,7 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
 
     /// Apple's number of the account's storefront.
     ///
-    /// - Throws: ``SKError`` `cloudServiceNetworkConnectionFailed` when the store cannot be asked.
+    /// - Throws: ``SKError`` `cloudServiceNetworkConnectionFailed` when the store cannot be reached.
     open func requestStorefrontIdentifier() async throws -> String { try await engine.askStorefront().identifier }
 
     /// Fails with `cloudServicePermissionDenied`.
@@ -131,7 +140,7 @@ open class SKCloudServiceController: NSObject, @unchecked Sendable {
 }
 
 extension StoreKitEngine {
-    /// The account's storefront as the store says it now.
+    /// Asks the store for the account's current storefront.
     fileprivate func askStorefront() async throws(SKError) -> StorefrontDescription {
         let failure = PaymentFailure(.cloudServiceNetworkConnectionFailed, PaymentFailure.unreachable.text).error
         guard let session else { throw failure }
@@ -146,16 +155,16 @@ extension StoreKitEngine {
 
 // Apple's names.
 extension NSNotification.Name {
-    /// What the music subscription allows has changed. Never posted here.
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// The capabilities of the music subscription have changed. Never posted by this module.
     public static let SKCloudServiceCapabilitiesDidChange = NSNotification.Name(
         "SKCloudServiceCapabilitiesDidChangeNotification")
-    /// The account shops in another country's store. Posted on the callback queue, when the store says so.
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// The country of the account's storefront has changed. Posted on the callback queue when the store reports it.
     public static let SKStorefrontCountryCodeDidChange = NSNotification.Name(
         "SKStorefrontCountryCodeDidChangeNotification")
-    /// The account shops in another storefront. Posted on the callback queue, when the store says so.
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// The account's storefront has changed. Posted on the callback queue when the store reports it.
     public static let SKStorefrontIdentifierDidChange = NSNotification.Name(
         "SKStorefrontIdentifierDidChangeNotification")
 }

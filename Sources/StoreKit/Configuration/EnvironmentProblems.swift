@@ -1,10 +1,10 @@
 import Foundation
 import StoreWire
 
-/// The environment variables that are set to what they do not take. Whoever wrote `prod` meant something, and a purchase
-/// in the sandbox is not it.
+/// Finds environment variables with invalid values. An invalid value is never replaced by a default: a program set to
+/// `prod` must not buy in the sandbox.
 struct EnvironmentProblems {
-    /// A sentence for each: the variable, its value, what it takes.
+    /// A sentence for each invalid variable, with its value and the valid values.
     private(set) var lines: [String] = []
 
     init(_ variables: [String: String]) {
@@ -24,7 +24,7 @@ struct EnvironmentProblems {
     ) {
         guard let value = variables[name], !value.isEmpty, !isTaken(value) else { return }
         let shown = TerminalPaymentSheet.printable(value)
-        lines.append("\(name) is “\(shown)”, and takes \(taken); no store is used until it is corrected")
+        lines.append("\(name) is “\(shown)”; set it to \(taken). StoreKit uses no store until then")
     }
 
     private static func isAddress(_ text: String) -> Bool {

@@ -5,32 +5,31 @@ import Synchronization
 extension StoreKitConfiguration {
     /// Reads the configuration from environment variables:
     ///
-    /// | variable | what |
+    /// | variable | meaning |
     /// |---|---|
     /// | `CORNERSTORE_STORE` | the store's base URL |
-    /// | `CORNERSTORE_DATA` | a store's data directory on this machine: its `addresses.json` and roots are used when the above is not set |
-    /// | `CORNERSTORE_ENVIRONMENT` | `sandbox` (if not set) or `production` |
+    /// | `CORNERSTORE_DATA` | a local store's data directory, for its address and roots, if the above is not set |
+    /// | `CORNERSTORE_ENVIRONMENT` | `sandbox` (default) or `production` |
     /// | `CORNERSTORE_ROOTS` | root certificates (DER files), separated by colons, or one folder of them |
-    /// | `CORNERSTORE_DEVICE` | the device's folder; else `$XDG_STATE_HOME/cornerstore/device` |
-    /// | `CORNERSTORE_BUNDLE_ID`, `CORNERSTORE_BUNDLE_VERSION` | the app; else an `Info.plist` beside the executable |
-    /// | `CORNERSTORE_SHEET` | `terminal` (if not set), `web`, `approve` or `decline` |
-    /// | `CORNERSTORE_CONTROL` | the control port of `web`; else that of `CORNERSTORE_DATA` |
-    /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | who signs in, for scripts |
-    /// | `CORNERSTORE_ADMIN_TOKEN` | the control port's token, for `web`, when it wants one |
-    /// | `CORNERSTORE_PAYMENTS` | `on` (if not set), or `off`: restricts the device |
+    /// | `CORNERSTORE_DEVICE` | the device's folder; by default `$XDG_STATE_HOME/cornerstore/device` |
+    /// | `CORNERSTORE_BUNDLE_ID`, `CORNERSTORE_BUNDLE_VERSION` | the app; by default the `Info.plist` beside it |
+    /// | `CORNERSTORE_SHEET` | `terminal` (default), `web`, `approve` or `decline` |
+    /// | `CORNERSTORE_CONTROL` | the control port for `web`; by default that of `CORNERSTORE_DATA` |
+    /// | `CORNERSTORE_ACCOUNT`, `CORNERSTORE_PASSWORD_FILE` | the account that signs in, for scripts |
+    /// | `CORNERSTORE_ADMIN_TOKEN` | the control port's token, for `web`, if it requires one |
+    /// | `CORNERSTORE_PAYMENTS` | `on` (default) or `off`, which forbids purchases |
     /// | `CORNERSTORE_PURCHASE_INTENT` | a link to a promoted product that opened the app |
     /// | `CORNERSTORE_LOG` | `1` writes diagnostics to standard error |
     ///
-    /// Nothing here throws or traps. A variable with a value that it does not take is never replaced by a guess: a line on
-    /// standard error names the variable and the values that it takes, and the configuration has no store, so that every
-    /// request fails with "Cannot connect". Standard error also says when no store or no bundle identifier is known, and
-    /// when a receipt is not taken, for which a paid purchase waits. ``diagnostics`` are told of everything else that
-    /// cannot be read.
+    /// The initialiser never throws or traps. If a variable has an invalid value, it writes a line with the variable
+    /// and its valid values to standard error. The configuration then has no store, and every request fails with
+    /// "Cannot connect". StoreKit also writes to standard error when no store or no bundle identifier is configured,
+    /// and when it refuses a receipt that a paid purchase needs. ``diagnostics`` receives all other failures.
     public init(environment variables: [String: String], executable: URL?) {
         self.init(environment: variables, executable: executable, say: Self.writeToStandardError)
     }
 
-    /// The same; lines for standard error go to `say`.
+    /// Reads the configuration and passes the lines for standard error to `say`.
     init(environment variables: [String: String], executable: URL?, say: @escaping @Sendable (String) -> Void) {
         @Sendable func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
         let diagnostics: @Sendable (String) -> Void = { line in
@@ -56,7 +55,7 @@ extension StoreKitConfiguration {
         complain = say
         isMissingStoreSaid = !isGood || data != nil
         let lastAlarm = Mutex<String?>(nil)
-        // Each retry meets the same.
+        // Every retry fails for the same reason, so a repeated line is dropped.
         alarm = { line in
             let isNew = lastAlarm.withLock { last in
                 defer { last = line }
@@ -74,7 +73,8 @@ extension StoreKitConfiguration {
         allowsPayments = value("CORNERSTORE_PAYMENTS")?.lowercased() != "off"
     }
 
-    /// The control port's web pages; their addresses are said on standard error. Nil when no control port is known.
+    /// A sheet on the control port's web pages, whose addresses go to standard error. Nil when no control port is
+    /// known.
     private static func webSheet(
         _ variables: [String: String], _ data: URL?, _ say: @escaping @Sendable (String) -> Void
     ) -> (any PaymentSheet)? {
@@ -104,7 +104,7 @@ extension StoreKitConfiguration {
         return state.appendingPathComponent("cornerstore/device", isDirectory: true)
     }
 
-    /// The base URL that a running store wrote down.
+    /// The base URL in the `addresses.json` that a running store wrote.
     private static func address(
         of environment: StoreEnvironment, in data: URL, say: (String) -> Void
     ) -> URL? {
@@ -114,8 +114,8 @@ extension StoreKitConfiguration {
             let text = addresses[environment.name], let url = URL(string: text)
         else {
             say(
-                "\(file.path) names no \(environment.name) store; start the store with that data directory, or correct "
-                    + "CORNERSTORE_DATA")
+                "\(file.path) has no address of a \(environment.name) store; start the store with that data directory, "
+                    + "or correct CORNERSTORE_DATA")
             return nil
         }
         return url
@@ -130,7 +130,7 @@ extension StoreKitConfiguration {
         return list as? [String: Any] ?? [:]
     }
 
-    /// Certificate files, or all `.der` and `.cer` files of a folder.
+    /// The certificate files in a list separated by colons. A folder stands for all its `.der` and `.cer` files.
     static func roots(_ text: String) -> [URL] {
         text.split(separator: ":").flatMap { path -> [URL] in
             let url = URL(fileURLWithPath: String(path))
@@ -170,23 +170,24 @@ extension StoreKitConfiguration {
         }
     }
 
-    /// Answers for a script, and says why nobody can sign in: a script sees no more than a cancelled purchase.
+    /// A sheet for scripts. It reports why it cannot sign in, because a script only sees a cancelled purchase.
     private static func automaticSheet(
         _ answer: PaymentSheetAnswer, _ credentials: StoreCredentials?, _ say: @escaping @Sendable (String) -> Void
     ) -> any PaymentSheet {
         AutomaticPaymentSheet(answer: answer, credentials: credentials) { prompt in
             say(
                 prompt.passwordWasWrong
-                    ? "the store does not take the password in CORNERSTORE_PASSWORD_FILE"
-                    : "there is nobody to sign in as; set CORNERSTORE_ACCOUNT, and CORNERSTORE_PASSWORD_FILE to a file that can be read"
+                    ? "the store refused the password in CORNERSTORE_PASSWORD_FILE"
+                    : "no account to sign in with; set CORNERSTORE_ACCOUNT, and CORNERSTORE_PASSWORD_FILE "
+                        + "to a readable file"
             )
         }
     }
 
-    /// No purchase is made on a page that nobody can open: every one is cancelled.
+    /// A sheet that cancels every purchase, because no control port can show a page.
     private static func unreachableWebSheet(_ say: (String) -> Void) -> any PaymentSheet {
         say(
-            "CORNERSTORE_SHEET is web, and no control port is known, so that every purchase is cancelled; set "
+            "CORNERSTORE_SHEET is web, but no control port is known. Every purchase is cancelled; set "
                 + "CORNERSTORE_DATA to a running store's data directory, or CORNERSTORE_CONTROL to its control port")
         return AutomaticPaymentSheet(answer: .cancel, credentials: nil)
     }

@@ -2,59 +2,63 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Which store the device speaks to, and as which app. Read once, at the first use of StoreKit: what ``use(_:)`` was
-/// given, else what ``init(environment:executable:)`` finds.
+/// The configuration of StoreKit: the store, the app and the device.
+///
+/// StoreKit reads it once, at its first use: the configuration passed to ``use(_:)``, else the one of
+/// ``init(environment:executable:)``.
 public struct StoreKitConfiguration: Sendable {
-    /// The store's base URL, `http` or `https`. Nil: every request fails with "Cannot connect to iTunes Store".
+    /// The store's base URL, `http` or `https`. If it is nil, every request fails with "Cannot connect to iTunes
+    /// Store".
     public var store: URL?
-    /// Which of the store's environments that is; it names the receipt's file and the journal.
+    /// The environment of the store. It determines the names of the receipt's file and the journal.
     public var environment: StoreEnvironment
-    /// DER files of the root certificates that app receipts must chain to. Empty: receipts are kept unchecked.
+    /// DER files of the root certificates that app receipts must chain to. If it is empty, StoreKit does not check
+    /// receipts.
     public var roots: [URL]
-    /// The device's folder: its ids, account tokens, and for each app a journal and the receipt. Made with mode 0700.
+    /// The device's folder, with its identifiers and account tokens, and a journal and the receipt of each app.
+    /// StoreKit creates it with mode 0700.
     public var deviceFolder: URL
-    /// The app's reverse-DNS name. Nil: as without a store.
+    /// The app's bundle identifier. If it is nil, every request fails as without a store.
     public var bundleIdentifier: String?
-    /// `CFBundleVersion`, which the receipt carries.
+    /// `CFBundleVersion`, which the receipt contains.
     public var bundleVersion: String
     /// The customer's languages, best first.
     public var languages: [String]
-    /// Asks the customer.
+    /// The payment sheet, which asks the customer.
     public var sheet: any PaymentSheet
-    /// Shows product pages and asks for reviews.
+    /// The presenter of product pages and review requests.
     public var presenter: any StorePresenter
-    /// False when the program restricts the device from buying (``DeviceRestrictions`` do so for all programs):
-    /// `canMakePayments()` is false, and payments fail with
-    /// `paymentNotAllowed`.
+    /// Whether this program allows purchases. If it is false, `canMakePayments()` is false, and payments fail with
+    /// `paymentNotAllowed`. ``DeviceRestrictions`` apply to all programs.
     public var allowsPayments: Bool
-    /// A link `itms-services://?action=purchaseIntent&…` that opened the app: observers are asked about its product when
-    /// the first is added.
+    /// A link `itms-services://?action=purchaseIntent&…` that opened the app. The queue asks the observers about its
+    /// product when the app adds the first observer.
     public var purchaseIntent: URL?
-    /// How many downloads of hosted content run at once; at least 1. The others wait for their turn.
+    /// The most downloads of hosted content that run at once, at least 1. Other downloads wait.
     public var simultaneousDownloads = 3
-    /// Whether content stays in the app's caches after its transaction was finished, for
-    /// ``SKDownload/contentURL(forProductID:)``, until ``SKDownload/deleteContent(forProductID:)``, as on macOS. Else it is
-    /// removed when the app is next launched, as iOS may do at any time.
+    /// Whether content stays in the app's caches after the app finished its transaction. As on macOS, it then stays
+    /// available to ``SKDownload/contentURL(forProductID:)`` until ``SKDownload/deleteContent(forProductID:)``.
+    /// Otherwise StoreKit removes it at the app's next launch; iOS may do so at any time.
     public var keepsContent = false
-    /// Where observers and delegates are called.
+    /// The queue on which StoreKit calls observers and delegates.
     public var callbackQueue: DispatchQueue
-    /// Is told, in English and without secrets, of what no API can report: a journal that cannot be read, a receipt
-    /// refused. A configuration with which nothing works is written to standard error as well.
+    /// Receives failures that no API can report, such as an unreadable journal or a refused receipt. The messages are
+    /// in English and contain no secrets. StoreKit also writes to standard error when the configuration cannot work.
     public var diagnostics: @Sendable (String) -> Void
-    /// Is told instead of ``diagnostics`` of what keeps paid purchases from being delivered.
+    /// Receives failures that delay the delivery of paid purchases, instead of ``diagnostics``.
     var alarm: (@Sendable (String) -> Void)?
-    /// Is told instead of ``diagnostics`` and standard error why nothing works with this configuration.
+    /// Receives the reasons why the configuration cannot work, instead of ``diagnostics`` and standard error.
     var complain: (@Sendable (String) -> Void)?
-    /// Whether somebody was told already why there is no store.
+    /// Whether the reason for a missing store was reported already.
     var isMissingStoreSaid = false
-    /// Is told of every step of the queue, on whatever thread takes it, and may end the process. For tests of crashes.
+    /// Receives every step of the queue, on the thread that performs it, and may end the process. For crash tests.
     package var onStep: (@Sendable (PaymentQueueStep) -> Void)?
-    /// As ``onStep``, of the downloads.
+    /// Receives every step of the downloads, as ``onStep`` does for the queue.
     package var onDownloadStep: (@Sendable (DownloadMoment) -> Void)?
-    /// What the delays before retries are multiplied by. For tests of crashes.
+    /// A factor for the delays before retries. For crash tests.
     package var retryPace = 1.0
 
-    /// A configuration with nothing but these; the rest can be set after.
+    /// Creates a configuration with default values for all other properties, which can be set afterwards.
     public init(store: URL?, bundleIdentifier: String?, deviceFolder: URL, sheet: any PaymentSheet) {
         self.store = store
         self.bundleIdentifier = bundleIdentifier
@@ -70,7 +74,7 @@ public struct StoreKitConfiguration: Sendable {
         diagnostics = { _ in }
     }
 
-    /// Says why nothing works with this configuration.
+    /// Reports why the configuration cannot work.
     func say(problem line: String) {
         if let complain { return complain(line) }
         diagnostics(line)
@@ -81,15 +85,15 @@ public struct StoreKitConfiguration: Sendable {
         try? FileHandle.standardError.write(contentsOf: Data("StoreKit: \(line)\n".utf8))
     }
 
-    /// Sets what StoreKit uses in this process. Call it before anything else of StoreKit.
+    /// Sets StoreKit's configuration for this process. Call it before any other StoreKit API.
     ///
-    /// - Throws: ``StoreKitConfigurationError`` when StoreKit is in use already.
+    /// - Throws: ``StoreKitConfigurationError`` when StoreKit is already configured or in use.
     public static func use(_ configuration: StoreKitConfiguration) throws {
         try chosen.withLock { state in
             guard case .open = state else {
                 throw StoreKitConfigurationError(
                     code: .alreadyInUse,
-                    detail: "StoreKit was configured or used before; set its configuration first, and once")
+                    detail: "StoreKit is already configured or in use; set the configuration once, before first use")
             }
             state = .set(configuration)
         }
@@ -103,11 +107,11 @@ public struct StoreKitConfiguration: Sendable {
 
     private static let chosen = Mutex(Choice.open)
 
-    /// The configuration of the process: what ``use(_:)`` was given, else what the environment says. From now on it
-    /// is fixed.
+    /// The configuration of the process: the one passed to ``use(_:)``, else the one of the environment variables.
+    /// Reading it fixes the configuration.
     public static var current: StoreKitConfiguration { settle() }
 
-    /// The configuration of the process, from now on fixed.
+    /// Fixes and returns the configuration of the process.
     static func settle() -> StoreKitConfiguration {
         chosen.withLock { state in
             let settled: StoreKitConfiguration =
@@ -123,15 +127,20 @@ public struct StoreKitConfiguration: Sendable {
     }
 }
 
-/// Why a configuration was not taken.
+/// The reason why StoreKit refused a configuration.
 public struct StoreKitConfigurationError: LocalizedError, Equatable, CustomStringConvertible {
+    /// The kinds of refusal.
     public enum Code: String, Sendable {
-        /// StoreKit was configured or used already.
+        /// StoreKit is already configured or in use.
         case alreadyInUse
     }
 
+    /// The kind of refusal.
     public var code: Code
+    /// What was wrong, and what to do.
     public var detail: String
+    /// ``detail``.
     public var description: String { detail }
+    /// ``detail``, which is also `localizedDescription`.
     public var errorDescription: String? { detail }
 }

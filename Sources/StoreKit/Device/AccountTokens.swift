@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The accounts that this device has signed in to at one store, with their tokens, in a file of mode 0600.
+/// The accounts that are signed in to one store on this device, with their tokens, in a file of mode 0600.
 final class AccountTokens: Sendable {
     struct SignedIn: Codable, Sendable {
         var token: String
@@ -12,17 +12,17 @@ final class AccountTokens: Sendable {
     private struct Contents: Codable {
         var current: AccountID?
         var accounts: [String: SignedIn] = [:]
-        /// The addresses of accounts whose tokens the store no longer took; nil in files of earlier versions.
+        /// The e-mail addresses of accounts whose tokens the store rejected; nil in files of earlier versions.
         var formerEmails: [String: String]?
     }
 
-    /// The largest number of former accounts whose addresses are kept.
+    /// The most former accounts whose addresses are kept.
     private static let mostFormer = 64
 
     private let file: URL?
     private let contents: Mutex<Contents>
 
-    /// With a file of nil, tokens last as long as the process.
+    /// Reads the tokens from `file`. When `file` is nil, tokens last as long as the process.
     init(file: URL?) {
         self.file = file
         let stored = file.flatMap { BoundedFile.read($0, limit: 1 << 20) }
@@ -30,22 +30,22 @@ final class AccountTokens: Sendable {
         contents = Mutex(stored ?? Contents())
     }
 
-    /// The account that shops now.
+    /// The current account, which pays for new purchases.
     var current: SignedIn? {
         contents.withLock { contents in contents.current.flatMap { contents.accounts[$0.rawValue] } }
     }
 
     func signedIn(_ account: AccountID) -> SignedIn? { contents.withLock { $0.accounts[account.rawValue] } }
 
-    /// The address that the account last signed in with, also when its token is no longer good.
+    /// The e-mail address of the account's last sign-in, even when the store has rejected its token since.
     func email(of account: AccountID) -> String? {
         contents.withLock {
             $0.accounts[account.rawValue]?.account.email ?? $0.formerEmails?[account.rawValue]
         }
     }
 
-    /// Remembers a token; it becomes the current account's unless another account was only asked to complete its own
-    /// payment.
+    /// Saves a token. The account becomes the current one if `asCurrent` is true or there is no current account.
+    /// `asCurrent` is false for an account that signed in only to complete its own payment.
     func keep(_ signedIn: SignedIn, asCurrent: Bool) throws {
         try change { contents in
             contents.accounts[signedIn.account.accountID.rawValue] = signedIn
@@ -54,7 +54,7 @@ final class AccountTokens: Sendable {
         }
     }
 
-    /// Forgets a token that the store no longer takes.
+    /// Removes a token that the store has rejected, and remembers the account's address.
     func drop(_ token: String) throws {
         try change { contents in
             for (key, signedIn) in contents.accounts where signedIn.token == token {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Small files: read with a bound, written whole or not at all.
+/// Small files. Reads have a size limit; writes are atomic.
 package enum BoundedFile {
-    /// The steps of ``write(_:to:mode:before:)``, in order; a process may end before each of them.
+    /// The steps of ``write(_:to:mode:before:)``, in order. Crash tests end the process before each of them.
     package enum WriteStep: String, Sendable, CaseIterable {
         case create, write, sync, rename, syncFolder
     }
 
-    /// The file's bytes, or nil when it is not there, not a plain file, or larger than `limit` bytes.
+    /// The file's bytes; nil when the file does not exist, is not a regular file, or has more than `limit` bytes.
     package static func read(_ url: URL, limit: Int) -> Data? {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -19,10 +19,10 @@ package enum BoundedFile {
         return bytes
     }
 
-    /// Writes a temporary file beside `url`, syncs it, renames it over `url` and syncs the folder: a reader and a
-    /// crash see the old file or the new one.
+    /// Writes a temporary file beside `url`, syncs it, renames it to `url` and syncs the folder. At every moment, and
+    /// after a crash, `url` is the old file or the new one.
     ///
-    /// `before` is called ahead of each step; what it throws ends the writing there, as a crash would.
+    /// The function calls `before` ahead of each step. If `before` throws, the write ends there, as in a crash.
     ///
     /// - Throws: ``DeviceError`` with the failing path and the system's reason.
     package static func write(
@@ -51,9 +51,11 @@ package enum BoundedFile {
         syncFolder(url.deletingLastPathComponent())
     }
 
-    /// Removes what ``write(_:to:mode:before:)`` left in a folder when its process ended in the middle. Who is writing there just then fails: the caller
-    /// holds the folder's lock, or names a file of which it does not matter who writes it.
-    /// - Parameter file: whose leftovers; nil for those of all.
+    /// Removes the temporary files that interrupted calls of ``write(_:to:mode:before:)`` left in a folder.
+    ///
+    /// A write that is under way in the folder fails. Therefore the caller holds the folder's lock, or names a file
+    /// whose writer does not matter.
+    /// - Parameter file: the name of the file that was written; nil for all files.
     package static func removeLeftovers(in folder: URL, of file: String? = nil) {
         let prefix = file.map { ".\($0)." } ?? "."
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -71,10 +73,10 @@ package enum BoundedFile {
     }
 }
 
-/// Why the device's folder cannot be used.
+/// The reason why the device's folder cannot be used.
 package struct DeviceError: Error, Equatable {
     package enum Code: String, Sendable {
-        /// A folder or file cannot be made, read or written.
+        /// A folder or file cannot be created, read or written.
         case folderUnusable
         /// Another process of the same app holds the journal.
         case inUse
@@ -85,7 +87,7 @@ package struct DeviceError: Error, Equatable {
     package var code: Code
     package var detail: String
 
-    /// The last system call's failure.
+    /// An error for the last failed system call, with the text of `errno`.
     package static func system(_ what: String, _ url: URL) -> DeviceError {
         let reason = String(cString: strerror(errno))
         return DeviceError(code: .folderUnusable, detail: "\(what) \(url.path): \(reason)")

@@ -1,15 +1,15 @@
 import Foundation
 import StoreWire
 
-/// The device's folder: who the device is, and where its apps and accounts keep their files.
+/// The device's folder: the device's identifiers, and the files of its apps and accounts.
 struct DeviceFolder: Sendable {
     let url: URL
-    /// The device's id towards the store, made once.
+    /// The device identifier that the store receives. It is created once.
     let deviceID: UUID
-    /// `identifierForVendor`: bound into the receipt's device hash. One for all apps of the device.
+    /// `identifierForVendor`, which is part of the receipt's device hash. All apps of the device have the same.
     let vendorIdentifier: UUID
 
-    /// Opens the folder, making what is not there yet.
+    /// Opens the folder, and creates it and the identifiers if they do not exist.
     init(_ url: URL) throws {
         self.url = url
         try Self.makeFolder(url)
@@ -17,8 +17,8 @@ struct DeviceFolder: Sendable {
         vendorIdentifier = try Self.identifier(in: url.appendingPathComponent("vendor-id"))
     }
 
-    /// The file of the accounts at one store. Another address is another file: a token is never shown to a store that
-    /// did not give it.
+    /// The file of the accounts at one store. Each store address has its own file, so that a token is only sent to the
+    /// store that issued it.
     func accountFile(of store: URL) throws -> URL {
         let folder = url.appendingPathComponent("accounts", isDirectory: true)
         try Self.makeFolder(folder)
@@ -27,7 +27,7 @@ struct DeviceFolder: Sendable {
             Self.fileName("\(store.scheme ?? "")_\(store.host ?? "")_\(port)") + ".json")
     }
 
-    /// The folder of one app, made when it is not there.
+    /// The folder of one app. It is created if it does not exist.
     func bundleFolder(of bundleID: BundleID) throws -> URL {
         let apps = url.appendingPathComponent("apps", isDirectory: true)
         try Self.makeFolder(apps)
@@ -36,21 +36,21 @@ struct DeviceFolder: Sendable {
         return folder
     }
 
-    /// The folder of an app's caches, made when it is not there: all in it can be had again.
+    /// The folder of an app's caches, whose files can be downloaded again. It is created if it does not exist.
     func cachesFolder(of bundleID: BundleID) throws -> URL {
         let folder = try bundleFolder(of: bundleID).appendingPathComponent("caches", isDirectory: true)
         try Self.makeFolder(folder)
         return folder
     }
 
-    /// Where the app's receipt lies; the folder need not be there yet.
+    /// The location of the app's receipt. Its folder may not exist yet.
     static func receiptURL(device: URL, bundleID: BundleID, environment: StoreEnvironment) -> URL {
         device.appendingPathComponent("apps/\(fileName(bundleID.rawValue))", isDirectory: true)
             .appendingPathComponent(environment == .sandbox ? "sandboxReceipt" : "receipt")
     }
 
-    /// A name that stays inside its folder whatever the text: other characters than letters, digits, `-`, `_` and
-    /// inner dots are encoded.
+    /// A safe file name for any text. It percent-encodes all characters except letters, digits, `-`, `_` and dots that
+    /// are not the first character.
     static func fileName(_ text: String) -> String {
         let name = text.utf8.prefix(200).enumerated().map { index, byte in
             switch byte {
@@ -67,11 +67,12 @@ struct DeviceFolder: Sendable {
             try FileManager.default.createDirectory(
                 at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw DeviceError(code: .folderUnusable, detail: "cannot make \(url.path): \(error.localizedDescription)")
+            throw DeviceError(code: .folderUnusable, detail: "cannot create \(url.path): \(error.localizedDescription)")
         }
     }
 
-    /// Reads the UUID in `file`, or makes one. Two processes at once end with the same: whoever links first wins.
+    /// Reads the UUID in `file`, or creates one. Of two processes that do so at once, the first to link its file wins,
+    /// and both return the same UUID.
     private static func identifier(in file: URL) throws -> UUID {
         if let known = read(file) { return known }
         let made = UUID()

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// A small value of one app on this device, kept as JSON in the app's folder. A file that is missing or damaged counts
-/// as the empty value.
+/// A small value of one app on this device, stored as JSON in the app's folder. A missing or damaged file counts as the
+/// empty value.
 final class DeviceRecord<Value: Codable & Sendable>: Sendable {
-    /// The largest file that is read.
+    /// The size limit of the file in bytes.
     static var largestFile: Int { 1 << 20 }
 
     private let file: URL?
     private let empty: Value
-    /// One change at a time in this process; another process of the same app is kept out by the journal's lock.
+    /// Serializes changes in this process. The journal's lock excludes other processes of the same app.
     private let lock = Mutex(())
 
-    /// - Parameter file: nil while nothing is configured; then every change fails.
+    /// - Parameter file: the file; nil while nothing is configured, in which case every change fails.
     init(file: URL?, empty: Value) {
         self.file = file
         self.empty = empty
@@ -20,12 +20,12 @@ final class DeviceRecord<Value: Codable & Sendable>: Sendable {
 
     var value: Value { lock.withLock { _ in read() } }
 
-    /// Changes the value; on return it is on the disk.
+    /// Changes the value. On return the new value is on disk.
     ///
-    /// - Throws: ``DeviceError`` when it cannot be written, and what `body` throws; nothing has changed then.
+    /// - Throws: ``DeviceError`` when the file cannot be written, and any error of `body`. The value is then unchanged.
     func change<Result: Sendable>(_ body: @Sendable (inout Value) throws -> Result) throws -> Result {
         guard let file else {
-            throw DeviceError(code: .folderUnusable, detail: "no app is configured, so that nothing can be kept for it")
+            throw DeviceError(code: .folderUnusable, detail: "no app is configured; set CORNERSTORE_BUNDLE_ID")
         }
         return try lock.withLock { _ in
             var value = read()

@@ -1,14 +1,15 @@
 import Foundation
 
-/// What the device's owner does not allow on it, as parental controls do on a phone: a file in the device's folder, which
-/// running apps look at anew each time.
+/// The restrictions of this device, like parental controls on a phone. They are a file in the device's folder, which
+/// running apps read before each purchase.
 public struct DeviceRestrictions: Codable, Sendable, Equatable {
-    /// False when nobody may buy on the device; prices can still be read.
+    /// Whether the device allows purchases. Apps can read prices in either case.
     public var allowsPayments: Bool
 
+    /// Creates restrictions. By default they allow everything.
     public init(allowsPayments: Bool = true) { self.allowsPayments = allowsPayments }
 
-    /// The restrictions of a device. A file that is not there allows everything, and one that cannot be read nothing.
+    /// Reads the restrictions of a device. A missing file allows everything. An unreadable file allows nothing.
     public init(deviceFolder: URL) {
         let file = Self.file(deviceFolder)
         guard FileManager.default.fileExists(atPath: file.path) else {
@@ -20,9 +21,9 @@ public struct DeviceRestrictions: Codable, Sendable, Equatable {
             ?? Self(allowsPayments: false)
     }
 
-    /// Writes them; apps that run obey from their next purchase on.
+    /// Writes the restrictions. Running apps apply them from their next purchase on.
     ///
-    /// - Throws: an error that says what could not be written.
+    /// - Throws: an error of the file system when the folder or file cannot be written.
     public func write(deviceFolder: URL) throws {
         try FileManager.default.createDirectory(
             at: deviceFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -1,12 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Keeps other processes out of an app's folder for as long as it is held. The system frees it when the process ends,
-/// however it ends.
+/// An exclusive lock on an app's folder. The operating system releases it when the process ends, even after a crash.
 package final class FolderLock: Sendable {
     private let descriptor: Mutex<Int32>
 
-    /// - Throws: ``DeviceError`` with `inUse` when another holder is alive.
+    /// Locks a folder.
+    ///
+    /// - Throws: ``DeviceError`` with `inUse` when another process or object holds the lock.
     package init(_ folder: URL) throws {
         let file = folder.appendingPathComponent("lock")
         let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -27,7 +28,8 @@ package final class FolderLock: Sendable {
     package func release() {
         descriptor.withLock {
             guard $0 >= 0 else { return }
-            // Closing alone leaves it locked while a child process that is just being started has a copy.
+            // Closing alone leaves the folder locked while a child process that is being started has a copy of the
+            // descriptor.
             flock($0, LOCK_UN)
             close($0)
             $0 = -1

@@ -2,17 +2,17 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// Judges an app receipt that the store sent, before it is written: signed under the trusted roots, for this app, this
-/// version and this device, by the store of the configured environment.
+/// Checks an app receipt from the store before it is written to disk. The receipt must be signed under the trusted
+/// roots, for this app, version and device, by the store of the configured environment.
 struct ReceiptCheck: Sendable {
-    /// Nil when no roots are configured: then receipts are not checked.
+    /// The verifier; nil when no roots are configured. Receipts are then not checked.
     private let verifier: ReceiptVerifier?
     private let expectation: ReceiptExpectation
     private let environment: StoreEnvironment
 
-    /// `roots` are DER files.
+    /// Creates a check. `roots` are DER files.
     ///
-    /// - Throws: ``DeviceError`` with the file that is no certificate.
+    /// - Throws: ``DeviceError`` with the file that cannot be read or is not a certificate.
     init(
         roots: [URL], bundleID: BundleID, bundleVersion: String, vendorIdentifier: UUID, environment: StoreEnvironment
     ) throws {
@@ -38,7 +38,7 @@ struct ReceiptCheck: Sendable {
         }
     }
 
-    /// Nil when the receipt may be written, else why not.
+    /// The reason to refuse the receipt; nil when it is valid.
     func refusal(of receipt: Data) async -> String? {
         guard !receipt.isEmpty else { return "the store sent an empty receipt" }
         guard let verifier else { return nil }
@@ -47,7 +47,7 @@ struct ReceiptCheck: Sendable {
             return "\(rejection.code.rawValue): \(rejection.detail)"
         case .verified(let verified):
             let made = verified.receipt.environment
-            return made == environment ? nil : "it is of another environment than \(environment.name)"
+            return made == environment ? nil : "the receipt is from another environment than \(environment.name)"
         }
     }
 }

@@ -1,24 +1,28 @@
 import Foundation
 
-/// Keeps a folder out of backups, in the three ways that programs on Linux look for, since there is no one way:
+/// Excludes a folder from backups. Linux has no single mechanism, so this type uses the three that backup programs
+/// know:
 ///
-/// - a `CACHEDIR.TAG` (Cache Directory Tagging Specification): tar, borg, restic, duplicity and others, when told to;
-/// - the no-dump attribute, which files made in the folder take over: dump, borg;
-/// - the extended attribute `user.xdg.robots.backup` with the value `false` (freedesktop.org, CommonExtendedAttributes).
+/// - a `CACHEDIR.TAG` (Cache Directory Tagging Specification): tar, borg, restic, duplicity and others, with an option;
+/// - the no-dump attribute, which files created in the folder inherit: dump, borg;
+/// - the extended attribute `user.xdg.robots.backup` with the value `false` (freedesktop.org,
+///   CommonExtendedAttributes).
 public enum BackupExclusion {
     /// The first line of a `CACHEDIR.TAG`.
     public static let signature = "Signature: 8a477f597d28d172789f06886806bc55"
-    /// The extended attribute's name.
+    /// The name of the extended attribute.
     public static let attribute = "user.xdg.robots.backup"
 
-    /// A way in which a folder is marked.
+    /// A mechanism that excludes a folder from backups: a `CACHEDIR.TAG`, the no-dump attribute or the extended
+    /// attribute.
     public enum Mark: String, Sendable, CaseIterable {
         case cacheTag, noDump, extendedAttribute
     }
 
-    /// Marks `folder`, which has to be there.
+    /// Marks `folder`, which must exist.
     ///
-    /// - Returns: the marks that it has now. Not every file system takes all of them, which is no error.
+    /// - Returns: the marks that the folder has now. Some file systems do not support all of them; that is not an
+    ///   error.
     @discardableResult
     public static func exclude(_ folder: URL) -> Set<Mark> {
         var marks: Set<Mark> = []
@@ -39,7 +43,7 @@ public enum BackupExclusion {
     private static func tag(_ folder: URL) -> Bool {
         let name = "CACHEDIR.TAG"
         let file = folder.appendingPathComponent(name)
-        // Also when the tag is there: of two that wrote it at once, one may have been killed.
+        // Even when the tag exists: another process that wrote it at the same time may have been killed.
         BoundedFile.removeLeftovers(in: folder, of: name)
         if let bytes = BoundedFile.read(file, limit: 1 << 16) { return bytes.starts(with: Data(signature.utf8)) }
         let text = """

@@ -2,10 +2,10 @@ import ContentPackages
 import Foundation
 
 extension ContentInfo {
-    /// A property list of this size has nothing of ours in it.
+    /// The size limit of `ContentInfo.plist` in bytes.
     private static var largestFile: Int { 1 << 20 }
 
-    /// What the `ContentInfo.plist` of an unpacked content folder says; nil when it is not there, or names no product and
+    /// Reads the `ContentInfo.plist` of an unpacked content folder; nil when it does not exist, or lacks a product or
     /// version.
     init?(contentFolder: URL) {
         let file = contentFolder.appendingPathComponent(Self.fileName)

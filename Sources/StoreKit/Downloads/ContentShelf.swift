@@ -1,33 +1,34 @@
 import ContentPackages
 import Foundation
 
-/// The app's own place for hosted content, by product and version.
+/// The app's own folder of hosted content, by product and version.
 ///
-/// Finished downloads lie in the app's caches, which may be cleared once their transaction is finished: copy the content
-/// here first, then finish the transaction. A version is on the shelf wholly or not at all, and an older one stays where it is,
-/// usable, until it is removed. The shelf is kept out of backups, since the store has it all (``BackupExclusion``).
+/// Finished downloads are in the app's caches, which may be cleared once the app has finished the transaction. Copy the
+/// content to the shelf first, then finish the transaction. The shelf contains a version completely or not at all.
+/// Older versions stay usable until they are removed. The shelf is excluded from backups, because the store has all its
+/// content (``BackupExclusion``).
 ///
 ///     let shelf = try ContentShelf(folder: applicationSupport.appendingPathComponent("Books"))
 ///     let book = try shelf.install(download)            // in updatedDownloads, when it is finished
 ///     queue.finishTransaction(download.transaction)
 ///     open(book.contents.appendingPathComponent("chapter.txt"))
 public struct ContentShelf: Sendable {
-    /// Content that is on the shelf.
+    /// One version of a product's content on the shelf.
     public struct Item: Sendable, Hashable {
-        /// The product whose content it is.
+        /// The identifier of the product.
         public let productIdentifier: String
-        /// `ContentVersion`, such as `1.0`.
+        /// The content's version (`ContentVersion`), such as `1.0`.
         public let version: String
-        /// Holds `ContentInfo.plist` and `Contents/`.
+        /// The folder with `ContentInfo.plist` and `Contents/`.
         public let folder: URL
-        /// The files that the app sold.
+        /// The folder with the product's files.
         public var contents: URL { folder.appendingPathComponent("Contents", isDirectory: true) }
     }
 
     /// The shelf's folder.
     public let folder: URL
 
-    /// Opens a shelf, making its folder when it is not there.
+    /// Opens a shelf, and creates its folder if it does not exist.
     ///
     /// - Throws: ``ContentShelfError`` with `folderUnusable` or `noSpace`.
     public init(folder: URL) throws {
@@ -36,7 +37,7 @@ public struct ContentShelf: Sendable {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw ContentShelfError(error, "cannot make the folder", folder)
+            throw ContentShelfError(error, "cannot create the folder", folder)
         }
         BackupExclusion.exclude(folder)
         removeLeftovers()
@@ -44,7 +45,7 @@ public struct ContentShelf: Sendable {
 
     // MARK: What is there
 
-    /// The highest version of a product's content; nil when there is none.
+    /// The highest version of a product's content; nil when the shelf has none.
     public func newest(of productIdentifier: String) -> Item? { versions(of: productIdentifier).last }
 
     /// All versions of a product's content, lowest first.
@@ -58,8 +59,8 @@ public struct ContentShelf: Sendable {
         }
     }
 
-    /// The products among these that are on the shelf and of which the store has a higher version. Get those through
-    /// ``ContentUpdater``, or a restore of your own.
+    /// The products whose content is on the shelf and has a higher version in the store. Update them with
+    /// ``ContentUpdater``, or with a restore of your own.
     public func outdated(among products: [SKProduct]) -> [SKProduct] {
         products.filter { product in
             guard let offered = ContentVersion(product.downloadContentVersion),
@@ -71,23 +72,24 @@ public struct ContentShelf: Sendable {
 
     // MARK: What changes it
 
-    /// Copies the content of a finished download to the shelf. Done again, it gives what is there.
+    /// Copies the content of a finished download to the shelf. If the shelf has this version, it returns the existing
+    /// item.
     ///
-    /// On return the content is on the disk, and the transaction may be finished.
+    /// On return the content is on disk, and the app may finish the transaction.
     ///
-    /// - Throws: ``ContentShelfError``; nothing is on the shelf then that was not before.
+    /// - Throws: ``ContentShelfError``. The shelf is then unchanged.
     @discardableResult
     public func install(_ download: SKDownload) throws -> Item {
         guard download.state == .finished, let content = download.contentURL else {
             throw ContentShelfError(
-                .notFinished, "the download of \(download.contentIdentifier) is not finished; install it when it is")
+                .notFinished, "the download of \(download.contentIdentifier) is not finished; install it afterwards")
         }
         return try install(contentAt: content)
     }
 
     /// Copies an unpacked content folder, with `ContentInfo.plist` and `Contents/`, to the shelf.
     ///
-    /// - Throws: ``ContentShelfError``; nothing is on the shelf then that was not before.
+    /// - Throws: ``ContentShelfError``. The shelf is then unchanged.
     @discardableResult
     public func install(contentAt content: URL) throws -> Item {
         guard let info = ContentInfo(contentFolder: content) else {
@@ -111,24 +113,24 @@ public struct ContentShelf: Sendable {
         guard rename(aside.path, item.folder.path) == 0 else {
             let reason = String(cString: strerror(errno))
             try? FileManager.default.removeItem(at: aside)
-            // Somebody else may have been faster.
+            // Another process may have installed the same version meanwhile.
             if let known = self.item(info) { return known }
             throw ContentShelfError(.folderUnusable, "cannot rename to \(item.folder.path): \(reason)")
         }
         do { try FolderSync.syncOne(place) } catch {
             try? FileManager.default.removeItem(at: item.folder)
-            throw ContentShelfError(error, "cannot write out", item.folder)
+            throw ContentShelfError(error, "cannot sync", item.folder)
         }
         return item
     }
 
-    /// Takes one version off the shelf.
+    /// Removes one version from the shelf.
     ///
     /// - Throws: ``ContentShelfError`` when it cannot be removed.
     public func remove(_ item: Item) throws {
         guard FileManager.default.fileExists(atPath: item.folder.path) else { return }
         do {
-            // First out of sight, so that a version is never there in part.
+            // Moves the folder away first, so that the shelf never contains part of a version.
             let aside = folder.appendingPathComponent(".\(UUID().uuidString)", isDirectory: true)
             try FileManager.default.moveItem(at: item.folder, to: aside)
             try FileManager.default.removeItem(at: aside)
@@ -137,9 +139,9 @@ public struct ContentShelf: Sendable {
         }
     }
 
-    /// Takes all versions but the highest off the shelf.
+    /// Removes all versions except the highest from the shelf.
     ///
-    /// - Throws: ``ContentShelfError`` when one cannot be removed.
+    /// - Throws: ``ContentShelfError`` when a version cannot be removed.
     public func removeOlderVersions(of productIdentifier: String) throws {
         for item in versions(of: productIdentifier).dropLast() { try remove(item) }
     }
@@ -152,8 +154,8 @@ public struct ContentShelf: Sendable {
         versions(of: info.productID).first { ContentVersion($0.version) == info.version }
     }
 
-    /// What a process left that ended in the middle of copying. Another one that copies now would be robbed of its copy, so
-    /// that only what is a day old counts.
+    /// Removes unfinished copies of interrupted processes. It keeps copies of the last day, because another process may
+    /// still be working on them.
     private func removeLeftovers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
             guard name.hasPrefix("."), UUID(uuidString: String(name.dropFirst())) != nil else { continue }
@@ -165,26 +167,27 @@ public struct ContentShelf: Sendable {
     }
 }
 
-/// Why the shelf did not do what was asked.
+/// The reason why the shelf or the updater failed.
 public struct ContentShelfError: Error, Sendable, Equatable {
-    /// What a program needs to know of it.
+    /// The kinds of failure.
     public enum Code: String, Sendable {
-        /// The shelf's folder cannot be made, written or read.
+        /// The shelf's folder cannot be created, written or read.
         case folderUnusable
         /// The disk is full.
         case noSpace
         /// The download is not finished.
         case notFinished
-        /// The folder is no content folder.
+        /// The folder is not a content folder.
         case noContent
-        /// The restore that was to bring a newer version failed.
+        /// The restore that an update needs failed.
         case notRestored
-        /// The newer version could not be downloaded.
+        /// The download of the newer version failed.
         case notDownloaded
-        /// The updater is at work already.
+        /// The updater is already updating.
         case busy
     }
 
+    /// The kind of failure; stable.
     public var code: Code
     /// What was wrong, where, and what to do.
     public var detail: String

@@ -1,26 +1,26 @@
 import Foundation
 import Synchronization
 
-/// Brings newer versions of content to a shelf, by restoring the purchases and downloading again, while the versions that are
-/// there stay usable.
+// @unchecked: `state` is a Mutex, and all else is constant; the queue is Sendable.
+/// Updates the content on a shelf: restores the purchases and downloads the newer versions. The existing versions stay
+/// usable meanwhile.
 ///
 ///     let outdated = shelf.outdated(among: products)
 ///     let items = try await ContentUpdater(shelf: shelf).update(outdated)
 ///
-/// A restore delivers all that the customer bought: the app's own observer has to be there as always, and finishes what
-/// concerns it. The updater finishes the transactions that it downloaded for.
-// @unchecked: `state` is a Mutex, and all else is constant; the queue is Sendable.
+/// A restore delivers all purchases of the customer. Therefore the app's own observer must be registered as always, and
+/// finishes the other transactions. The updater finishes the transactions whose content it downloaded.
 public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unchecked Sendable {
     private struct State {
         var wanted: Set<String> = []
-        /// The products whose content is on its way.
+        /// The products whose content is being downloaded or copied.
         var open: Set<String> = []
         var items: [ContentShelf.Item] = []
         var failure: ContentShelfError?
         var isRestored = false
         var continuation: CheckedContinuation<Void, Never>?
         var isRunning = false
-        /// Those of ``open`` whose content is being put on the shelf.
+        /// The products in `open` whose content is being copied to the shelf.
         var taken: Set<String> = []
         var downloads: [SKDownload] = []
     }
@@ -30,7 +30,12 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
     private let progress: @Sendable (SKDownload) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter progress: is told of each download about once a second, on the callback queue.
+    /// Creates an updater.
+    ///
+    /// - Parameters:
+    ///   - shelf: the shelf to update.
+    ///   - queue: the payment queue that restores the purchases.
+    ///   - progress: receives each download about once a second, on the callback queue.
     public init(
         shelf: ContentShelf, queue: SKPaymentQueue = .default(),
         progress: @escaping @Sendable (SKDownload) -> Void = { _ in }
@@ -40,12 +45,13 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         self.progress = progress
     }
 
-    /// Gets the newest content of these products, which the customer must have bought. One update at a time: make another updater for
-    /// another at the same time.
+    /// Downloads the newest content of these products, which the customer must have bought. An updater runs one update
+    /// at a time; create another updater to run two at once. Cancelling the task pauses the downloads and returns the
+    /// items installed so far.
     ///
-    /// - Returns: what is on the shelf now that was not before.
-    /// - Throws: ``ContentShelfError``: `busy` while this one is updating, `notRestored`, `notDownloaded`, or why a copy failed. What succeeded is on the shelf,
-    ///   and what did not is in the queue still. Cancelling the task pauses the downloads and returns what is there.
+    /// - Returns: the items that this update added to the shelf.
+    /// - Throws: ``ContentShelfError``: `busy` during another update, `notRestored`, `notDownloaded`, or the error of a
+    ///   copy. Completed items are on the shelf. The transactions of failed ones stay in the queue.
     public func update(_ products: [SKProduct]) async throws -> [ContentShelf.Item] {
         let identifiers = Set(products.map(\.productIdentifier))
         guard !identifiers.isEmpty else { return [] }
@@ -59,7 +65,7 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
             await withCheckedContinuation { continuation in
                 state.withLock { $0.continuation = continuation }
                 queue.add(self)
-                // What an update that was stopped left there is not told again.
+                // The queue does not report again the transactions that a cancelled update left in it.
                 paymentQueue(queue, updatedTransactions: queue.transactions)
                 queue.restoreCompletedTransactions()
                 if Task.isCancelled { stop() }
@@ -96,6 +102,7 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         continuation?.resume()
     }
 
+    /// Starts the downloads of the products to update. For the queue.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions
         where transaction.transactionState == .restored || transaction.transactionState == .purchased {
@@ -113,6 +120,7 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         }
     }
 
+    /// Copies finished downloads to the shelf and records failed ones. For the queue.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
         for download in downloads {
             guard state.withLock({ $0.open.contains(download.contentIdentifier) }) else { continue }
@@ -144,10 +152,12 @@ public final class ContentUpdater: NSObject, SKPaymentTransactionObserver, @unch
         }
     }
 
+    /// Records that the restore is complete. For the queue.
     public func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {
         settle { $0.isRestored = true }
     }
 
+    /// Records that the restore failed. For the queue.
     public func paymentQueue(
         _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
     ) {

@@ -2,30 +2,31 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// What ``SKDownload/timeRemaining`` is while it cannot be told: -1, as Apple documents it.
 // Apple's name.
 // swift-format-ignore: AlwaysUseLowerCamelCase
+/// The value of ``SKDownload/timeRemaining`` while the time cannot be estimated: -1, as Apple documents it.
 public let SKDownloadTimeRemainingUnknown: TimeInterval = -1
 
-/// Where a download stands.
+/// The state of a download.
 public enum SKDownloadState: Int, Sendable {
-    /// Not begun yet.
+    /// The download has not started.
     case waiting = 0
-    /// Bytes are coming.
+    /// The download is running.
     case active = 1
-    /// Stopped by the app; goes on when it is told to resume.
+    /// The app paused the download, and can resume it.
     case paused = 2
-    /// The content is at ``SKDownload/contentURL``.
+    /// The download is complete; the content is at ``SKDownload/contentURL``.
     case finished = 3
-    /// ``SKDownload/error`` says why.
+    /// The download failed; ``SKDownload/error`` has the reason.
     case failed = 4
-    /// Given up by the app.
+    /// The app cancelled the download.
     case cancelled = 5
 }
 
-/// Content of a product that the store hosts. A transaction has the same object for as long as it is in the queue;
-/// downloads compare by identity. It changes on the callback queue, right before the observers are told.
 // @unchecked: `record` is a Mutex, and all else is constant.
+/// The download of a product's content, hosted by the store. The object stays the same while its transaction is in the
+/// queue, and downloads compare by identity. Its state changes on the callback queue, right before the queue calls the
+/// observers.
 open class SKDownload: NSObject, @unchecked Sendable {
     struct Record: Sendable {
         var productIdentifier = ""
@@ -36,15 +37,15 @@ open class SKDownload: NSObject, @unchecked Sendable {
         var timeRemaining: TimeInterval?
         var error: SKError?
         var contentURL: URL?
-        /// Nil once the transaction has left the queue and the app holds it no more.
+        /// The transaction; nil once it has left the queue and the app no longer retains it.
         var transaction: SKPaymentTransaction?
     }
 
-    /// The transaction's id; nil when no queue made the download.
+    /// The identifier of the transaction; nil when no queue created the download.
     final let id: TransactionID?
     private let record: Mutex<Record>
 
-    /// An empty download that waits, for subclasses in tests.
+    /// Creates an empty, waiting download, for subclasses in tests.
     public override init() {
         id = nil
         record = Mutex(Record())
@@ -67,39 +68,40 @@ open class SKDownload: NSObject, @unchecked Sendable {
 
     final func belong(to transaction: SKPaymentTransaction) { record.withLock { $0.transaction = transaction } }
 
-    /// Where it stands.
+    /// The state of the download.
     open var state: SKDownloadState { record.withLock { $0.state } }
     /// The older name of ``state`` (iOS 6 to 12).
     open var downloadState: SKDownloadState { state }
     /// The older name of ``expectedContentLength`` (iOS 6 to 13).
     open var contentLength: Int64 { expectedContentLength }
-    /// How long the content is, in bytes of the package to download.
+    /// The size of the package to download, in bytes.
     open var expectedContentLength: Int64 { record.withLock { $0.length } }
-    /// The identifier of the product whose content it is.
+    /// The identifier of the product.
     open var contentIdentifier: String { record.withLock { $0.productIdentifier } }
     /// The content's version, such as `1.0`.
     open var contentVersion: String { record.withLock { $0.version } }
-    /// The folder of the content, with `ContentInfo.plist` and `Contents/`, only when it is finished. It is in the app's
-    /// caches: copy or move it before the transaction is finished (``ContentShelf``).
+    /// The folder of the content, with `ContentInfo.plist` and `Contents/`; nil until the download is finished. It is
+    /// in the app's caches: copy or move it before you finish the transaction (``ContentShelf``).
     open var contentURL: URL? { record.withLock { $0.contentURL } }
-    /// Why it failed, an ``SKError``; nil in every other state. A full disk is `CocoaError.fileWriteOutOfSpace` under
-    /// `NSUnderlyingErrorKey`, damaged content `CocoaError.fileReadCorruptFile`.
+    /// The reason for the failure, an ``SKError``; nil in every other state. `NSUnderlyingErrorKey` has
+    /// `CocoaError.fileWriteOutOfSpace` for a full disk, and `CocoaError.fileReadCorruptFile` for damaged content.
     open var error: (any Error)? { record.withLock { $0.error } }
-    /// How much of it came, from 0 to 1. 1 is not the end: it is unpacked then, and ``state`` says when that is done.
+    /// The received part of the package, from 0 to 1. At 1 the package is still to be unpacked; ``state`` tells when
+    /// the download is finished.
     open var progress: Float { record.withLock { $0.progress } }
-    /// The seconds that it will take, or ``SKDownloadTimeRemainingUnknown``.
+    /// The estimated seconds until the package is received, or ``SKDownloadTimeRemainingUnknown``.
     open var timeRemaining: TimeInterval { record.withLock { $0.timeRemaining } ?? SKDownloadTimeRemainingUnknown }
-    /// The transaction that bought the content.
+    /// The transaction of the purchase.
     open var transaction: SKPaymentTransaction { record.withLock { $0.transaction } ?? SKPaymentTransaction() }
 
-    /// Where this device keeps the content of a product, in the highest version, as on macOS; nil when it keeps none. It
-    /// keeps it while its transaction is not finished, and after that until the app is launched again
-    /// (``StoreKitConfiguration/keepsContent``).
+    /// The folder of a product's content on this device, in its highest version, as on macOS; nil when there is none.
+    /// StoreKit keeps the content until the transaction is finished and the app is launched again, or longer if
+    /// ``StoreKitConfiguration/keepsContent`` is true.
     open class func contentURL(forProductID productID: String) -> URL? {
         StoreKitEngine.shared.downloads?.content(of: ProductID(productID))
     }
 
-    /// Deletes the content of a product that this device keeps, as on macOS.
+    /// Deletes all content of a product on this device, as on macOS.
     open class func deleteContent(forProductID productID: String) {
         StoreKitEngine.shared.downloads?.deleteContent(of: ProductID(productID))
     }

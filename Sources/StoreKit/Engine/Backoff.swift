@@ -1,9 +1,9 @@
 import Foundation
 
-/// How long to wait before trying again: doubling from one second to a minute, each spread over its upper half so
-/// that devices that lost the store together do not come back together.
+/// The delays before retries. They double from one second to one minute. Each delay is random in the upper half of its
+/// range, so that devices that lost the store at the same time do not return at the same time.
 package struct Backoff: Sendable {
-    /// A number from 0 up to 1.
+    /// Returns a random number from 0 up to 1.
     let jitter: @Sendable () -> Double
 
     package init(jitter: @escaping @Sendable () -> Double) { self.jitter = jitter }
@@ -15,35 +15,17 @@ package struct Backoff: Sendable {
     }
 }
 
-/// Calls back later. A boundary, so that tests need not wait.
+/// Calls a closure after a delay. Tests replace it, so that they need not wait.
 protocol RetryTimer: Sendable {
     func after(seconds: Double, _ body: @escaping @Sendable () -> Void)
 }
 
 /// Waits in real time.
 struct DispatchRetryTimer: RetryTimer {
-    /// What every delay is multiplied by.
+    /// A factor for every delay.
     var pace = 1.0
 
     func after(seconds: Double, _ body: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds * pace, execute: body)
-    }
-}
-
-/// Lets one in at a time, in the order in which they came.
-actor Turns {
-    private var isTaken = false
-    private var queue: [CheckedContinuation<Void, Never>] = []
-
-    func take() async {
-        guard isTaken else {
-            isTaken = true
-            return
-        }
-        await withCheckedContinuation { queue.append($0) }
-    }
-
-    func give() {
-        if queue.isEmpty { isTaken = false } else { queue.removeFirst().resume() }
     }
 }

@@ -1,4 +1,4 @@
-/// What the app is told of downloads, on the callback queue as well.
+/// The app's callbacks about downloads, also on the callback queue.
 extension PaymentQueueCallbacks {
     func update(_ statuses: [DownloadStateMachine.Status]) {
         callbackQueue.async {
@@ -7,7 +7,7 @@ extension PaymentQueueCallbacks {
         }
     }
 
-    /// The queue holds these no longer: the app may, but they hold one another no more.
+    /// Breaks the reference cycles between transactions that have left the queue and their downloads.
     func release(_ transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
             let gone = transaction.releaseDownloads()

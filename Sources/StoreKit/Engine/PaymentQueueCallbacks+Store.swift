@@ -1,9 +1,9 @@
 import Foundation
 import StoreWire
 
-/// What the app is told and asked beside its transactions, on the callback queue as well.
+/// The app's callbacks about the store, also on the callback queue.
 extension PaymentQueueCallbacks {
-    /// Whether the app lets a payment go on in another country's store; without a delegate it does.
+    /// Asks the delegate whether a payment continues in another storefront. Without a delegate it does.
     func shouldContinue(_ entry: PaymentQueueEntry, in storefront: StorefrontDescription) async -> Bool {
         await onCallbackQueue {
             guard let transaction = self.apply([entry]).first else { return true }
@@ -13,7 +13,7 @@ extension PaymentQueueCallbacks {
         }
     }
 
-    /// Whether the app lets the customer be asked about a price increase now; without a delegate it does.
+    /// Asks the delegate whether to ask the customer about a price increase now. Without a delegate the answer is yes.
     func shouldShowPriceConsent() async -> Bool {
         await onCallbackQueue {
             self.withDelegate { delegate, queue in delegate.paymentQueueShouldShowPriceConsent(queue) } ?? true
@@ -24,8 +24,8 @@ extension PaymentQueueCallbacks {
         callbackQueue.async { self.each { $0.paymentQueueDidChangeStorefront($1) } }
     }
 
-    /// Tells that entitlements are gone. Calls `then` after every observer was told, and not when there is none: the
-    /// store has to be asked again. Returns after that.
+    /// Reports revoked entitlements to all observers, then calls `then`, then returns. Without an observer it does not
+    /// call `then`, so that the store's notice is fetched again.
     func revoked(_ productIDs: [ProductID], then: @escaping @Sendable () -> Void) async {
         await onCallbackQueue {
             let identifiers = productIDs.map(\.rawValue)
@@ -34,8 +34,7 @@ extension PaymentQueueCallbacks {
         }
     }
 
-    /// Whether an observer wants a payment that the customer began in the store to be added now. All are asked until one
-    /// does.
+    /// Asks the observers, until one agrees, whether to add a payment that the customer began in the store.
     func shouldAdd(_ payment: PaymentValues, for product: ProductDescription) async -> Bool {
         await onCallbackQueue {
             let asked = SKPayment()

@@ -2,8 +2,8 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// The queue's objects and observers. What it is told, it tells the app on the callback queue, in the same order; an
-/// object changes its state there, right before its observers hear of it.
+/// The queue's objects and observers. It forwards changes to the app on the callback queue, in order. An object changes
+/// its state there, right before the observers are called.
 final class PaymentQueueCallbacks: Sendable {
     // @unchecked: `observer` and `queue` are only used under `state`'s lock and on the callback queue.
     private struct Registration: @unchecked Sendable {
@@ -39,7 +39,7 @@ final class PaymentQueueCallbacks: Sendable {
         self.downloads = downloads
     }
 
-    /// Asked by the queue; not retained.
+    /// The queue's delegate, which is not retained.
     var delegate: (any SKPaymentQueueDelegate)? { Carried(object: state.withLock { $0.delegate }.delegate).object }
 
     func setDelegate(_ delegate: (any SKPaymentQueueDelegate)?, queue: SKPaymentQueue) {
@@ -47,10 +47,10 @@ final class PaymentQueueCallbacks: Sendable {
         state.withLock { $0.delegate = new }
     }
 
-    /// Tells and asks the app nothing more. On return the last call to the app is over. On the callback queue.
+    /// Stops all calls to the app. On return the last call to the app is over.
     func stop() async { await onCallbackQueue { self.state.withLock { $0.isStopped = true } } }
 
-    /// Calls the delegate when there is one; nil when there is none. On the callback queue only.
+    /// Calls the delegate; nil when there is none. On the callback queue only.
     func withDelegate<Value>(_ body: (any SKPaymentQueueDelegate, SKPaymentQueue) -> Value) -> Value? {
         let held = state.withLock { $0.isStopped ? Delegate() : $0.delegate }
         return held.delegate.map { body($0, held.queue ?? .default()) }
@@ -107,7 +107,7 @@ final class PaymentQueueCallbacks: Sendable {
         }
     }
 
-    /// Restoring ended, once for each of the app's calls.
+    /// Reports the end of a restore, once for each call of the app.
     func restoreEnded(calls: Int, _ error: SKError?) {
         callbackQueue.async {
             for _ in 0..<calls {
@@ -144,7 +144,7 @@ final class PaymentQueueCallbacks: Sendable {
     }
 
     /// Calls every observer that is still registered and alive, outside the lock.
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether it called any observer.
     @discardableResult
     func each(only id: Int? = nil, _ body: (any SKPaymentTransactionObserver, SKPaymentQueue) -> Void) -> Bool {
         var isCalled = false
@@ -160,7 +160,7 @@ final class PaymentQueueCallbacks: Sendable {
 }
 
 extension SKPaymentTransaction.Record {
-    /// What the app sees of an entry.
+    /// The values of an entry that the app sees.
     init(_ entry: PaymentQueueEntry, languages: [String] = []) {
         switch entry.phase {
         case .queued, .confirming, .sending, .collecting:

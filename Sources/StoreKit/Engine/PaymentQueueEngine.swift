@@ -2,13 +2,13 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Runs the payment queue: feeds ``PaymentQueueStateMachine`` with what happens, one event at a time, and performs
-/// the actions it returns.
+/// Runs the payment queue: passes events to ``PaymentQueueStateMachine``, one at a time, and performs the actions that
+/// it returns.
 ///
-/// Events and the journal are on `work`; calls to the app on `callbackQueue`; requests and the sheet in tasks that
-/// come back with events.
+/// Events and journal writes run on `work`, and calls to the app on `callbackQueue`. Requests and the sheet run in
+/// tasks, whose results are new events.
 final class PaymentQueueEngine: Sendable {
-    /// What the engine works with.
+    /// The engine's dependencies.
     struct Parts: Sendable {
         var journal: any PaymentJournal
         var store: any PaymentStore
@@ -17,11 +17,11 @@ final class PaymentQueueEngine: Sendable {
         var backoff: Backoff
         var newKey: @Sendable () -> UUID
         var diagnostics: @Sendable (String) -> Void
-        /// Called before each action is performed; false ends the engine there, as a kill would. For tests.
+        /// Called before each action. If it returns false, the engine ends there, as after a kill. For tests.
         var mayPerform: @Sendable (PaymentQueueStateMachine.Action) -> Bool = { _ in true }
         /// The customer's languages, best first, for the texts of errors.
         var languages: [String] = []
-        /// Called each time after the whole of the store's list was taken in: the store can be reached.
+        /// Called each time the store's list was read completely.
         var afterListing: @Sendable () async -> Void = {}
         /// The transactions' downloads; nil for a queue that has none.
         var downloads: DownloadEngine?
@@ -32,15 +32,15 @@ final class PaymentQueueEngine: Sendable {
     private struct State {
         var machine: PaymentQueueStateMachine
         var isStopped = false
-        /// Who waits until nothing is under way.
+        /// The callers of ``quiet()`` that wait.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     let parts: Parts
     let callbacks: PaymentQueueCallbacks
     private let state: Mutex<State>
-    /// What was finished by the app, and what the store knows of, since the work queue last looked: thousands of them
-    /// are journaled together.
+    /// The finishes of the app, and the finishes confirmed by the store, that `work` has not handled yet. Thousands of
+    /// them are journaled together.
     private let finishes = GatheredKeys()
     private let finished = GatheredKeys()
     private let work = DispatchQueue(label: "StoreKit.payments")
@@ -53,15 +53,15 @@ final class PaymentQueueEngine: Sendable {
         parts.downloads?.attach(callbacks)
     }
 
-    // MARK: The app's side
+    // MARK: Calls of the app
 
     var transactions: [SKPaymentTransaction] { callbacks.transactions }
     var observers: [any SKPaymentTransactionObserver] { callbacks.observers }
 
-    /// Whether nothing is under way or waits to be finished, told to the app or not.
+    /// Whether the queue has no entries, including those that the app has not seen or has finished.
     var isEmpty: Bool { state.withLock { $0.machine.entries.isEmpty } }
 
-    /// Adds a payment. On return it is in the journal, so that it outlives a process that ends right after.
+    /// Adds a payment. On return it is in the journal and survives a crash.
     func add(_ payment: PaymentValues) {
         let (key, storefront) = (parts.newKey(), parts.store.storefront)
         let added = state.withLock { state in
@@ -72,16 +72,16 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.add(added) }
     }
 
-    /// The store is asked for a transaction that no payment of this device made; ``receive(_:of:)`` follows.
+    /// Announces a request for a transaction without a payment of this device. ``receive(_:of:)`` must follow.
     func expectTransaction() { happened { $0.expectTransactions() } }
 
-    /// A transaction that no payment of this device made; nil when there was none.
+    /// Adds a transaction without a payment of this device; nil when the request brought none.
     func receive(_ transaction: TransactionDescription?, of account: AccountID) {
         let newKey = parts.newKey
         happened { $0.received(transaction.map { [$0] } ?? [], account: account, fresh: newKey) }
     }
 
-    /// The customer has signed in.
+    /// Continues the work that waited for this account to sign in.
     func signedIn(_ account: AccountID, isCurrent: Bool) { happened { $0.signedIn(account, isCurrent: isCurrent) } }
 
     /// Asks the store for its list again.
@@ -90,7 +90,7 @@ final class PaymentQueueEngine: Sendable {
         happened { $0.listAgain() }
     }
 
-    /// Finishes a transaction. On return that is in the journal: a process that ends right after is not told of the
+    /// Finishes a transaction. On return the finish is in the journal: after a crash the app does not receive the
     /// transaction again.
     func finish(_ key: UUID) {
         guard state.withLock({ !$0.isStopped && $0.machine.canFinish(key) }) else { return }
@@ -99,7 +99,7 @@ final class PaymentQueueEngine: Sendable {
         happened { [finishes] in $0.finish(finishes.take()) }
     }
 
-    /// Delivers again what was bought earlier.
+    /// Restores earlier purchases.
     func restore(username: String?) {
         let key = parts.newKey()
         happened { $0.restore(username: username, key: key) }
@@ -112,8 +112,7 @@ final class PaymentQueueEngine: Sendable {
 
     func remove(_ observer: any SKPaymentTransactionObserver) { callbacks.remove(observer) }
 
-    /// Ends it: nothing more is performed or told. A call to the app that is under way is waited for, and what is noted
-    /// after that call is noted. On return the journal is closed.
+    /// Stops the engine. It performs no further actions, waits for a running call to the app and closes the journal.
     func stop() async {
         _ = markStopped()
         await parts.downloads?.stop()
@@ -136,7 +135,7 @@ final class PaymentQueueEngine: Sendable {
 
     // MARK: Events
 
-    /// Settles what an event means, then performs it. Never waits.
+    /// Passes an event to the state machine on `work` and performs the resulting actions. Never waits.
     func happened(_ event: @escaping @Sendable (inout PaymentQueueStateMachine) -> [PaymentQueueStateMachine.Action]) {
         work.async {
             self.settle(event)
@@ -144,13 +143,13 @@ final class PaymentQueueEngine: Sendable {
         }
     }
 
-    /// Returns once all calls to the app that earlier events lead to wait on the callback queue. Among them are those to an
-    /// observer that was added before, with the transactions of the journal.
+    /// Returns once all calls to the app that result from earlier events are enqueued on the callback queue. They
+    /// include the calls with the journal's transactions to an observer that was added before.
     func settled() async {
         await withCheckedContinuation { continuation in work.async { continuation.resume() } }
     }
 
-    /// Returns once nothing is under way and all that came of it was told, or the engine has ended.
+    /// Returns once no request is under way and the app has received all results, or the engine has ended.
     func quiet() async {
         await withCheckedContinuation { continuation in
             work.async {
@@ -166,7 +165,7 @@ final class PaymentQueueEngine: Sendable {
             defer { state.waiters = [] }
             return state.waiters
         }
-        // Behind the calls to the app that are on their way.
+        // After the calls to the app that are already enqueued.
         for waiter in waiters { parts.callbackQueue.async { waiter.resume() } }
     }
 
@@ -184,7 +183,7 @@ final class PaymentQueueEngine: Sendable {
         }
     }
 
-    /// Performs one action; gives the keys of a gate that could not be saved.
+    /// Performs one action. Returns the keys of the entries when the save of a gate failed.
     private func perform(_ action: PaymentQueueStateMachine.Action) -> [UUID]? {
         switch action {
         case .save(let entries, let isGate):
@@ -208,12 +207,12 @@ final class PaymentQueueEngine: Sendable {
         return nil
     }
 
-    /// Tells the app of transactions whose downloads, if any, it can start at once.
+    /// Registers the downloads of transactions, then reports the transactions, so that the app can start them at once.
     private func withDownloads(of entries: [PaymentQueueEntry], _ tell: () -> Void) {
         if let downloads = parts.downloads { downloads.introduce(entries, tell) } else { tell() }
     }
 
-    /// Asks the store or the customer in a task of its own, and takes the answer as an event.
+    /// Performs a request to the store or the customer in a task. The result is a new event.
     private func ask(_ action: PaymentQueueStateMachine.Action) {
         let store = parts.store
         let newKey = parts.newKey
@@ -272,29 +271,30 @@ final class PaymentQueueEngine: Sendable {
             try parts.journal.save(entries, isGate: isGate)
             return nil
         } catch {
-            parts.diagnostics("the journal could not be written: \(error)")
+            parts.diagnostics("cannot write the journal: \(error)")
             return isGate ? entries.map(\.key) : nil
         }
     }
 
-    /// Writes to the journal on the caller's thread. It waits for the journal alone and never for `work` or the app, so
-    /// that it can be called anywhere. A failure is not the end: the event that follows saves the same.
+    /// Writes to the journal on the caller's thread. It waits only for the journal, never for `work` or the app, so any
+    /// thread can call it. After a failure, the event that follows saves the same change.
     private func note(_ body: (any PaymentJournal) throws -> Void) {
         do { try body(parts.journal) } catch {
-            parts.diagnostics("the journal could not be written: \(error)")
+            parts.diagnostics("cannot write the journal: \(error)")
         }
     }
 
     private func forget(_ keys: [UUID]) {
-        do { try parts.journal.forget(keys) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+        do { try parts.journal.forget(keys) } catch { parts.diagnostics("cannot write the journal: \(error)") }
     }
 }
 
-/// Keys that wait to be handled together.
+/// A list of keys that are handled together.
 private final class GatheredKeys: Sendable {
     private let keys = Mutex<[UUID]>([])
 
-    /// Whether it is the first since ``take()``: then somebody has to come and take them.
+    /// Adds a key. Returns whether it is the first since ``take()``, in which case the caller must schedule a
+    /// ``take()``.
     func add(_ key: UUID) -> Bool {
         keys.withLock { keys in
             keys.append(key)
@@ -310,34 +310,35 @@ private final class GatheredKeys: Sendable {
     }
 }
 
-/// A page of what the store holds unfinished.
+/// The result of a request for a page of unfinished transactions.
 enum Listing: Sendable {
     case page(UnfinishedTransactionsResponse, account: AccountID)
     case unreachable
     case signedOut
 }
 
-/// The store and the customer as the queue sees them: questions that are always answered, if with "not now".
+/// The store and the customer, for the queue. No method throws: every failure is a result.
 protocol PaymentStore: Sendable {
-    /// Asks the customer. `shouldContinue` asks the app whether to go on in another country's store than the one in which
-    /// the payment was added.
+    /// Asks the customer. `shouldContinue` asks the app whether a payment continues in another storefront than the one
+    /// in which it was added.
     func confirm(
         _ entry: PaymentQueueEntry, shouldContinue: @escaping @Sendable (StorefrontDescription) async -> Bool
     ) async -> PaymentQueueStateMachine.Confirmation
     func purchase(_ entry: PaymentQueueEntry) async -> PaymentQueueStateMachine.Answer
-    /// Fetches the receipts of these and writes the app receipt; the transactions' own receipts by key, or nil for
-    /// "not now".
+    /// Fetches the receipts of these transactions and writes the app receipt. Returns the transactions' own receipts by
+    /// key, or nil when the request must be repeated.
     func collect(_ entries: [PaymentQueueEntry]) async -> [UUID: Data]?
-    /// Whether the store knows now that the app is done.
+    /// Finishes a transaction at the store. Returns false when the request must be repeated.
     func finish(_ entry: PaymentQueueEntry) async -> Bool
     func unfinished(after: TransactionID?) async -> Listing
-    /// A page of what can be restored. Before the first page the app receipt is refreshed and written.
+    /// Fetches a page of restorable transactions. Before the first page it refreshes and writes the app receipt.
     func restore(_ restore: PaymentQueueStateMachine.Restore) async -> PaymentQueueStateMachine.RestoreAnswer
-    /// Where the account shops, as far as it is known.
+    /// The account's storefront, if it is known.
     var storefront: StorefrontDescription? { get }
 }
 
-/// Refuses every payment for one reason: no store is configured, or another process holds the journal.
+/// A store that refuses every payment for one reason, such as a missing configuration or a journal in use by another
+/// process.
 struct RefusingPaymentStore: PaymentStore {
     let failure: PaymentFailure
 

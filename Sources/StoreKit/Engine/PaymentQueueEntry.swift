@@ -1,52 +1,52 @@
 import Foundation
 import StoreWire
 
-/// One payment or transaction in the queue, as the journal keeps it.
+/// One payment or transaction in the queue, as the journal stores it.
 struct PaymentQueueEntry: Codable, Sendable, Equatable {
-    /// How far it is. `confirming`, `sending` and `collecting` are all `purchasing` to the app.
+    /// The phase of the entry. The app sees `queued`, `confirming`, `sending` and `collecting` as `purchasing`.
     enum Phase: String, Codable, Sendable, CaseIterable {
-        /// Waits for the sheet.
+        /// The payment waits for the sheet.
         case queued
-        /// The sheet is up.
+        /// The sheet is shown.
         case confirming
-        /// Agreed to; the store is asked until it answers.
+        /// The customer agreed. The purchase request is repeated until the store responds.
         case sending
-        /// The store waits for somebody's approval.
+        /// The payment waits for approval at the store.
         case deferred
-        /// Paid; the receipts are being fetched.
+        /// The store was paid. The receipts are being fetched.
         case collecting
-        /// Paid, and the receipts are on this device: the app may deliver.
+        /// The store was paid, and the receipts are on this device. The app may deliver.
         case purchased
-        /// Bought earlier and delivered again; the app receipt is on this device: the app may deliver.
+        /// An earlier purchase, delivered again. The app receipt is on this device. The app may deliver.
         case restored
-        /// Not paid.
+        /// The payment failed.
         case failed
-        /// The app is done with it; the store is told until it answers.
+        /// The app finished the transaction. The finish is repeated until the store responds.
         case finishing
     }
 
-    /// The payment's idempotency key, made once, before anything else. For a transaction that no payment of this
-    /// device made, a name of its own.
+    /// The payment's idempotency key, created once, before anything else. A transaction without a payment of this
+    /// device has a key of its own.
     let key: UUID
-    /// Its place in the queue.
+    /// The place in the queue.
     var position: Int64
     var payment: PaymentValues
-    /// The account that agreed to pay; retries are under the same.
+    /// The account that agreed to pay. Retries use the same account.
     var account: AccountID?
-    /// The unit price that was agreed to.
+    /// The unit price that the customer agreed to.
     var agreedPrice: Money?
     var phase: Phase
     var transaction: TransactionDescription?
     var transactionReceipt: Data?
     var failure: PaymentFailure?
-    /// Whether a restore brought it, in whatever phase it is; nil is no.
+    /// Whether a restore delivered the transaction; nil means no.
     var isRestored: Bool?
-    /// Where the account shopped when the payment was added, as far as it was known.
+    /// The account's storefront when the app added the payment; nil if it was unknown.
     var storefront: StorefrontDescription?
 }
 
 extension PaymentValues {
-    /// The payment that a transaction of the store's answers.
+    /// The payment that leads to a transaction of the store.
     init(of transaction: TransactionDescription) {
         self.init(
             productIdentifier: transaction.productID.rawValue, quantity: transaction.quantity,

@@ -3,37 +3,37 @@ import StoreWire
 
 extension PaymentQueueStateMachine {
     enum Action: Sendable, Equatable {
-        /// Write these to the journal, in one transaction.
+        /// Write these entries to the journal, in one transaction.
         case save([PaymentQueueEntry], isGate: Bool)
-        /// Take these out of the journal, in one transaction.
+        /// Remove these entries from the journal, in one transaction.
         case forget([UUID])
-        /// Tell the observers of these, as they are here.
+        /// Report these entries to the observers, in the state given here.
         case update([PaymentQueueEntry])
-        /// Tell one new observer of these.
+        /// Report these entries to one new observer.
         case introduce(observer: Int, [PaymentQueueEntry])
-        /// Tell the observers that these are gone.
+        /// Report to the observers that these entries have left the queue.
         case remove([UUID])
         /// Show the sheet.
         case confirm(PaymentQueueEntry)
-        /// Ask the store to buy, or how a deferred purchase stands.
+        /// Send the purchase to the store, or request the state of a deferred purchase.
         case send(PaymentQueueEntry)
-        /// Fetch the receipts of these, which are of one account, and write the app receipt.
+        /// Fetch the receipts of these entries, which have one account, and write the app receipt.
         case collect([PaymentQueueEntry])
-        /// Tell the store that the app is done.
+        /// Finish the transaction at the store.
         case finish(PaymentQueueEntry)
-        /// Ask the store for a page of unfinished transactions.
+        /// Request a page of unfinished transactions from the store.
         case list(after: TransactionID?)
-        /// Ask the store for a page of what can be restored; before the first, refresh the app receipt.
+        /// Request a page of restorable transactions from the store. Before the first page, refresh the app receipt.
         case restore(Restore)
-        /// Come back at once with ``concludeRestore(_:)``.
+        /// Call ``concludeRestore(_:)`` at once.
         case concludeRestore(UUID)
-        /// Tell the observers, once for each call, that restoring is over, or why it failed.
+        /// Report to the observers, once for each call, that a restore is complete or why it failed.
         case restoreEnded(calls: Int, PaymentFailure?, NetworkCause?)
-        /// Come back with ``waited(for:)`` after the `attempt`th delay.
+        /// Call ``waited(for:)`` after the `attempt`th delay.
         case wait(for: Retry, attempt: Int)
     }
 
-    /// What is tried again.
+    /// The work that is retried.
     enum Retry: Sendable, Hashable {
         case entry(UUID)
         case collection
@@ -41,7 +41,7 @@ extension PaymentQueueStateMachine {
         case restore(UUID)
     }
 
-    /// How the sheet ended.
+    /// The result of the sheet.
     enum Confirmation: Sendable, Equatable {
         case agreed(account: AccountID, price: Money)
         case refused(PaymentFailure)
@@ -49,12 +49,12 @@ extension PaymentQueueStateMachine {
         case unreachable
     }
 
-    /// How asking the store ended.
+    /// The result of a purchase request.
     enum Answer: Sendable, Equatable {
         case response(PurchaseResponse)
         case refused(PaymentFailure)
         case unreachable
-        /// The account that agreed is not signed in, and the customer would not: ask again at the next launch.
+        /// The paying account is not signed in, and the customer declined to sign in. Ask again at the next launch.
         case signedOut
     }
 }

@@ -1,8 +1,8 @@
 import StoreWire
 
 extension PaymentQueueStateMachine {
-    /// Takes up what the store hosts by now for transactions that were told to the app before: what can be downloaded may
-    /// have been approved, or replaced, since. Those that had nothing to download are told again.
+    /// Updates the hosted content of transactions that the app knows already. The store may have approved or replaced
+    /// the content since. The changed transactions are reported again.
     mutating func renewContent(_ transactions: [TransactionDescription]) -> [Action] {
         let hosted = transactions.reduce(into: [TransactionID: HostedContent]()) { $0[$1.transactionID] = $1.content }
         guard !hosted.isEmpty else { return [] }

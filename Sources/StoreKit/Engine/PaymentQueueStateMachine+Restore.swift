@@ -2,31 +2,31 @@ import Foundation
 import StoreWire
 
 extension PaymentQueueStateMachine {
-    /// One run through what the store can restore. Calls for the same while it runs are answered with it.
+    /// A restore of all pages. Further calls of the app with the same username join the running restore.
     struct Restore: Sendable, Equatable {
-        /// The restore's name at the store.
+        /// The idempotency key of the restore.
         let key: UUID
         let username: String?
-        /// How many calls of the app it answers.
+        /// The number of calls of the app that this restore completes.
         var calls = 1
-        /// The account whose purchases they are; nil before the store was asked.
+        /// The account that is restored; nil before the first response.
         var account: AccountID?
-        /// The mark behind the last page; nil before the first page.
+        /// The cursor after the last page; nil before the first page.
         var after: TransactionID?
     }
 
-    /// What became of asking for a page.
+    /// The result of a request for a page.
     enum RestoreAnswer: Sendable, Equatable {
-        /// The app receipt is fresh, and these are the restored transactions.
+        /// The app receipt was refreshed, and these are the restored transactions.
         case page(RestoreResponse, account: AccountID)
         case refused(PaymentFailure)
         case unreachable(NetworkCause?)
     }
 
-    /// How often a page is asked for before the restore fails.
+    /// The number of requests for a page before the restore fails.
     static let restoreAttempts = 3
 
-    /// The app wants what was bought earlier. `key` is a new name.
+    /// The app requested a restore. `key` is a new idempotency key.
     mutating func restore(username: String?, key: UUID) -> [Action] {
         if restore?.username == username, restore != nil {
             restore?.calls += 1
@@ -40,9 +40,9 @@ extension PaymentQueueStateMachine {
         return nextRestore()
     }
 
-    /// An answer to the running restore. `fresh` makes names for the transactions.
+    /// A response to the running restore arrived. `fresh` creates the keys of new entries.
     ///
-    /// The page is journaled before it is told, and told before the next is asked for or the end is.
+    /// A page is journaled, then reported, and only then is the next page requested or the end reported.
     mutating func restored(_ key: UUID, _ answer: RestoreAnswer, fresh: () -> UUID) -> [Action] {
         guard var running = restore, running.key == key else { return [] }
         switch answer {
@@ -57,12 +57,12 @@ extension PaymentQueueStateMachine {
             attempts[.restore(key)] = nil
             guard entries.count + page.transactions.count <= Self.largestQueue else { return endRestore(.queueIsFull) }
             running.account = account
-            // Somebody is signed in now, which may be new.
+            // The customer may have signed in for this restore, so a list that failed before is requested now.
             let list = isUnlisted ? startListing() : []
             let told = page.transactions.compactMap { takeRestored($0, account: account, fresh: fresh) }
             let delivery: [Action] = told.isEmpty ? [] : [.save(told, isGate: true), .update(told)]
             guard let next = page.next, next > running.after ?? TransactionID(rawValue: 0) else {
-                // Behind the gate: when the last page cannot be journaled, this is dropped, and the restore fails.
+                // After the gate: if the last page cannot be journaled, this action is dropped, and the restore fails.
                 return list + delivery + [.concludeRestore(key)]
             }
             running.after = next
@@ -71,23 +71,23 @@ extension PaymentQueueStateMachine {
         }
     }
 
-    /// The last page was told.
+    /// The last page was reported.
     mutating func concludeRestore(_ key: UUID) -> [Action] { restore?.key == key ? endRestore(nil) : [] }
 
-    /// Asks again after a delay.
+    /// Repeats the request after a delay.
     func restoreAgain(_ key: UUID) -> [Action] {
         guard let restore, restore.key == key else { return [] }
         return [.restore(restore)]
     }
 
-    /// Restored transactions could not be journaled: they were not told, the store gives them again under the same ids,
-    /// and the restore fails.
+    /// Restored transactions could not be journaled and were not reported. The restore fails. The next restore delivers
+    /// them again under the same identifiers.
     mutating func restoreUnsaved(_ keys: [UUID]) -> [Action] {
         for key in keys where entries[key]?.phase == .restored { remove(key) }
         return restore == nil ? [] : endRestore(.restoreJournal)
     }
 
-    /// Starts the restore that waits, if none runs and an observer was there.
+    /// Starts the next waiting restore, if none is running and the app has added an observer.
     mutating func nextRestore() -> [Action] {
         guard isActive, restore == nil, !restoresToCome.isEmpty else { return [] }
         let next = restoresToCome.removeFirst()
@@ -103,7 +103,7 @@ extension PaymentQueueStateMachine {
         return [.restoreEnded(calls: ended.calls, failure, cause)] + nextRestore()
     }
 
-    /// A new entry for a restored transaction; nil when the queue has it, or its finish was on the way to the store.
+    /// Creates the entry of a restored transaction; nil when the queue has the transaction, or finished it meanwhile.
     private mutating func takeRestored(
         _ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID
     ) -> PaymentQueueEntry? {

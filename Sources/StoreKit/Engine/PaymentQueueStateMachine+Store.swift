@@ -1,17 +1,18 @@
 import Foundation
 import StoreWire
 
-/// What reaches the queue from the store past its own questions.
+/// Transactions that reach the queue without a request of its own.
 extension PaymentQueueStateMachine {
-    /// The store is asked for transactions without a payment of the queue's, as for a code: ``received(_:account:fresh:)``
-    /// follows. The store's list may bring them first, and the app finish them, before the answer is here.
+    /// A request has started that brings transactions without a payment, such as the redemption of a code.
+    /// ``received(_:account:fresh:)`` follows. Before the response arrives, the store's list may bring the
+    /// transactions, and the app may finish them.
     mutating func expectTransactions() -> [Action] {
         expected += 1
         return []
     }
 
-    /// The customer got transactions without a payment of the queue's, or none. What the queue has, or left it since they
-    /// were asked for, does not come again.
+    /// The response of such a request arrived, with or without transactions. The method ignores transactions that are
+    /// in the queue, or were finished since the request started.
     mutating func received(
         _ transactions: [TransactionDescription], account: AccountID, fresh: () -> UUID
     ) -> [Action] {
@@ -23,6 +24,6 @@ extension PaymentQueueStateMachine {
         return nextCollection()
     }
 
-    /// The store may hold something new: its list is asked for unless it is under way.
+    /// Requests the store's list, unless a request for it is running.
     mutating func listAgain() -> [Action] { startListing() }
 }

@@ -1,55 +1,56 @@
 import Foundation
 import StoreWire
 
-/// The payment queue as a pure value: methods take what happened and return what to do, in that order.
+/// The payment queue as a pure value. Its methods take an event and return the actions to perform, in order.
 ///
-/// A phase that must be durable before it is acted on is saved as a *gate*: when a gate's save fails, the actions
-/// after it are dropped and ``saveFailed(_:)`` is told. What a gate protects stands last in its list.
+/// A phase that must be durable before the next action is saved as a *gate*. When the save of a gate fails, the engine
+/// drops the actions after it and calls ``saveFailed(_:)``. Therefore the actions that a gate protects are last in the
+/// list.
 struct PaymentQueueStateMachine: Sendable {
-    /// The store's list is not followed further than this; the rest comes at the next launch.
+    /// The most entries in the queue. Beyond it the machine stops reading the store's list until the next launch.
     static let largestQueue = 100_000
 
     /// The entries by key.
     private(set) var entries: [UUID: PaymentQueueEntry] = [:]
     private var nextPosition: Int64 = 1
     private(set) var isActive = false
-    /// What the journal brought sleeps until the first observer comes.
+    /// The entries of the journal, which stay inactive until the app adds the first observer.
     private var dormant: Set<UUID> = []
     private var confirming: UUID?
     private var sending: Set<UUID> = []
     private var finishing: Set<UUID> = []
     private var collecting: [UUID] = []
-    /// The accounts whose receipts could not be had, until they are asked for again. Another account's do not wait for
-    /// them: who never signs in again keeps nobody's purchase.
+    /// The accounts whose receipts could not be fetched, until the next retry. Receipts of other accounts do not wait
+    /// for them, so that an account that never signs in again does not block other purchases.
     private var uncollected: Set<AccountID?> = []
     private var waiting: Set<Retry> = []
     var attempts: [Retry: Int] = [:]
     private(set) var isListing = false
-    /// Whether nobody was signed in when the list was asked for.
+    /// Whether the last request for the list failed because nobody was signed in.
     private(set) var isUnlisted = false
-    /// Whether somebody signed in while the list was asked for, so that it may be another account's, or none.
+    /// Whether a customer signed in during a request for the list, which may therefore be for another account.
     private var mustListAgain = false
     private var lastListed: TransactionID?
-    /// The entries that wait for the sheet, for their receipts, and for the store to hear that they are finished.
+    /// The entries that wait for the sheet, for their receipts, and for their finish at the store.
     private var queuedOrder = QueueOrder()
     private var collectingOrder = QueueOrder()
     private var finishingOrder = QueueOrder()
-    /// The transactions of all entries.
+    /// The transaction identifiers of all entries.
     private var transactionIDs: Set<TransactionID> = []
-    /// What was finished while an answer of the store was under way in which it may still stand: its list, a page of a
-    /// restore, or what a code gave.
+    /// Transactions that were finished during a request whose response may still contain them: the store's list, a page
+    /// of a restore, or the redemption of a code.
     private var finishedMeanwhile: Set<TransactionID> = []
-    /// How many answers are under way that bring transactions without a payment.
+    /// The number of running requests that bring transactions without a payment.
     var expected = 0
-    /// The restore that runs, and those that wait for it.
+    /// The running restore, and the restores that wait for it.
     var restore: Restore?
     var restoresToCome: [Restore] = []
 
-    /// The store is told of so many finished transactions at once.
+    /// The most concurrent requests to finish transactions.
     static let finishesAtOnce = 8
 
-    /// Takes up what the journal holds. Only phases before the customer agreed go back: a sheet that was up is shown
-    /// again.
+    /// Loads the entries of the journal. A payment whose sheet was shown returns to `queued`, so that the sheet is
+    /// shown again. All other phases stay.
     init(journal: [PaymentQueueEntry] = []) {
         for var entry in journal {
             if entry.phase == .confirming { entry.phase = .queued }
@@ -62,15 +63,15 @@ struct PaymentQueueStateMachine: Sendable {
     /// The entries in the queue's order.
     var inOrder: [PaymentQueueEntry] { entries.values.sorted { $0.position < $1.position } }
 
-    /// Whether no answer is waited for, but from the customer.
+    /// Whether no request to the store is running. The sheet may be shown.
     var isQuiet: Bool {
         !isListing && restore == nil && restoresToCome.isEmpty && sending.isEmpty && collecting.isEmpty
             && finishing.isEmpty
     }
 
-    // MARK: What the app does
+    // MARK: Events of the app
 
-    /// An entry for a payment that is about to be added, under a new key. It takes the next place in the queue.
+    /// Creates the entry of a payment that is about to be added, under a new key, at the end of the queue.
     mutating func newEntry(
         for payment: PaymentValues, key: UUID, storefront: StorefrontDescription?
     ) -> PaymentQueueEntry {
@@ -78,13 +79,13 @@ struct PaymentQueueStateMachine: Sendable {
             key: key, position: takePosition(), payment: payment, phase: .queued, storefront: storefront)
     }
 
-    /// A payment was added; `entry` is of ``newEntry(for:key:storefront:)``.
+    /// The app added a payment; `entry` comes from ``newEntry(for:key:storefront:)``.
     mutating func add(_ entry: PaymentQueueEntry) -> [Action] {
         put(entry)
         return [.save([entry], isGate: true), .update([entry])] + nextConfirmation()
     }
 
-    /// An observer was added: it is told of everything, and the first brings the queue to life.
+    /// The app added an observer, which receives all transactions. The first observer also starts the queue's requests.
     mutating func observerAdded(_ observer: Int, isFirst: Bool) -> [Action] {
         let open = inOrder.filter { $0.phase != .finishing }
         var actions: [Action] = open.isEmpty ? [] : [.introduce(observer: observer, open)]
@@ -96,7 +97,7 @@ struct PaymentQueueStateMachine: Sendable {
         return actions
     }
 
-    /// Whether finishing a transaction now would do anything.
+    /// Whether the transaction is in a phase that the app can finish.
     func canFinish(_ key: UUID) -> Bool {
         switch entries[key]?.phase {
         case .purchased, .restored, .failed: true
@@ -107,7 +108,8 @@ struct PaymentQueueStateMachine: Sendable {
     /// The app finished a transaction.
     mutating func finish(_ key: UUID) -> [Action] { finish([key]) }
 
-    /// The app finished these: they are journaled together, and left or told to the store.
+    /// The app finished these transactions. They are journaled together. Failed ones leave the queue; the others are
+    /// finished at the store.
     mutating func finish(_ keys: [UUID]) -> [Action] {
         var told: [PaymentQueueEntry] = []
         var gone: [UUID] = []
@@ -131,7 +133,7 @@ struct PaymentQueueStateMachine: Sendable {
         return told.isEmpty ? actions : actions + nextFinishes()
     }
 
-    // MARK: What the sheet and the store answer
+    // MARK: Responses of the sheet and the store
 
     mutating func confirmed(_ key: UUID, _ confirmation: Confirmation) -> [Action] {
         guard confirming == key else { return [] }
@@ -184,8 +186,8 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
-    /// The receipts of the batch arrived and the app receipt is written; a transaction without a receipt of its own
-    /// has nil.
+    /// The receipts of the batch arrived, and the app receipt is on disk. Transactions without a receipt of their own
+    /// are absent from `receipts`.
     mutating func collected(_ receipts: [UUID: Data]) -> [Action] {
         let batch = collecting
         collecting = []
@@ -202,14 +204,14 @@ struct PaymentQueueStateMachine: Sendable {
         return nextCollection() + [.save(done, isGate: true), .update(done)]
     }
 
-    /// The receipts could not be had: the purchases stay, and their receipts are asked for again.
+    /// The receipts could not be fetched. The purchases stay in the queue, and their receipts are requested again.
     mutating func collectionFailed() -> [Action] {
         for key in collecting { if let entry = entries[key] { uncollected.insert(entry.account) } }
         collecting = []
         return wait(for: .collection) + nextCollection()
     }
 
-    /// A page of the store's unfinished transactions of `account`. `fresh` makes names for those that no entry has.
+    /// A page of the store's unfinished transactions of `account` arrived. `fresh` creates the keys of new entries.
     mutating func listed(
         _ page: UnfinishedTransactionsResponse, account: AccountID, fresh: () -> UUID
     ) -> [Action] {
@@ -227,7 +229,7 @@ struct PaymentQueueStateMachine: Sendable {
         return renewed + nextCollection() + nextConfirmation() + (mustListAgain ? startListing() : [])
     }
 
-    /// The list could not be had; `isWorthRetrying` is false when nobody is signed in.
+    /// The list could not be fetched. `isWorthRetrying` is false when nobody is signed in.
     mutating func listingFailed(isWorthRetrying: Bool) -> [Action] {
         endListing()
         isUnlisted = !isWorthRetrying
@@ -235,10 +237,10 @@ struct PaymentQueueStateMachine: Sendable {
         return isWorthRetrying ? wait(for: .listing) : []
     }
 
-    /// The store knows that the app is done.
+    /// The store finished a transaction.
     mutating func finished(_ key: UUID) -> [Action] { finished([key]) }
 
-    /// The store knows that the app is done with these.
+    /// The store finished these transactions.
     mutating func finished(_ keys: [UUID]) -> [Action] {
         var gone: [UUID] = []
         for key in keys {
@@ -256,10 +258,10 @@ struct PaymentQueueStateMachine: Sendable {
         return wait(for: .entry(key)) + nextFinishes()
     }
 
-    /// The customer has signed in. What waited for that account goes on, and when it is the account that shops now
-    /// (`isCurrent`), its unfinished transactions are asked for.
+    /// The customer has signed in. Work that waited for the account continues. For the current account (`isCurrent`),
+    /// the unfinished transactions are requested.
     mutating func signedIn(_ account: AccountID, isCurrent: Bool) -> [Action] {
-        // The first observer brings everything to life.
+        // Without an observer nothing runs yet. The first observer starts everything.
         guard isActive else { return [] }
         uncollected.remove(account)
         var actions: [Action] = []
@@ -281,9 +283,9 @@ struct PaymentQueueStateMachine: Sendable {
         return actions + nextCollection()
     }
 
-    // MARK: Time and trouble
+    // MARK: Delays and failures
 
-    /// A delay is over.
+    /// The delay before a retry is over.
     mutating func waited(for retry: Retry) -> [Action] {
         guard waiting.remove(retry) != nil else { return [] }
         switch retry {
@@ -305,7 +307,7 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
-    /// The save of a gate failed: nothing behind it may happen.
+    /// The save of a gate failed. None of the actions after it happened.
     mutating func saveFailed(_ keys: [UUID]) -> [Action] {
         var actions: [Action] = []
         var mustCollectAgain = false
@@ -314,7 +316,8 @@ struct PaymentQueueStateMachine: Sendable {
             guard var entry = entries[key] else { continue }
             switch entry.phase {
             case .queued, .confirming, .sending:
-                // Not sent yet, and must not be: without the journal a crash could buy twice.
+                // The payment was not sent, and must not be: without the journal a crash could lead to a second
+                // purchase.
                 sending.remove(key)
                 if confirming == key { confirming = nil }
                 entry.phase = .failed
@@ -343,7 +346,7 @@ struct PaymentQueueStateMachine: Sendable {
         return nextPosition
     }
 
-    /// The one way in and on for an entry.
+    /// Adds or updates an entry. All changes of entries pass through this method.
     mutating func put(_ entry: PaymentQueueEntry) {
         if let id = entry.transaction?.transactionID { transactionIDs.insert(id) }
         entries[entry.key] = entry
@@ -355,16 +358,16 @@ struct PaymentQueueStateMachine: Sendable {
         }
     }
 
-    /// The one way out.
+    /// Removes an entry. All removals pass through this method.
     mutating func remove(_ key: UUID) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         if let id = entry.transaction?.transactionID { transactionIDs.remove(id) }
     }
 
-    /// Whether a transaction is in the queue, or left it so lately that an answer of the store may hold it still.
+    /// Whether a transaction is in the queue, or was finished during a request whose response may still contain it.
     func isKnown(_ id: TransactionID) -> Bool { transactionIDs.contains(id) || finishedMeanwhile.contains(id) }
 
-    /// Takes up all that was left lying, at launch or after the last observer had gone.
+    /// Continues all pending work, at launch or when an observer is added after the last one was removed.
     private mutating func resume() -> [Action] {
         var actions: [Action] = []
         for entry in inOrder where !waiting.contains(.entry(entry.key)) {
@@ -381,12 +384,12 @@ struct PaymentQueueStateMachine: Sendable {
         sending.insert(entry.key).inserted ? [.send(entry)] : []
     }
 
-    /// A few at a time, in the queue's order.
+    /// Finishes the next transactions at the store, a few at a time, in the queue's order.
     private mutating func nextFinishes() -> [Action] {
         guard isActive, finishing.count < Self.finishesAtOnce else { return [] }
         let (entries, finishing, waiting) = (entries, finishing, waiting)
         let next = finishingOrder.first(Self.finishesAtOnce - finishing.count) { key in
-            // What waits to be tried again comes back in then.
+            // An entry that waits for a retry is inserted again after its delay.
             guard entries[key]?.phase == .finishing, !waiting.contains(.entry(key)) else { return .gone }
             return finishing.contains(key) ? .leave : .take
         }
@@ -410,15 +413,15 @@ struct PaymentQueueStateMachine: Sendable {
         forgetFinished()
     }
 
-    /// Nothing is under way any more that what was finished meanwhile could stand in.
+    /// Clears `finishedMeanwhile` once no running request can bring finished transactions.
     mutating func forgetFinished() {
         if !mayComeAgain { finishedMeanwhile = [] }
     }
 
-    /// Whether an answer is under way in which a finished transaction may stand.
+    /// Whether a request is running whose response may contain a finished transaction.
     private var mayComeAgain: Bool { isListing || restore != nil || expected > 0 }
 
-    /// One sheet at a time, in the queue's order.
+    /// Shows the next sheet. Sheets are shown one at a time, in the queue's order.
     private mutating func nextConfirmation() -> [Action] {
         guard confirming == nil, let key = nextQueued(), var entry = entries[key] else { return [] }
         entry.phase = .confirming
@@ -435,7 +438,8 @@ struct PaymentQueueStateMachine: Sendable {
         }.first
     }
 
-    /// One batch at a time, of one account, in the queue's order.
+    /// Fetches the receipts of the next batch. A batch has one account; batches run one at a time, in the queue's
+    /// order.
     mutating func nextCollection() -> [Action] {
         guard collecting.isEmpty else { return [] }
         let (entries, dormant, uncollected) = (entries, dormant, uncollected)
@@ -459,8 +463,8 @@ struct PaymentQueueStateMachine: Sendable {
         return [.save([entry], isGate: false), .update([entry])]
     }
 
-    /// The journal says `sending` still, which repeats the question and gets the same answer: nothing need be saved
-    /// here.
+    /// The store completed the purchase. No save is needed: the journal still has `sending`, and a repeated request
+    /// with the same idempotency key gets the same response.
     private mutating func paid(_ entry: PaymentQueueEntry, _ transaction: TransactionDescription) -> [Action] {
         var entry = entry
         entry.phase = .collecting
@@ -470,8 +474,8 @@ struct PaymentQueueStateMachine: Sendable {
         return []
     }
 
-    /// Merges a transaction of the store's list: by the payment's key when that payment still waits for it, else as a
-    /// new entry. One that the app knows as failed is not touched: the app may be finishing it this moment.
+    /// Merges a transaction of the store's list: into the entry with its idempotency key if that payment is still open,
+    /// else as a new entry. It leaves an entry that has failed unchanged, because the app may be finishing it.
     mutating func take(_ transaction: TransactionDescription, account: AccountID, fresh: () -> UUID) {
         if let key = transaction.idempotencyKey, var entry = entries[key], entry.transaction == nil,
             entry.phase != .failed

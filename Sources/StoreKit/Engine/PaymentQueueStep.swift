@@ -1,16 +1,16 @@
-/// A moment in the queue's work, by name: right before one of its actions is performed, or right after, which for a
-/// question to the store or the customer is when the answer is here and nothing was made of it yet.
+/// A step of the queue's work: the moment right before or right after an action. A request to the store or the customer
+/// ends when its response has arrived, before the queue handles it.
 ///
-/// Tests of crashes kill the process at these (``StoreKitConfiguration/onStep``).
+/// Crash tests kill the process at these steps (``StoreKitConfiguration/onStep``).
 package struct PaymentQueueStep: Sendable, Hashable {
-    /// On which side of the action.
+    /// The moment relative to the action.
     package enum Moment: String, Sendable, CaseIterable {
         case before, after
     }
 
-    /// What the queue does; the names are those of its actions.
+    /// An action of the queue, by name.
     package enum Action: String, Sendable, CaseIterable {
-        /// Journals what must be durable before the next action.
+        /// Journals entries that must be durable before the next action.
         case saveGate = "save-gate"
         /// Journals anything else.
         case save
@@ -37,7 +37,7 @@ package struct PaymentQueueStep: Sendable, Hashable {
         self.action = action
     }
 
-    /// Such as `before-send`.
+    /// The name of the step, such as `before-send`.
     package var name: String { "\(moment.rawValue)-\(action.rawValue)" }
 }
 

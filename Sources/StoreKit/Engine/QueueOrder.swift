@@ -1,10 +1,10 @@
 import Foundation
 
-/// The keys of the entries in one phase, in the queue's order. Taking the first ones, and adding behind the last, costs
-/// the same however long the queue is.
+/// The keys of the entries in one phase, in the queue's order. Taking the first keys and appending a key take constant
+/// time.
 ///
-/// A key stays in here after its entry has left the phase, until the front reaches it: the reader says which are still
-/// good.
+/// A key remains after its entry has left the phase, until the front reaches it. The reader decides which keys are
+/// still valid.
 struct QueueOrder: Sendable {
     private struct Place: Sendable {
         let position: Int64
@@ -12,10 +12,10 @@ struct QueueOrder: Sendable {
     }
 
     private var places: [Place] = []
-    /// Where the front is; what lies before it is thrown away now and then.
+    /// The index of the first key. Places before it are removed from time to time.
     private var front = 0
 
-    /// Puts an entry where its position is.
+    /// Inserts an entry in the order of positions.
     mutating func insert(_ entry: PaymentQueueEntry) {
         let place = Place(position: entry.position, key: entry.key)
         guard let last = places.last, front < places.count, last.position >= place.position else {
@@ -32,7 +32,7 @@ struct QueueOrder: Sendable {
         places.insert(place, at: low)
     }
 
-    /// The first `count` entries that `isGood` answers for, in order. What is not good at the front is forgotten.
+    /// The first `count` keys for which `isGood` returns `take`, in order. Keys at the front that are gone are removed.
     mutating func first(_ count: Int, where isGood: (UUID) -> Verdict) -> [UUID] {
         var found: [UUID] = []
         var index = front
@@ -55,11 +55,11 @@ struct QueueOrder: Sendable {
     }
 
     enum Verdict {
-        /// It is asked for.
+        /// The entry is wanted.
         case take
-        /// It is in the phase still, and not asked for now.
+        /// The entry is in the phase, but not wanted now.
         case leave
-        /// It is no more in the phase.
+        /// The entry has left the phase.
         case gone
     }
 }

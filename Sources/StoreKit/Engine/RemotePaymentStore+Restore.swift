@@ -19,7 +19,7 @@ extension RemotePaymentStore {
             applicationUsername: restore.username, after: restore.after)
         do {
             let (page, account) = try await session.asCustomer(restore.account) { token throws(StoreFailure) in
-                // One receipt for all pages: they change nothing in it.
+                // One receipt serves all pages, because a restore does not change it.
                 if restore.after == nil { try await fetchReceipt(nil, token: token) }
                 return try await session.client.restore(request, token: token)
             }
@@ -32,7 +32,7 @@ extension RemotePaymentStore {
         }
     }
 
-    /// Writes a fresh app receipt of the customer's; nil when it was done.
+    /// Fetches and writes a new app receipt of the customer. Returns nil on success.
     func refreshReceipt(_ pretence: ReceiptPretence?) async -> PaymentFailure? {
         do {
             _ = try await session.asCustomer(nil) { token throws(StoreFailure) in
@@ -56,14 +56,15 @@ extension RemotePaymentStore {
 }
 
 extension StoreSession {
-    /// Why what the customer asked for was not done.
+    /// The reason why a request of the customer failed.
     enum CustomerFailure: Error {
         case unreachable
         case failed(PaymentFailure)
     }
 
-    /// Runs `body` with the token of `account`, or of the current account when it is nil. Unlike ``asAccount(_:mayAsk:_:)``
-    /// it is for what the customer has just asked for: who is not signed in is asked to, also after having declined once.
+    /// Runs `body` with the token of `account`, or of the current account when it is nil. Unlike
+    /// ``asAccount(_:mayAsk:_:)`` it serves requests that the customer has just made: it asks a customer who is not
+    /// signed in to do so, even if the customer declined before.
     func asCustomer<Value: Sendable>(
         _ account: AccountID?, _ body: (String) async throws(StoreFailure) -> Value
     ) async throws(CustomerFailure) -> (Value, AccountID) {
@@ -108,9 +109,9 @@ extension PaymentFailure {
         .paymentInvalid, .usernameTooLong,
         text: "applicationUsername is longer than \(StoreLimits.applicationUsername) bytes; use a hash or a UUID.")
     static let otherCustomer = PaymentFailure(
-        .unknown, "This needs the account that began it. Sign in to that one, and try again.")
+        .unknown, "This request belongs to another account. Sign in to that account, and try again.")
     static let restoreJournal = PaymentFailure(
         .unknown, "The restored purchases could not be saved on this device. Restore again.")
     static let queueIsFull = PaymentFailure(
-        .unknown, "Too many transactions wait to be finished. Finish them, then restore again.")
+        .unknown, "The queue has too many unfinished transactions. Finish them, then restore again.")
 }

@@ -1,20 +1,20 @@
 import Foundation
 import StoreWire
 
-/// The store over its protocol, and the receipt on this device's disk.
+/// The store over the network, and the receipt on this device.
 struct RemotePaymentStore: PaymentStore {
     let session: StoreSession
     let check: ReceiptCheck
     let receiptURL: URL
     let bundleVersion: String
     let vendorIdentifier: UUID
-    /// Whether the device lets the customer buy, now.
+    /// Whether the device allows purchases now.
     let allowsPayments: @Sendable () -> Bool
     let diagnostics: @Sendable (String) -> Void
-    /// Is told of a receipt that is not to be had here: what was paid for waits for it.
+    /// Receives failures to fetch or write a receipt, which delay the delivery of paid purchases.
     let alarm: @Sendable (String) -> Void
-    /// One receipt is fetched and written after the other: an older one is never written over a newer.
-    private let receiptTurns = Turns()
+    /// Serializes fetching and writing of receipts, so that an older receipt never replaces a newer one.
+    private let receiptAccess = SerialAccess()
 
     init(
         session: StoreSession, check: ReceiptCheck, receiptURL: URL, bundleVersion: String, vendorIdentifier: UUID,
@@ -50,7 +50,7 @@ struct RemotePaymentStore: PaymentStore {
             simulatesAskToBuy: entry.payment.simulatesAskToBuyInSandbox, agreedPrice: entry.agreedPrice,
             offer: entry.payment.offer)
         do {
-            // A deferred purchase is only looked after; it is no reason to ask for a password.
+            // A deferred purchase is only checked for approval. It is no reason to ask for a password.
             let isOnSheet = entry.phase == .sending
             let response = try await session.asAccount(account, mayAsk: isOnSheet) { token throws(StoreFailure) in
                 try await session.client.purchase(request, token: token)
@@ -80,26 +80,26 @@ struct RemotePaymentStore: PaymentStore {
             }
         } catch {
             if case .refused(let refusal) = error {
-                diagnostics("no receipt: \(refusal.code) \(refusal.message.prefix(500))")
+                diagnostics("the store refused a receipt: \(refusal.code) \(refusal.message.prefix(500))")
             }
             return nil
         }
     }
 
-    /// Fetches and writes the app receipt, one at a time: an older one must not take a newer one's place.
+    /// Fetches and writes the app receipt, one at a time, so that an older receipt never replaces a newer one.
     func renew(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) {
-        await receiptTurns.take()
+        await receiptAccess.enter()
         let result: Result<Void, StoreFailure>
         do throws(StoreFailure) {
             result = .success(try await write(session.client.appReceipt(request, token: token)))
         } catch {
             result = .failure(error)
         }
-        await receiptTurns.give()
+        await receiptAccess.leave()
         try result.get()
     }
 
-    /// Fetches and writes a fresh app receipt of an account that is signed in; false when that cannot be done now.
+    /// Fetches and writes a new app receipt of an account that is signed in. Returns false when that fails.
     func renewReceipt(of account: AccountID) async -> Bool {
         let request = AppReceiptRequest(
             bundleID: session.bundleID, bundleVersion: bundleVersion, vendorIdentifier: vendorIdentifier)
@@ -113,11 +113,11 @@ struct RemotePaymentStore: PaymentStore {
         }
     }
 
-    /// Requests that may be under way at once.
+    /// The most concurrent requests.
     private static let width = 8
 
-    /// Each transaction's own receipt. One that the store will not give is left out: the app receipt has the purchase
-    /// as well.
+    /// The receipts of the transactions. A receipt that the store refuses is omitted, because the app receipt contains
+    /// the purchase as well.
     private func transactionReceipts(
         _ entries: [PaymentQueueEntry], _ request: TransactionReceiptRequest, token: String
     ) async throws(StoreFailure) -> [UUID: Data] {
@@ -157,11 +157,11 @@ struct RemotePaymentStore: PaymentStore {
 
     func write(_ receipt: Data) async throws(StoreFailure) {
         if let reason = await check.refusal(of: receipt) {
-            alarm("the store's receipt is not taken: \(reason)")
+            alarm("the receipt from the store was refused: \(reason)")
             throw .unreachable
         }
         do { try BoundedFile.write(receipt, to: receiptURL) } catch {
-            alarm("the receipt could not be written: \(error)")
+            alarm("cannot write the receipt: \(error)")
             throw .unreachable
         }
     }
@@ -175,7 +175,7 @@ struct RemotePaymentStore: PaymentStore {
             return true
         } catch {
             guard case .refused(let refusal) = error else { return false }
-            // Finished before, or never of this account: there is nothing left to say.
+            // The transaction was finished before, or belongs to another account: no retry can succeed.
             return refusal.code == .unknownTransaction || refusal.code == .wrongState
         }
     }

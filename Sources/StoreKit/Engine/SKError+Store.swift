@@ -1,24 +1,23 @@
 import Foundation
 import StoreWire
 
-/// The one map from what goes wrong to `SKError`. Texts are Apple's where Apple has one; the store's own words
-/// otherwise.
+/// Maps every failure to an `SKError`. The text is Apple's if Apple has one, else the store's message.
 extension PaymentFailure {
-    /// The catch-all of Apple's StoreKit, seen whenever the store cannot be reached.
+    /// The store cannot be reached. Apple's StoreKit also uses this error for all other failures.
     static let unreachable = PaymentFailure(.unknown, .cannotConnect)
-    /// The customer said no. The text is what Apple's StoreKit says then, too.
+    /// The customer cancelled. Apple's StoreKit gives this error the same text.
     static let cancelled = PaymentFailure(.paymentCancelled, .cannotConnect)
     static let notAllowed = PaymentFailure(.paymentNotAllowed, .paymentNotAllowed)
     static let notAvailable = PaymentFailure(.storeProductNotAvailable, .productNotAvailable)
     static let journal = PaymentFailure(.unknown, .notSaved)
     static let requestData = PaymentFailure(.unauthorizedRequestData, .requestData)
     static let otherAccount = PaymentFailure(.unknown, .otherAccount)
-    /// Too many wrong passwords in one go, as Apple's servers say it.
+    /// Too many wrong passwords in a row, with the code of Apple's servers.
     static let forgotPassword = PaymentFailure(.unknown, .forgotPassword, underlying: .server(5020))
-    /// As Apple's servers say it.
+    /// The account is locked, with the code of Apple's servers.
     static let accountLocked = PaymentFailure(.unknown, .accountLocked, underlying: .server(0))
 
-    /// What the store refused for good; nil when it gave no reason.
+    /// The failure for a permanent refusal of the store; nil stands for a refusal without a reason.
     init(refusal: WireError?) {
         guard let refusal else {
             self = .unreachable
@@ -28,7 +27,7 @@ extension PaymentFailure {
             self = ordered
             return
         }
-        // It goes to a screen: bounded, whatever the store says.
+        // The text is shown on a screen, so its length is limited.
         let text = refusal.message.isEmpty ? nil : String(refusal.message.prefix(500))
         switch refusal.code {
         case .paymentNotAllowed: self.init(.paymentNotAllowed, .paymentNotAllowed, text: text)
@@ -47,7 +46,7 @@ extension PaymentFailure {
         case .notSignedIn: self.init(.unknown, .otherAccount, text: text)
         case .accountLocked: self = .accountLocked
         case .alreadySubscribed:
-            // As clients of Apple's saw it.
+            // The underlying error that clients of Apple's store have observed.
             let underlying = Underlying(domain: "ASDServerErrorDomain", code: 3532)
             self.init(.unknown, .alreadySubscribed, text: text, underlying: underlying)
         default:
@@ -55,7 +54,7 @@ extension PaymentFailure {
         }
     }
 
-    /// An error that the operator ordered; nil when it is none that StoreKit gives.
+    /// The failure for an error that the operator ordered; nil when StoreKit has no such error.
     init?(ordered: OrderedError) {
         switch ordered.domain {
         case OrderedError.storeKitDomain:
@@ -75,7 +74,7 @@ extension PaymentFailure {
         }
     }
 
-    /// What is wrong with a payment before the store is asked; nil when nothing is.
+    /// Validates a payment before it is sent to the store; nil when the payment is valid.
     init?(of payment: PaymentValues) {
         if payment.requestData != nil {
             self = .requestData

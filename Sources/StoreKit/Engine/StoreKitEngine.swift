@@ -2,9 +2,9 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// All of StoreKit for one app on one device: made once a process, or once a test.
+/// All of StoreKit for one app on one device. A process has one engine; each test creates its own.
 final class StoreKitEngine: Sendable {
-    /// The process's own, made at first use.
+    /// The engine of the process, created at first use.
     static let shared: StoreKitEngine = {
         let configuration = StoreKitConfiguration.settle()
         return StoreKitEngine(
@@ -14,23 +14,23 @@ final class StoreKitEngine: Sendable {
     }()
 
     let payments: PaymentQueueEngine
-    /// The downloads of the queue's transactions; nil while nothing is configured, or it cannot be used.
+    /// The downloads of the queue's transactions; nil while nothing is configured, or the configuration cannot work.
     let downloads: DownloadEngine?
     let callbackQueue: DispatchQueue
-    /// Where the receipt lies; nil while nothing is configured.
+    /// The location of the receipt; nil while nothing is configured.
     let receiptURL: URL?
     let session: StoreSession?
-    /// The store of the queue, for what is asked past the queue; or why there is none.
+    /// The queue's store, for requests that do not pass through the queue; or the reason why there is none.
     private let remote: Result<RemotePaymentStore, PaymentFailure>
     let pages: StorePages
     private let notices: StoreNotices?
     private let allowsPayments: @Sendable () -> Bool
     let languages: [String]
-    /// The link that the configuration names, until an observer can be asked.
+    /// The purchase intent of the configuration, until an observer is registered.
     private let intent: Mutex<URL?>
 
-    /// Puts it together. What is missing or cannot be opened never throws: the queue then refuses every payment and
-    /// says why.
+    /// Creates the engine from a configuration. It never throws: if a part is missing or cannot be opened, the queue
+    /// refuses every payment with the reason.
     init(
         configuration: StoreKitConfiguration, transport: (any StoreTransport)?, timer: any RetryTimer, backoff: Backoff,
         newKey: @escaping @Sendable () -> UUID,
@@ -106,7 +106,7 @@ final class StoreKitEngine: Sendable {
 
     private static func text(_ error: any Error) -> String { (error as? DeviceError)?.detail ?? "\(error)" }
 
-    /// The store and the app that the configuration names.
+    /// The store and the app of the configuration.
     private struct Place {
         let store: URL
         let bundleID: BundleID
@@ -122,7 +122,7 @@ final class StoreKitEngine: Sendable {
         }
         if bundleID.isEmpty {
             configuration.say(
-                problem: "no bundle identifier is configured; set CORNERSTORE_BUNDLE_ID to the app's, or put an "
+                problem: "no bundle identifier is configured; set CORNERSTORE_BUNDLE_ID, or put an "
                     + "Info.plist with CFBundleIdentifier beside the executable")
         }
         guard let store = configuration.store, !bundleID.isEmpty else { return nil }
@@ -174,21 +174,21 @@ final class StoreKitEngine: Sendable {
             session: session, store: store, cursors: NoticeCursors(file: file), diagnostics: configuration.diagnostics)
     }
 
-    /// The program's word and the device's, which may change while the app runs.
+    /// Whether the program and the device allow payments. The device's restrictions may change while the app runs.
     private static func allowsPayments(_ configuration: StoreKitConfiguration) -> @Sendable () -> Bool {
         let (allowed, folder) = (configuration.allowsPayments, configuration.deviceFolder)
         return { allowed && DeviceRestrictions(deviceFolder: folder).allowsPayments }
     }
 
-    // MARK: What the public classes ask
+    // MARK: For the public classes
 
     var canMakePayments: Bool { allowsPayments() && session?.tokens.current?.account.canMakePayments != false }
 
     var storefront: StorefrontDescription? { session?.storefront }
 
-    /// Asks for products, in portions that the store takes. What the network said stands under the error.
+    /// Requests products, in batches of the store's limit. The error has the network failure as its underlying error.
     ///
-    /// An observer that was added before is told of its unfinished transactions first, however fast the store answers.
+    /// Observers that were added before receive their unfinished transactions first, however fast the store responds.
     func products(_ identifiers: Set<String>) async -> Result<ProductsResponse, SKError> {
         let (answer, cause) = await NetworkWitness.during { await self.productsInPortions(identifiers) }
         await payments.settled()
@@ -218,7 +218,7 @@ final class StoreKitEngine: Sendable {
         return .success(whole)
     }
 
-    /// Fetches the app receipt anew and writes it, asking the customer to sign in when nobody is; nil when it is there.
+    /// Fetches and writes a new app receipt, and asks the customer to sign in if necessary. Returns nil on success.
     func refreshReceipt(_ pretence: ReceiptPretence?) async -> SKError? {
         switch remote {
         case .failure(let failure): return failure.error(in: languages)
@@ -228,14 +228,14 @@ final class StoreKitEngine: Sendable {
         }
     }
 
-    /// Takes up a link to a product; false when it is none, or for another app.
+    /// Opens a purchase intent; false when the link is of another kind, or for another app.
     func openPurchaseIntent(_ url: URL) -> Bool {
         guard let notices, let intent = PurchaseIntent(url), intent.bundleID == session?.bundleID else { return false }
         Task { await notices.offer(intent.productID) }
         return true
     }
 
-    /// Takes up the configuration's link, once, when there is an observer to ask.
+    /// Opens the configuration's purchase intent, once, after an observer was added.
     func offerConfiguredIntent() {
         let url = intent.withLock { intent in
             defer { intent = nil }
@@ -254,6 +254,6 @@ final class StoreKitEngine: Sendable {
         Task { await notices.redeemCode() }
     }
 
-    /// Ends it: nothing more is performed or told. On return the last call to the app is over and the journal is closed.
+    /// Stops the engine. On return the last call to the app is over and the journal is closed.
     func stop() async { await payments.stop() }
 }

@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// This device at its store: who is signed in, and the conversations that need the customer.
+/// This device's session with its store: the accounts that are signed in, and the dialogues with the customer.
 final class StoreSession: Sendable {
     let client: StoreClient
     let tokens: AccountTokens
@@ -10,11 +10,12 @@ final class StoreSession: Sendable {
     let bundleID: BundleID
     let languages: [String]
     let sheet: any PaymentSheet
-    /// Where notifications are posted, as the app's observers are called.
+    /// The queue for notifications, the same as for the app's observers.
     private let callbackQueue: DispatchQueue
-    private let sheetTurns = Turns()
+    private let sheetAccess = SerialAccess()
     private let lastStorefront = Mutex<StorefrontDescription?>(nil)
-    /// The accounts whose sign-in was cancelled: they are not asked for again before the next launch.
+    /// The accounts whose sign-in the customer cancelled. The customer is not asked for them again before the next
+    /// launch.
     private let declined = Mutex<Set<AccountID>>([])
     private let whenStorefrontChanges = Mutex<@Sendable () -> Void>({})
     private let whenSignedIn = Mutex<@Sendable (AccountID) -> Void>({ _ in })
@@ -32,18 +33,18 @@ final class StoreSession: Sendable {
         self.callbackQueue = callbackQueue
     }
 
-    /// The storefront as the store last said it.
+    /// The storefront that the store reported last.
     var storefront: StorefrontDescription? {
         lastStorefront.withLock { $0 } ?? tokens.current?.account.storefront
     }
 
-    /// Has `body` called each time the account turns out to shop elsewhere than before.
+    /// Sets a closure that is called each time the storefront has changed.
     func onStorefrontChange(_ body: @escaping @Sendable () -> Void) { whenStorefrontChanges.withLock { $0 = body } }
 
-    /// Has `body` called with the account each time the customer has signed in.
+    /// Sets a closure that is called with the account each time the customer has signed in.
     func onSignIn(_ body: @escaping @Sendable (AccountID) -> Void) { whenSignedIn.withLock { $0 = body } }
 
-    /// Takes the account as the store says it is now. What is learned of an account that does not shop now is kept too.
+    /// Saves the store's current description of an account, which need not be the current account.
     func learn(_ account: AccountDescription) {
         guard let known = tokens.signedIn(account.accountID) else { return }
         let isCurrent = tokens.current?.account.accountID == account.accountID
@@ -54,7 +55,7 @@ final class StoreSession: Sendable {
         if isCurrent { moved(from: before, to: account.storefront) }
     }
 
-    /// Where products are shown now.
+    /// Saves the current storefront, and reports a change.
     private func moved(from before: StorefrontDescription?, to now: StorefrontDescription) {
         lastStorefront.withLock { $0 = now }
         guard let before, before != now else { return }
@@ -65,19 +66,19 @@ final class StoreSession: Sendable {
         whenStorefrontChanges.withLock { $0 }()
     }
 
-    /// Passwords that may be tried in one go.
+    /// The number of passwords that the customer may enter in one dialogue.
     static let passwordAttempts = 3
 
     enum SignIn: Sendable {
         case signedIn(AccountTokens.SignedIn)
-        /// The store knows the customer, but not as the account that was asked for.
+        /// The customer signed in to another account than the requested one.
         case otherAccount(AccountDescription)
         case cancelled
         case refused(PaymentFailure)
         case unreachable
     }
 
-    /// Asks the customer to sign in. With `account`, only that one will do.
+    /// Asks the customer to sign in. If `account` is not nil, it accepts only that account.
     func signIn(as account: AccountID?, email: String?) async -> SignIn {
         var prompt = SignInPrompt(email: email, passwordWasWrong: false)
         for _ in 0..<Self.passwordAttempts {
@@ -87,7 +88,7 @@ final class StoreSession: Sendable {
                 let response = try await client.signIn(request)
                 let signedIn = AccountTokens.SignedIn(token: response.token, account: response.account)
                 let before = storefront
-                // A token that cannot be written still serves this process.
+                // A token that cannot be saved is still valid for this process.
                 try? tokens.keep(signedIn, asCurrent: account == nil)
                 if account == nil { moved(from: before, to: response.account.storefront) }
                 whenSignedIn.withLock { $0 }(response.account.accountID)
@@ -107,8 +108,7 @@ final class StoreSession: Sendable {
         return .refused(.forgotPassword)
     }
 
-    /// The store's words on some products, in the current account's storefront. A token that is no longer good is
-    /// forgotten.
+    /// Requests products in the current account's storefront. It removes a token that the store rejects.
     func products(
         _ identifiers: [ProductID], isForSheet: Bool = false
     ) async throws(StoreFailure) -> ProductsResponse {
@@ -117,7 +117,7 @@ final class StoreSession: Sendable {
                 bundleID: bundleID, productIDs: identifiers, languages: languages, isForSheet: isForSheet ? true : nil))
     }
 
-    /// Asks what the store tells in the current account's storefront, which it says along.
+    /// Sends a products request for the current account, and saves the storefront of the response.
     func ask(_ request: ProductsRequest) async throws(StoreFailure) -> ProductsResponse {
         let response: ProductsResponse
         let token = tokens.current?.token
@@ -137,10 +137,10 @@ final class StoreSession: Sendable {
         return response
     }
 
-    /// Shows the sheet for a payment, signing in first when nobody is.
+    /// Shows the sheet for a payment. If nobody is signed in, it asks the customer to sign in first.
     /// - Parameters:
-    ///   - storefront: where the payment was added; nil when that was not known.
-    ///   - shouldContinue: asks the app whether to go on elsewhere.
+    ///   - storefront: the storefront in which the payment was added; nil if it was unknown.
+    ///   - shouldContinue: asks the app whether the payment continues in another storefront.
     func confirm(
         _ payment: PaymentValues, storefront: StorefrontDescription?,
         shouldContinue: @escaping @Sendable (StorefrontDescription) async -> Bool, isRepeat: Bool = false
@@ -192,24 +192,25 @@ final class StoreSession: Sendable {
             isAlreadyOwned: isOwned)
         switch await onSheet({ await $0.confirm(request) }) {
         case .buy:
-            // Who was shown that it is free agreed to no price.
+            // The sheet shows an owned product as free, so the agreed price is zero.
             let agreed = isOwned ? Money(milliunits: 0, currency: product.price.currency) : price
             return .agreed(account: account.accountID, price: agreed)
         case .cancel: return .refused(.cancelled)
         }
     }
 
-    /// Tells the customer on the sheet.
+    /// Shows a failure to the customer.
     func tell(_ failure: PaymentFailure) async {
         let notice = PaymentSheetNotice(text: failure.text(in: languages))
         await onSheet { await $0.tell(notice) }
     }
 
-    /// Runs `body` with the account's token, signing in again as that account when the token is no longer good.
+    /// Runs `body` with the account's token. If the store rejects the token and `mayAsk` is true, it asks the customer
+    /// to sign in to that account again.
     func asAccount<Value: Sendable>(
         _ account: AccountID, mayAsk: Bool, _ body: (String) async throws(StoreFailure) -> Value
     ) async throws(StoreFailure) -> Value {
-        // Another request may have found the token no longer good, and dropped it.
+        // A concurrent request may have removed a rejected token, so the address is read first.
         let email = tokens.email(of: account)
         if let signedIn = tokens.signedIn(account) {
             do {
@@ -227,7 +228,8 @@ final class StoreSession: Sendable {
             throw .notSignedIn
         case .unreachable: throw .unreachable
         case .otherAccount(let other):
-            // The same customer under another id: this store is not the one that began it, and never will be.
+            // The same address has another account identifier: this is not the store in which the purchase began, so a
+            // retry can never succeed.
             guard let email, other.email.hasSameBytes(as: email) else {
                 _ = declined.withLock { $0.insert(account) }
                 throw .notSignedIn
@@ -237,9 +239,9 @@ final class StoreSession: Sendable {
     }
 
     func onSheet<Value: Sendable>(_ body: (any PaymentSheet) async -> Value) async -> Value {
-        await sheetTurns.take()
+        await sheetAccess.enter()
         let answer = await body(sheet)
-        await sheetTurns.give()
+        await sheetAccess.leave()
         return answer
     }
 }

@@ -1,6 +1,6 @@
 extension ErrorTexts {
-    /// The texts in the order of ``Language``. "Cannot connect to iTunes Store" and "Forget Your Password?" are Apple's own;
-    /// the rest is ours.
+    /// The texts in the order of ``Language``. "Cannot connect to iTunes Store" and "Forget Your Password?" are Apple's
+    /// texts. This project wrote the others.
     static let table: [Key: [String]] = [
         .cannotConnect: [
             "Cannot connect to iTunes Store",

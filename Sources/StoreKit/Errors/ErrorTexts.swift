@@ -1,6 +1,6 @@
-/// What StoreKit says of its errors, in the customer's language.
+/// The texts of StoreKit's errors in the customer's language.
 enum ErrorTexts {
-    /// What is said. Raw values are kept in journals: one is never renamed.
+    /// The name of a text. Journals store raw values, so a raw value is never renamed.
     enum Key: String, Sendable, CaseIterable {
         case cannotConnect
         case serverError
@@ -53,8 +53,8 @@ enum ErrorTexts {
         case spanish = "es"
         case japanese = "ja"
 
-        /// The first language of a list that there is, by BCP 47 or POSIX names, best first: `pt_BR` is Portuguese, and
-        /// `zh-TW` traditional Chinese. English when there is none.
+        /// The first available language of a list of BCP 47 or POSIX names, best first: `pt_BR` is Portuguese, and
+        /// `zh-TW` is traditional Chinese. English when none is available.
         init(preferred: [String]) {
             self = preferred.lazy.compactMap(Language.init(tag:)).first ?? .english
         }
@@ -66,7 +66,7 @@ enum ErrorTexts {
                 self.init(rawValue: first)
                 return
             }
-            // The script decides where it is said, else the region.
+            // The script decides. Without a script, the region does.
             if parts.contains("hans") {
                 self = .simplifiedChinese
             } else {
@@ -76,7 +76,7 @@ enum ErrorTexts {
         }
     }
 
-    /// The text; English where a language has none, which a test rules out.
+    /// The text in a language; English if the table lacks it. A test checks that no text is missing.
     static func text(_ key: Key, in language: Language) -> String {
         let row = table[key] ?? []
         let column = Language.allCases.firstIndex(of: language) ?? 0
@@ -85,7 +85,7 @@ enum ErrorTexts {
 }
 
 extension ErrorTexts.Key {
-    /// What is said of an error that is known by its code alone.
+    /// The text for an error of which only the code is known.
     init(_ code: SKError.Code) {
         self =
             switch code {
@@ -112,7 +112,7 @@ extension ErrorTexts.Key {
             }
     }
 
-    /// What is said of an error of Apple's store servers.
+    /// The text for an error of Apple's store servers.
     init(serverCode: Int) {
         self =
             switch serverCode {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Why a payment failed, as the journal keeps it.
+/// The reason why a payment failed, as the journal stores it.
 struct PaymentFailure: Error, Codable, Sendable, Equatable {
-    /// The error of another domain inside.
+    /// The underlying error of another domain.
     struct Underlying: Codable, Sendable, Equatable {
         var domain: String
         var code: Int
@@ -10,20 +10,20 @@ struct PaymentFailure: Error, Codable, Sendable, Equatable {
 
     /// An `SKError.Code`.
     var code: Int
-    /// For the customer, in English: the store's own words where it has some.
+    /// The English text for the customer: the store's message if it sent one.
     var text: String
-    /// An ``ErrorTexts/Key``, for other languages; a journal of a newer program may hold one that is not known.
+    /// An ``ErrorTexts/Key``, for other languages. A newer program's journal may contain an unknown key.
     var key: String?
     var underlying: Underlying?
 
-    /// A failure that is told in these words whatever the language.
+    /// A failure with the same text in all languages.
     init(_ code: SKError.Code, _ text: String) {
         self.code = code.rawValue
         self.text = text
     }
 
-    /// A failure that is told in the customer's language.
-    /// - Parameter text: what is said in English, when there is something better than the table's.
+    /// A failure with a text in the customer's language.
+    /// - Parameter text: the English text, when it is more precise than the table's.
     init(
         _ code: SKError.Code, _ key: ErrorTexts.Key, text: String? = nil, underlying: Underlying? = nil
     ) {
@@ -33,14 +33,14 @@ struct PaymentFailure: Error, Codable, Sendable, Equatable {
         self.underlying = underlying
     }
 
-    /// What the customer reads.
+    /// The text for the customer, in the first available language.
     func text(in languages: [String]) -> String {
         let language = ErrorTexts.Language(preferred: languages)
         guard language != .english, let key = key.flatMap(ErrorTexts.Key.init(rawValue:)) else { return text }
         return ErrorTexts.text(key, in: language)
     }
 
-    /// What the app is given.
+    /// The error for the app, with its text in the first available language.
     func error(in languages: [String]) -> SKError {
         let text = text(in: languages)
         var information: [String: Any] = [NSLocalizedDescriptionKey: text]
@@ -51,6 +51,6 @@ struct PaymentFailure: Error, Codable, Sendable, Equatable {
         return SKError(SKError.Code(rawValue: code) ?? .unknown, userInfo: information)
     }
 
-    /// The same in English.
+    /// The error for the app, in English.
     var error: SKError { error(in: []) }
 }

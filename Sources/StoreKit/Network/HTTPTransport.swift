@@ -4,19 +4,19 @@ import NIOCore
 import NIOFoundationCompat
 import StoreWire
 
-/// Carries requests over HTTP. One client serves the whole process.
+/// Sends requests over HTTP. One client serves the whole process.
 struct HTTPTransport: StoreTransport {
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
-        // A redirected request would show the token to another address.
+        // A redirect would send the token to another address.
         configuration.redirectConfiguration = .disallow
-        // Trying again is the caller's: a product request should fail at once when nobody listens.
+        // The caller decides about retries: a product request should fail at once when nothing listens at the address.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// The largest answer taken: an app receipt of some ten thousand purchases.
+    /// The largest response in bytes. An app receipt of about ten thousand purchases fits.
     static let largestAnswer = 16 << 20
 
     private let base: String
@@ -51,7 +51,7 @@ struct HTTPTransport: StoreTransport {
         }
     }
 
-    /// The nearest of Foundation's errors, with its meaning as Apple's URL loading system words it.
+    /// The nearest `NSURLErrorDomain` code, with the text of Apple's URL loading system.
     private static func cause(of error: any Error) -> NetworkCause {
         switch error as? HTTPClientError {
         case .cancelled: NetworkCause(code: NSURLErrorCancelled, text: "cancelled")

@@ -1,9 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Why no answer came from the store, in the words of `NSURLErrorDomain`. Transports throw it when they know.
+/// The network failure behind a missing response, as an `NSURLErrorDomain` code and text. Transports throw it when they
+/// know the reason.
 struct NetworkCause: Error, Codable, Sendable, Equatable {
-    /// An `NSURLError` code: -1001 timed out, -1004 cannot connect, -1005 connection lost, -1009 not connected, -1011 bad answer.
+    /// An `NSURLError` code: -1001 timed out, -1004 cannot connect, -1005 connection lost, -1009 not connected, -1011
+    /// bad response.
     var code: Int
     var text: String
 
@@ -11,11 +13,11 @@ struct NetworkCause: Error, Codable, Sendable, Equatable {
 }
 
 extension NetworkCause {
-    /// The store, or something before it, said that it cannot answer, or what is no answer.
+    /// The store or a proxy returned a server error, or a response in a wrong format.
     static let badAnswer = NetworkCause(
         code: NSURLErrorBadServerResponse, text: "The store's answer could not be used.")
 
-    /// Reads what the transport threw. The text never comes from the wire.
+    /// Converts an error of the transport. The text never comes from the network.
     init(_ error: any Error) {
         switch error {
         case let cause as NetworkCause: self = cause
@@ -26,28 +28,29 @@ extension NetworkCause {
 }
 
 extension SKError {
-    /// The error with the network's own under it.
+    /// The error with the network failure under `NSUnderlyingErrorKey`. Only ``SKError/Code/unknown`` gets one.
     func because(_ cause: NetworkCause?) -> SKError {
         guard let cause, code == .unknown else { return self }
         return SKError(code, userInfo: errorUserInfo.merging([NSUnderlyingErrorKey: cause.error]) { known, _ in known })
     }
 }
 
-/// Collects what went wrong on the wire while a question is put, for the error that the app is given in the end.
+/// Records the network failure of a running operation, for the error that the app receives.
 ///
-/// A ``StoreFailure`` says what to do next, and is passed through all of the engine; this says what the network said, and
-/// is only wanted at the edge.
+/// A ``StoreFailure`` passes through the whole engine and decides the next step. The network failure is only needed for
+/// the app's error, so a task-local value carries it.
 final class NetworkWitness: Sendable {
     @TaskLocal static var current: NetworkWitness?
 
     private let last = Mutex<NetworkCause?>(nil)
 
-    /// What was said last; nil when the network did its part.
+    /// The last network failure; nil when there was none.
     var cause: NetworkCause? { last.withLock { $0 } }
 
+    /// Records a failure.
     func saw(_ cause: NetworkCause) { last.withLock { $0 = cause } }
 
-    /// Puts a question, and gives its answer with what the network said meanwhile.
+    /// Runs `body` and returns its result with the last network failure during it.
     static func during<Answer: Sendable>(
         _ body: @Sendable () async -> Answer
     ) async -> (answer: Answer, cause: NetworkCause?) {

@@ -1,17 +1,17 @@
 import Foundation
 import StoreWire
 
-/// Why the store did not do what was asked.
+/// The reason why a request to the store failed.
 enum StoreFailure: Error, Equatable, Sendable {
-    /// No answer, or one that says to come back later: the store may or may not have done it.
+    /// No response, or a response that asks to retry later. The store may or may not have performed the request.
     case unreachable
-    /// The token is not (or no longer) good.
+    /// The store does not accept the token.
     case notSignedIn
-    /// Refused for good.
+    /// The store refused the request permanently.
     case refused(WireError)
 }
 
-/// The store's routes as functions, in `StoreWire`'s values.
+/// The store's routes as functions over `StoreWire` types.
 struct StoreClient: Sendable {
     let transport: any StoreTransport
 
@@ -59,19 +59,19 @@ struct StoreClient: Sendable {
         try await value(.redemptions, request, token: token)
     }
 
-    /// Where a transaction's hosted content is.
+    /// The address and digest of a transaction's hosted content.
     func content(
         _ transaction: TransactionID, _ request: ContentRequest, token: String
     ) async throws(StoreFailure) -> ContentGrant {
         try await value(.content(transaction), request, token: token)
     }
 
-    /// The DER bytes of a fresh app receipt.
+    /// A new app receipt in DER.
     func appReceipt(_ request: AppReceiptRequest, token: String) async throws(StoreFailure) -> Data {
         try await answer(.appReceipt, body: encode(request), token: token)
     }
 
-    /// The property list of one transaction.
+    /// The receipt of one transaction, a property list.
     func transactionReceipt(
         _ transaction: TransactionID, _ request: TransactionReceiptRequest, token: String
     ) async throws(StoreFailure) -> Data {
@@ -90,7 +90,7 @@ struct StoreClient: Sendable {
         }
     }
 
-    /// An answer that is not what it should be is a broken or half-dead store: come back later.
+    /// Decodes a response. A malformed response counts as ``StoreFailure/unreachable``, so that the caller retries.
     private func decode<Value: Decodable>(_ body: Data) throws(StoreFailure) -> Value {
         do { return try JSONDecoder().decode(Value.self, from: body) } catch {
             NetworkWitness.current?.saw(.badAnswer)
@@ -114,8 +114,8 @@ struct StoreClient: Sendable {
 }
 
 extension StoreFailure {
-    /// Reads a refusal. Only a status of 4xx with the store's own words is one for good: anything else may come from
-    /// something between us and the store, and giving a payment up for it could lose money.
+    /// Reads an error response. Only a 4xx status with the store's error body is a permanent refusal. Any other
+    /// response may come from a proxy, and failing a payment because of it could lose money.
     init(status: Int, body: Data) {
         guard (400..<500).contains(status), status != 408, status != 429, body.count <= 1 << 16,
             let error = try? JSONDecoder().decode(WireError.self, from: body)

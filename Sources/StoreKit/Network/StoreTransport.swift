@@ -4,20 +4,22 @@ import StoreWire
 /// One request to the store.
 struct StoreTransportRequest: Sendable {
     var route: StoreRoute
-    /// JSON; nil for none.
+    /// The JSON body; nil for a request without a body.
     var body: Data?
     /// The bearer token; secret.
     var token: String?
 }
 
-/// What came back, whatever the status.
+/// A response from the store, with any status.
 struct StoreTransportResponse: Sendable {
     var status: Int
     var body: Data
 }
 
-/// Carries requests to the store.
+/// Sends requests to the store.
 protocol StoreTransport: Sendable {
-    /// - Throws: anything when no whole answer came. The store may have done what was asked all the same.
+    /// Sends a request and returns the response.
+    ///
+    /// - Throws: any error when no complete response arrives. The store may have performed the request.
     func send(_ request: StoreTransportRequest) async throws -> StoreTransportResponse
 }

@@ -2,12 +2,13 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// How far the device has told the app what the store had to say, by account, in a small file.
+/// The position in the store's list of notices up to which the app has received them, for each account, in a small
+/// file.
 final class NoticeCursors: Sendable {
     private let file: URL
     private let cursors: Mutex<[String: Int64]>
 
-    /// Reads the file; one that is not there or damaged is as none: what was told may be told again.
+    /// Reads the file. Without a readable file there are no cursors, and the app may receive notices again.
     init(file: URL) {
         self.file = file
         cursors = Mutex(
@@ -17,7 +18,7 @@ final class NoticeCursors: Sendable {
 
     func cursor(of account: AccountID) -> Int64? { cursors.withLock { $0[account.rawValue] } }
 
-    /// Keeps a cursor, never one that lies before the last.
+    /// Saves a cursor, unless the saved one is as high or higher.
     func keep(_ cursor: Int64, of account: AccountID) throws {
         try cursors.withLock { cursors in
             guard cursors[account.rawValue].map({ $0 < cursor }) ?? true else { return }

@@ -1,14 +1,13 @@
 import Foundation
 import StoreWire
 
-/// A link that asks an app to offer a product:
-/// `itms-services://?action=purchaseIntent&bundleId=com.example.app&productIdentifier=com.example.app.coins`, as Apple's
-/// developers test promoted purchases with.
+/// A link that asks an app to offer a product. Apple documents it for testing promoted purchases:
+/// `itms-services://?action=purchaseIntent&bundleId=com.example.app&productIdentifier=com.example.app.coins`.
 struct PurchaseIntent: Sendable, Equatable {
     var bundleID: BundleID
     var productID: ProductID
 
-    /// Nil when the link is another one, or names no app or product, or one of them twice.
+    /// Nil for another kind of link, and for one that does not name exactly one app and one product.
     init?(_ url: URL) {
         guard url.absoluteString.utf8.count <= 2048, url.scheme?.lowercased() == "itms-services",
             let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems

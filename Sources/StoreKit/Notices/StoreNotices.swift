@@ -2,8 +2,8 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Asks the store for what it has to tell, each time the queue has taken in the store's list, and passes it on: refunds,
-/// promoted purchases, price increases, another storefront. Codes and purchase intents come this way too.
+/// Fetches the store's notices each time the queue has read the store's list, and delivers them to the app: refunds,
+/// promoted purchases, price increases and a changed storefront. It also handles offer codes and purchase intents.
 final class StoreNotices: Sendable {
     private let session: StoreSession
     private let store: RemotePaymentStore
@@ -13,9 +13,9 @@ final class StoreNotices: Sendable {
     private struct State {
         weak var payments: PaymentQueueEngine?
         var isRunning = false
-        /// Price increases that the app or the customer put off, until the next launch.
+        /// Price increases that the app or the customer postponed, until the next launch.
         var putOff: [PriceIncreaseDescription] = []
-        /// Those that were asked about in this process.
+        /// The price increases that the customer was asked about in this process.
         var asked: Set<PriceIncreaseDescription> = []
     }
 
@@ -31,7 +31,7 @@ final class StoreNotices: Sendable {
         self.diagnostics = diagnostics
     }
 
-    /// Whom to tell; not retained.
+    /// Sets the queue that receives the notices. It is not retained.
     func attach(_ payments: PaymentQueueEngine) {
         state.withLock { $0.payments = payments }
         session.onStorefrontChange { [weak payments] in payments?.callbacks.storefrontChanged() }
@@ -44,7 +44,8 @@ final class StoreNotices: Sendable {
 
     // MARK: Notices
 
-    /// Asks and passes on; does nothing while it runs already. What fails is asked for again after the next list.
+    /// Fetches and delivers notices; does nothing while another check runs. After a failure, the check that follows the
+    /// next list fetches the same notices again.
     func check() async {
         let isFirst = state.withLock { state in
             defer { state.isRunning = true }
@@ -59,10 +60,10 @@ final class StoreNotices: Sendable {
         guard let account = session.tokens.current?.account.accountID else { return }
         let cursor = cursors.cursor(of: account)
         guard var notices = await page(of: account, after: cursor) else { return }
-        // What was lost is told at once and not page by page, so that the cursor is kept after all of it.
+        // All pages are reported in one call, so that the cursor is saved after the app has received all of them.
         for _ in 1..<Self.pages where notices.hasMore {
             guard var next = await page(of: account, after: notices.cursor) else { return }
-            // A store that names the same page again has no more to say.
+            // A page that does not advance the cursor is the last one.
             next.hasMore = next.hasMore && next.cursor > notices.cursor
             let told = Set(notices.revokedProductIDs)
             next.revokedProductIDs = notices.revokedProductIDs + next.revokedProductIDs.filter { !told.contains($0) }
@@ -74,7 +75,7 @@ final class StoreNotices: Sendable {
         await askAboutPrices(notices.priceIncreases, of: account)
     }
 
-    /// Pages of one check; what is more comes with the next.
+    /// The most pages of one check. The next check fetches the rest.
     static let pages = 20
 
     private func page(of account: AccountID, after cursor: Int64?) async -> NoticesResponse? {
@@ -84,25 +85,27 @@ final class StoreNotices: Sendable {
         }
     }
 
-    /// The receipt is fresh before the app is told, and the cursor is kept after: a crash in between tells again.
+    /// Refreshes the receipt, then calls the observers, then saves the cursor. After a crash in between, the app
+    /// receives the notices again.
     private func revoke(_ notices: NoticesResponse, of account: AccountID, after cursor: Int64?) async {
         guard notices.cursor != cursor else { return }
         let cursors = cursors
         let diagnostics = diagnostics
         let keep: @Sendable () -> Void = {
             do { try cursors.keep(notices.cursor, of: account) } catch {
-                diagnostics("what was told could not be noted: \(error)")
+                diagnostics("cannot save which notices the app has received: \(error)")
             }
         }
         guard !notices.revokedProductIDs.isEmpty else { return keep() }
         guard await store.renewReceipt(of: account), let payments else { return }
-        // A check that began before the cursor is kept would tell the same again.
+        // Waits for the cursor to be saved. A check that began before would report the same notices again.
         await payments.callbacks.revoked(notices.revokedProductIDs, then: keep)
     }
 
     // MARK: Promoted purchases
 
-    /// Taken up before the app is asked: a crash loses the customer's tap, and never buys twice.
+    /// Marks the promotion as taken at the store before it asks the app. A crash in between loses the customer's tap,
+    /// but never buys twice.
     private func offer(_ promotion: PromotionDescription, to account: AccountID) async {
         do {
             try await session.asAccount(account, mayAsk: false) { token throws(StoreFailure) in
@@ -112,7 +115,7 @@ final class StoreNotices: Sendable {
         await offer(promotion.productID)
     }
 
-    /// Asks the app about a payment that began outside it, and adds it when the app says so.
+    /// Asks the app about a payment that began outside it, and adds the payment when the app agrees.
     func offer(_ productID: ProductID) async {
         guard let payments,
             let product = try? await session.products([productID]).products.first(where: { $0.productID == productID })
@@ -128,10 +131,10 @@ final class StoreNotices: Sendable {
 
     private func askAboutPrices(_ increases: [PriceIncreaseDescription], of account: AccountID) async {
         let new = state.withLock { state in
-            // One that the operator took back or answered meanwhile is asked about no more.
+            // Drops increases that the operator withdrew or answered meanwhile.
             state.putOff.removeAll { !increases.contains($0) }
             let new = increases.filter { !state.asked.contains($0) && !state.putOff.contains($0) }
-            // Put off before the app is asked: it may say no and have them shown in the same breath.
+            // Postpone them before asking the delegate: it may call showPriceConsentIfNeeded() before it returns false.
             state.putOff += new
             return new
         }
@@ -143,7 +146,7 @@ final class StoreNotices: Sendable {
         for increase in due { await ask(about: increase, of: account) }
     }
 
-    /// Asks about the price increases that the app put off.
+    /// Asks about the price increases that the app postponed.
     func showPriceConsent() async {
         guard let account = session.tokens.current?.account.accountID else { return }
         let increases = state.withLock { state in
@@ -169,17 +172,17 @@ final class StoreNotices: Sendable {
                 try await session.client.answer(consent, token: token)
             }
         } catch {
-            // The store goes on listing it, and the next launch asks again.
-            diagnostics("the answer to a price increase did not reach the store")
+            // The store keeps listing the increase, so the next launch asks again.
+            diagnostics("the answer to a price increase did not reach the store; the next launch asks again")
         }
     }
 
     // MARK: Codes
 
-    /// How often a wrong code may be mended in one go.
+    /// The number of codes that the customer may enter in one dialogue.
     static let codeAttempts = 5
 
-    /// Asks for a code and redeems it; what it gives comes through the queue.
+    /// Asks for a code and redeems it. The resulting transaction arrives through the queue.
     func redeemCode() async {
         let account: AccountID
         if let current = session.tokens.current {

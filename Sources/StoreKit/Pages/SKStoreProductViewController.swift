@@ -1,14 +1,14 @@
 import Foundation
 
-/// Shows a page of the store in the app. There are no view controllers here: what is loaded is shown at once by the
-/// configuration's ``StorePresenter``, until the customer is done with it.
+/// Shows a store page in the app. There are no view controllers on Linux: the configuration's ``StorePresenter`` shows
+/// the loaded page at once, until the customer dismisses it.
 open class SKStoreProductViewController: NSObject {
-    /// Is told when the customer is done; not retained.
+    /// The delegate, called when the customer dismisses the page. It is not retained.
     open weak var delegate: (any SKStoreProductViewControllerDelegate)?
 
     private let fixedEngine: StoreKitEngine?
 
-    /// A controller that has loaded nothing.
+    /// Creates a controller without a page.
     public override init() {
         fixedEngine = nil
         super.init()
@@ -19,13 +19,13 @@ open class SKStoreProductViewController: NSObject {
         super.init()
     }
 
-    /// Asks the store for the page, calls `block` with the outcome on the callback queue, then shows it. It stays alive
-    /// until the customer is done.
+    /// Loads a page, calls `block` with the result on the callback queue, then shows the page. The controller stays
+    /// alive until the customer dismisses the page.
     ///
     /// - Parameters:
-    ///   - parameters: by ``SKStoreProductParameterITunesItemIdentifier`` and
-    ///     ``SKStoreProductParameterProductIdentifier``; the other keys are taken and not used.
-    ///   - block: true, or false with an ``SKError``: `storeProductNotAvailable` when there is no such page.
+    ///   - parameters: the values for ``SKStoreProductParameterITunesItemIdentifier`` and
+    ///     ``SKStoreProductParameterProductIdentifier``. Other keys are accepted and ignored.
+    ///   - block: receives true, or false with an ``SKError``: `storeProductNotAvailable` when no such page exists.
     open func loadProduct(
         withParameters parameters: [String: Any], completionBlock block: ((Bool, (any Error)?) -> Void)? = nil
     ) {
@@ -50,7 +50,8 @@ open class SKStoreProductViewController: NSObject {
         }
     }
 
-    /// As ``loadProduct(withParameters:completionBlock:)``; returns before the customer is done.
+    /// Loads and shows a page, as ``loadProduct(withParameters:completionBlock:)`` does. It returns before the customer
+    /// dismisses the page.
     ///
     /// - Throws: an ``SKError``.
     nonisolated(nonsending) open func loadProduct(withParameters parameters: [String: Any]) async throws -> Bool {
@@ -61,7 +62,7 @@ open class SKStoreProductViewController: NSObject {
         }
     }
 
-    /// Apple's variant for advertisements.
+    /// Loads a page with an ad impression. Not available on Linux.
     @available(
         *, unavailable,
         message: "there is no advertising network here; use loadProduct(withParameters:completionBlock:)"
@@ -85,12 +86,13 @@ open class SKStoreProductViewController: NSObject {
     }
 }
 
-/// Is told when the customer is done with a page. Optional.
+/// The delegate of a product view controller. Its method is optional.
 public protocol SKStoreProductViewControllerDelegate: NSObjectProtocol {
-    /// The customer is done with the page.
+    /// Reports that the customer dismissed the page.
     func productViewControllerDidFinish(_ viewController: SKStoreProductViewController)
 }
 
 extension SKStoreProductViewControllerDelegate {
+    /// Does nothing.
     public func productViewControllerDidFinish(_ viewController: SKStoreProductViewController) {}
 }

@@ -1,15 +1,15 @@
 import Foundation
 import StoreWire
 
-/// What the device shows and keeps beside the payment queue.
+/// The store pages, review requests and promotion settings of an app on this device.
 struct StorePages: Sendable {
     let presenter: any StorePresenter
     let bundleIdentifier: String
     let reviews: DeviceRecord<ReviewHistory>
     let promotions: DeviceRecord<PromotionOverrides>
-    private let turns = Turns()
+    private let access = SerialAccess()
 
-    /// - Parameter folder: the app's on this device; nil while nothing is configured.
+    /// - Parameter folder: the app's folder on this device; nil while nothing is configured.
     init(presenter: any StorePresenter, bundleIdentifier: String, folder: URL?) {
         self.presenter = presenter
         self.bundleIdentifier = bundleIdentifier
@@ -19,34 +19,34 @@ struct StorePages: Sendable {
 
     /// Shows one page at a time.
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
-        await turns.take()
+        await access.enter()
         let answer = await presenter.show(page)
-        await turns.give()
+        await access.leave()
         return answer
     }
 
-    /// Asks for a review, unless it was asked for often enough. That it was is on the disk before the customer sees it.
+    /// Asks for a review, unless the limit is reached. It records the request on disk before it shows it.
     func requestReview(at date: Date) async {
         let milliseconds = Int64(date.timeIntervalSince1970 * 1000)
         guard (try? reviews.change { $0.mayShow(at: milliseconds) }) == true else { return }
-        await turns.take()
+        await access.enter()
         await presenter.askForReview(ofApp: bundleIdentifier)
-        await turns.give()
+        await access.leave()
     }
 }
 
-/// How often the customer was asked for a review of one app.
+/// The times at which one app asked the customer for a review.
 struct ReviewHistory: Codable, Sendable, Equatable {
     /// Apple: "the system displays the prompt a maximum of three times within a 365-day period".
     static let mostInSpan = 3
     static let span: Int64 = 365 * 86_400_000
 
-    /// When, in milliseconds since 1970.
+    /// The times of the requests, in milliseconds since 1970.
     private(set) var shown: [Int64] = []
 
-    /// Whether it may be asked for now; when it may, that counts.
+    /// Whether the app may ask now. If it may, the request is counted.
     mutating func mayShow(at milliseconds: Int64) -> Bool {
-        // What lies more than a year ahead was written under a wrong clock, and must not silence the question for ever.
+        // A time more than a year ahead comes from a wrong clock, and must not suppress requests for ever.
         shown.removeAll { $0 <= milliseconds - Self.span || $0 >= milliseconds + Self.span }
         guard shown.count < Self.mostInSpan else { return false }
         shown.append(milliseconds)
@@ -55,7 +55,7 @@ struct ReviewHistory: Codable, Sendable, Equatable {
 }
 
 extension StoreKitEngine {
-    /// The page that the parameters of a product view controller name.
+    /// Loads the page that a product view controller's parameters name.
     func page(_ wanted: StoreProductParameters) async -> Result<StoreProductPage, SKError> {
         guard let session else { return .failure(PaymentFailure.unreachable.error(in: languages)) }
         do throws(StoreFailure) {
@@ -70,7 +70,7 @@ extension StoreKitEngine {
 }
 
 extension StoreSession {
-    /// Nil when there is no such page.
+    /// Loads a page; nil when the store has no such page.
     fileprivate func page(_ wanted: StoreProductParameters) async throws(StoreFailure) -> StoreProductPage? {
         guard let itemID = wanted.itemIdentifier else {
             guard let productID = wanted.productIdentifier else { return nil }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Shows what is neither the app's nor a payment: a page of the store, and the question for a review. On Apple's
-/// systems these are screens of the system; here the app or a test may supply its own.
+/// Shows store pages and review requests. On Apple's systems the operating system shows them. Here the app or a test
+/// can supply its own presenter.
 public protocol StorePresenter: Sendable {
-    /// Shows the page until the customer is done with it. One page or question is shown at a time.
+    /// Shows the page until the customer dismisses it. StoreKit shows one page or review request at a time.
     func show(_ page: StoreProductPage) async -> StoreProductPageAnswer
 
-    /// Asks the customer to rate the app. What is answered is not told to the app, as at Apple's.
+    /// Asks the customer to rate the app. As in Apple's StoreKit, the app does not learn the answer.
     func askForReview(ofApp bundleIdentifier: String) async
 }
 
@@ -14,12 +14,15 @@ public protocol StorePresenter: Sendable {
 public struct StoreProductPage: Sendable, Equatable {
     /// A product on a page.
     public struct Product: Sendable, Equatable {
+        /// The product's identifier.
         public var productIdentifier: String
+        /// The product's name in the customer's language.
         public var name: String
-        /// In the customer's language.
+        /// The product's description in the customer's language.
         public var description: String
+        /// The exact price of one unit.
         public var price: Decimal
-        /// Formats the price with its currency.
+        /// The locale that formats the price with its currency.
         public var priceLocale: Locale
 
         /// The price as the customer reads it: `$0.99`.
@@ -31,30 +34,32 @@ public struct StoreProductPage: Sendable, Equatable {
         }
     }
 
-    /// The store's number of the app or product; nil when the product was asked for by its identifier.
+    /// The store's item number of the app or product; nil when the app named the product by its identifier.
     public var itemIdentifier: Int64?
-    /// The app that the page is of.
+    /// The bundle identifier of the page's app.
     public var bundleIdentifier: String
-    /// Nil when the store does not know it.
+    /// The app's name; nil when the store does not know it.
     public var appName: String?
-    /// Nil on an app's page.
+    /// The product on the page; nil on an app's page.
     public var product: Product?
-    /// Whether ``StoreProductPageAnswer/buy`` can be answered: the product is one of this app.
+    /// Whether ``StoreProductPageAnswer/buy`` is a possible answer: the product belongs to this app.
     public var isForSale: Bool
 }
 
-/// How the customer left a page.
+/// The customer's answer to a page.
 public enum StoreProductPageAnswer: Sendable, Equatable {
-    /// Closed it.
+    /// The customer closed the page.
     case done
-    /// Wants the product: a payment is added to the queue, and the payment sheet comes up.
+    /// The customer wants the product. StoreKit adds a payment to the queue and shows the payment sheet.
     case buy
 }
 
-/// Shows pages on the terminal. Without one nothing can be asked: a page is closed at once, and no review is asked for.
+/// Shows pages on the terminal. Without a terminal it closes a page at once and asks for no review.
 public struct TerminalStorePresenter: StorePresenter {
+    /// Creates a presenter.
     public init() {}
 
+    /// Prints the page and reads the answer.
     public func show(_ page: StoreProductPage) async -> StoreProductPageAnswer {
         TerminalPaymentSheet.say(Self.text(of: page))
         guard TerminalPaymentSheet.hasTerminal else {
@@ -66,6 +71,7 @@ public struct TerminalStorePresenter: StorePresenter {
         return page.isForSale && (line == "b" || line == "buy") ? .buy : .done
     }
 
+    /// Asks for 1 to 5 stars and discards the answer. Does nothing without a terminal.
     public func askForReview(ofApp bundleIdentifier: String) async {
         guard TerminalPaymentSheet.hasTerminal else { return }
         let name = TerminalPaymentSheet.printable(bundleIdentifier)

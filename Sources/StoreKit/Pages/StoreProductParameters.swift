@@ -1,36 +1,38 @@
 import Foundation
 import StoreWire
 
-// The keys of `SKStoreProductViewController`. Apple publishes the constants and not the text behind them; the text here
-// is the one in common use. Read them through the constants.
+// The keys of `SKStoreProductViewController`. Apple publishes the constants but not their values. The values here are
+// the ones in common use. Use the constants.
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The number of the app or product (`NSNumber`); required at Apple's, and here unless a product is named.
+/// The item number of the app or product (`NSNumber`). Apple requires it; here it is optional when the parameters name
+/// a product.
 public let SKStoreProductParameterITunesItemIdentifier = "id"
 // swift-format-ignore: AlwaysUseLowerCamelCase
 /// The identifier of an in-app purchase of the app (`String`).
 public let SKStoreProductParameterProductIdentifier = "productIdentifier"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// A custom product page (`String`). Taken and not used: the store has one page for each item.
+/// A custom product page (`String`). Accepted and ignored: the store has one page for each item.
 public let SKStoreProductParameterCustomProductPageIdentifier = "ppid"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Who is to be credited for the sale (`String`). Taken and not used.
+/// The affiliate token of the sale (`String`). Accepted and ignored.
 public let SKStoreProductParameterAffiliateToken = "at"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The campaign that led to the page (`String`). Taken and not used.
+/// The campaign that led to the page (`String`). Accepted and ignored.
 public let SKStoreProductParameterCampaignToken = "ct"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The provider of the campaign (`String`). Taken and not used.
+/// The provider of the campaign (`String`). Accepted and ignored.
 public let SKStoreProductParameterProviderToken = "pt"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The advertising partner (`String`). Taken and not used.
+/// The advertising partner (`String`). Accepted and ignored.
 public let SKStoreProductParameterAdvertisingPartnerToken = "advp"
 
-/// What a product view controller was asked to load.
+/// The item that a product view controller should load.
 struct StoreProductParameters: Sendable, Equatable {
     var itemIdentifier: Int64?
     var productIdentifier: ProductID?
 
-    /// Takes the number as `NSNumber`, as any integer, or in digits, since all are seen; nil when it is none of them.
+    /// Accepts the item number as `NSNumber`, as any integer, or as digits, because apps use all of them. Nil for other
+    /// values, and when the parameters name neither an item nor a product.
     init?(_ parameters: [String: Any]) {
         if let item = parameters[SKStoreProductParameterITunesItemIdentifier] {
             guard let number = Self.number(item), number > 0 else { return nil }

@@ -3,36 +3,37 @@ import StoreWire
 
 /// A request to buy a quantity of one product. Payments compare by value.
 open class SKPayment: NSObject, NSCopying, NSMutableCopying {
-    /// Changed only by ``SKMutablePayment`` and by initialisers.
+    /// The payment's values. Only ``SKMutablePayment`` and initialisers change them.
     final var values = PaymentValues()
 
-    /// An empty payment, for subclasses in tests; the queue refuses it until it names a product.
+    /// Creates an empty payment, for subclasses in tests. The queue refuses a payment without a product.
     public override init() { super.init() }
 
-    /// A payment for one of `product`.
+    /// Creates a payment for one unit of `product`.
     public convenience init(product: SKProduct) {
         self.init()
         values.productIdentifier = product.productIdentifier
     }
 
-    /// A payment for one of the product of that identifier. Apple deprecated it in favour of ``init(product:)``.
+    /// Creates a payment for one unit of the product with this identifier. Apple deprecated this method in favour of
+    /// ``init(product:)``.
     open class func payment(withProductIdentifier identifier: String) -> SKPayment {
         let payment = SKPayment()
         payment.values.productIdentifier = identifier
         return payment
     }
 
-    /// The product's identifier, as `SKProduct` gives it.
+    /// The identifier of the product to buy (``SKProduct/productIdentifier``).
     open var productIdentifier: String { values.productIdentifier }
-    /// Reserved by Apple; a payment that carries it fails with ``SKError/Code/unauthorizedRequestData``.
+    /// Reserved by Apple. A payment that sets it fails with ``SKError/Code/unauthorizedRequestData``.
     open var requestData: Data? { values.requestData }
-    /// How many to buy: 1 unless told otherwise, at most 10.
+    /// The number of units to buy, from 1 to 10. The default is 1.
     open var quantity: Int { values.quantity }
-    /// The app's own opaque name for its user; a UUID's text reaches receipts as `app_account_token`.
+    /// The app's own opaque name for its user. The text of a UUID appears in receipts as `app_account_token`.
     open var applicationUsername: String? { values.applicationUsername }
     /// Whether a sandbox store defers the payment as if a parent had to approve it.
     open var simulatesAskToBuyInSandbox: Bool { values.simulatesAskToBuyInSandbox }
-    /// The promotional offer at whose price a subscription is to be sold.
+    /// The signed promotional offer that sets the subscription's price; nil for the regular price.
     open var paymentDiscount: SKPaymentDiscount? { values.offer.map(SKPaymentDiscount.init) }
 
     open func copy(with zone: NSZone? = nil) -> Any {
@@ -89,7 +90,7 @@ open class SKMutablePayment: SKPayment {
     }
 }
 
-/// What a payment says, as a value.
+/// The values of a payment.
 struct PaymentValues: Hashable, Codable, Sendable {
     var productIdentifier = ""
     var requestData: Data?
@@ -100,7 +101,7 @@ struct PaymentValues: Hashable, Codable, Sendable {
 }
 
 extension PaymentValues {
-    /// Reads the overridable properties, so that a subclass's answers count.
+    /// Reads the overridable properties, so that a subclass can replace them.
     init(of payment: SKPayment) {
         self.init(
             productIdentifier: payment.productIdentifier, requestData: payment.requestData, quantity: payment.quantity,

@@ -1,13 +1,13 @@
 import Foundation
 import StoreWire
 
-/// A subscription's promotional offer with the proof that the app's server made it to this customer. Discounts compare
-/// by value.
 // @unchecked: all stored properties are constants.
+/// A promotional offer of a subscription, signed by the app's server for this customer. Discounts compare by value.
 open class SKPaymentDiscount: NSObject, @unchecked Sendable {
     private let values: SignedOffer
 
-    /// An empty discount, for subclasses in tests; the store refuses it with ``SKError/Code/missingOfferParams``.
+    /// Creates an empty discount, for subclasses in tests. The store refuses it with
+    /// ``SKError/Code/missingOfferParams``.
     public override init() {
         values = SignedOffer(
             offerID: "", keyID: "", nonce: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), signature: "",
@@ -15,14 +15,14 @@ open class SKPaymentDiscount: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// The offer and what the app's server signed.
+    /// Creates a discount from the values that the app's server signed.
     ///
     /// - Parameters:
-    ///   - identifier: the offer's, as `SKProductDiscount` gives it.
-    ///   - keyIdentifier: names the key that signed.
-    ///   - nonce: made for this signature alone.
-    ///   - signature: ECDSA over P-256 with SHA-256, as DER in Base64.
-    ///   - timestamp: when it was signed, in milliseconds since 1970. The store takes it for 24 hours.
+    ///   - identifier: the offer's identifier (``SKProductDiscount/identifier``).
+    ///   - keyIdentifier: the identifier of the signing key.
+    ///   - nonce: a UUID used for this signature only.
+    ///   - signature: an ECDSA signature over P-256 with SHA-256, as DER in Base64.
+    ///   - timestamp: the time of signing, in milliseconds since 1970. The store accepts it for 24 hours.
     public init(identifier: String, keyIdentifier: String, nonce: UUID, signature: String, timestamp: NSNumber) {
         values = SignedOffer(
             offerID: identifier, keyID: keyIdentifier, nonce: nonce, signature: signature,
@@ -37,13 +37,13 @@ open class SKPaymentDiscount: NSObject, @unchecked Sendable {
 
     /// The offer's identifier.
     open var identifier: String { values.offerID }
-    /// Names the key that signed.
+    /// The identifier of the signing key.
     open var keyIdentifier: String { values.keyID }
-    /// Made for this signature alone.
+    /// A UUID used for this signature only.
     open var nonce: UUID { values.nonce }
-    /// ECDSA over P-256 with SHA-256, as DER in Base64.
+    /// An ECDSA signature over P-256 with SHA-256, as DER in Base64.
     open var signature: String { values.signature }
-    /// When it was signed, in milliseconds since 1970.
+    /// The time of signing, in milliseconds since 1970.
     open var timestamp: NSNumber { NSNumber(value: values.timestamp) }
 
     open override func isEqual(_ object: Any?) -> Bool {
@@ -55,7 +55,7 @@ open class SKPaymentDiscount: NSObject, @unchecked Sendable {
 }
 
 extension SignedOffer {
-    /// Reads the overridable properties, so that a subclass's answers count.
+    /// Reads the overridable properties, so that a subclass can replace them.
     init(_ discount: SKPaymentDiscount) {
         self.init(
             offerID: discount.identifier, keyID: discount.keyIdentifier, nonce: discount.nonce,
@@ -64,7 +64,7 @@ extension SignedOffer {
 }
 
 extension ProductDescription {
-    /// What the sheet shows: the price of the promotional offer where there is such a one.
+    /// The price that the sheet shows: the promotional offer's price when the product has that offer, else its own.
     func price(with offer: SignedOffer?) -> Money {
         guard let offer else { return price }
         let wanted = subscription?.promotionalOffers.first { $0.offerID?.hasSameBytes(as: offer.offerID) ?? false }

@@ -1,15 +1,18 @@
 import Foundation
 
-/// What is ours and has no counterpart at Apple's, where the system does it.
+/// Additions to Apple's API, for actions that Apple's operating system takes by itself.
 extension SKPaymentQueue {
-    /// Takes up a link of the form
-    /// `itms-services://?action=purchaseIntent&bundleId=…&productIdentifier=…`, as the system does when the customer chose
-    /// a promoted product: observers are asked with `shouldAddStorePayment`.
-    /// - Returns: false when it is no such link, or for another app.
+    /// Opens a purchase intent link: `itms-services://?action=purchaseIntent&bundleId=…&productIdentifier=…`.
+    ///
+    /// Apple's system opens such a link when the customer chooses a promoted product. The queue then asks its observers
+    /// with `shouldAddStorePayment`.
+    ///
+    /// - Returns: false when `url` is another kind of link, or names another app.
     @discardableResult
     public func openPurchaseIntent(_ url: URL) -> Bool { configuredEngine.openPurchaseIntent(url) }
 
-    /// Asks the store for what is new, as the system does when an app comes back to the foreground: unfinished
-    /// transactions, refunds, promoted purchases, price increases, another storefront. It does nothing without an observer.
+    /// Asks the store for unfinished transactions, refunds, promoted purchases, price increases and a changed
+    /// storefront. Apple's system does so when an app returns to the foreground. Without an observer, the method does
+    /// nothing.
     public func checkStore() { configuredEngine.payments.checkStore() }
 }

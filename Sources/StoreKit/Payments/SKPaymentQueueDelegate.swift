@@ -1,25 +1,32 @@
 import Foundation
 
-/// Is asked by the payment queue before it goes on. Both methods are optional; not retained by the queue. Calls come on
-/// the callback queue, as the observers' do.
+/// Decides whether the payment queue continues. Both methods are optional. The queue does not retain its delegate, and
+/// calls it on the callback queue, like the observers.
 public protocol SKPaymentQueueDelegate: NSObjectProtocol {
-    /// The account shops in another country's store than when the payment was added: true, as without this method, goes
-    /// on with that store's price; false fails the transaction with ``SKError/Code/storeProductNotAvailable``.
+    /// Decides about a payment whose account has moved to another country's storefront since the app added the payment.
+    ///
+    /// - Returns: true, the default, to continue with the new storefront's price; false to fail the transaction with
+    ///   ``SKError/Code/storeProductNotAvailable``.
     func paymentQueue(
         _ paymentQueue: SKPaymentQueue, shouldContinue transaction: SKPaymentTransaction,
         in newStorefront: SKStorefront
     ) -> Bool
 
-    /// A subscription will cost more and the customer can be asked now: false, to be asked with
-    /// ``SKPaymentQueue/showPriceConsentIfNeeded()`` at a better time. Set the delegate before adding observers.
+    /// Decides whether the queue asks the customer to consent to a subscription's price increase now. Set the delegate
+    /// before adding observers.
+    ///
+    /// - Returns: true, the default, to ask now; false to ask later, with
+    ///   ``SKPaymentQueue/showPriceConsentIfNeeded()``.
     func paymentQueueShouldShowPriceConsent(_ paymentQueue: SKPaymentQueue) -> Bool
 }
 
 extension SKPaymentQueueDelegate {
+    /// Continues with the new storefront's price.
     public func paymentQueue(
         _ paymentQueue: SKPaymentQueue, shouldContinue transaction: SKPaymentTransaction,
         in newStorefront: SKStorefront
     ) -> Bool { true }
 
+    /// Asks the customer now.
     public func paymentQueueShouldShowPriceConsent(_ paymentQueue: SKPaymentQueue) -> Bool { true }
 }

@@ -2,23 +2,23 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Where a transaction stands.
+/// The state of a transaction.
 public enum SKPaymentTransactionState: Int, Sendable {
-    /// On its way to the store, or the customer is being asked.
+    /// The payment sheet is shown, or the store is processing the payment.
     case purchasing = 0
-    /// Paid: deliver, then finish it.
+    /// The customer paid. Deliver the product, then finish the transaction.
     case purchased = 1
-    /// Not paid: ``SKPaymentTransaction/error`` says why; finish it.
+    /// The payment failed; ``SKPaymentTransaction/error`` has the reason. Finish the transaction.
     case failed = 2
-    /// Bought earlier and delivered again; finish it.
+    /// A restore delivered an earlier purchase again. Unlock the product, then finish the transaction.
     case restored = 3
-    /// Waits for somebody's approval; leave it in the queue.
+    /// The payment waits for approval, such as a parent's. Leave the transaction in the queue.
     case deferred = 4
 }
 
-/// A payment in the queue. The same object stays in the queue while its state changes; it changes on the callback
-/// queue, right before the observers are told.
 // @unchecked: `record` is a Mutex, and all else is constant.
+/// A payment in the queue. The object stays the same while its state changes. The state changes on the callback queue,
+/// right before the queue calls the observers.
 open class SKPaymentTransaction: NSObject, @unchecked Sendable {
     struct Record: Sendable {
         var state = SKPaymentTransactionState.purchasing
@@ -30,12 +30,12 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
         var downloads: [SKDownload] = []
     }
 
-    /// The queue's name for it; nil when no queue made it.
+    /// The queue's key of the transaction; nil when no queue created it.
     final let key: UUID?
     private let record: Mutex<Record>
     private let paid: SKPayment
 
-    /// An empty transaction, for subclasses in tests.
+    /// Creates an empty transaction, for subclasses in tests.
     public override init() {
         key = nil
         record = Mutex(Record())
@@ -53,7 +53,7 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
 
     final func become(_ new: Record) { record.withLock { $0 = new } }
 
-    /// Lets go of the downloads, which hold the transaction.
+    /// Removes and returns the downloads, which retain the transaction.
     final func releaseDownloads() -> [SKDownload] {
         record.withLock { record in
             defer { record.downloads = [] }
@@ -61,22 +61,23 @@ open class SKPaymentTransaction: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Why it failed; nil in every other state. An ``SKError``.
+    /// The reason for the failure, an ``SKError``; nil in every other state than `failed`.
     open var error: (any Error)? { record.withLock { $0.error } }
-    /// The first transaction of the same purchase, for a restored or renewed one.
+    /// The first transaction of the same purchase, for a restored or renewed transaction.
     open var original: SKPaymentTransaction? { record.withLock { $0.original } }
-    /// The payment as it was when it was added.
+    /// The payment as the app added it.
     open var payment: SKPayment { paid }
-    /// When the store made the transaction; only for purchased and restored ones.
+    /// The store's date of the transaction. Only purchased and restored transactions have one.
     open var transactionDate: Date? { record.withLock { $0.transactionDate } }
-    /// The store's id, the same at every delivery: grant each id once. Only for purchased and restored ones.
+    /// The store's transaction identifier, the same at every delivery. Grant each identifier once. Only purchased and
+    /// restored transactions have one.
     open var transactionIdentifier: String? { record.withLock { $0.transactionIdentifier } }
-    /// The iOS 6 receipt of this transaction alone (a property list); only for purchased ones. Apple deprecated it
-    /// for the app receipt.
+    /// The iOS 6 receipt of this transaction alone, a property list. Only purchased transactions have one. Apple
+    /// deprecated it in favour of the app receipt.
     open var transactionReceipt: Data? { record.withLock { $0.transactionReceipt } }
-    /// The content to download, of purchased and restored transactions: one for a product whose content the store hosts,
-    /// else none. They wait until ``SKPaymentQueue/start(_:)``. Empty once the transaction has left the queue.
+    /// The downloads of a purchased or restored transaction: one when the store hosts content for the product, else
+    /// none. They wait for ``SKPaymentQueue/start(_:)``. The array is empty once the transaction has left the queue.
     open var downloads: [SKDownload] { record.withLock { $0.downloads } }
-    /// Where it stands.
+    /// The state of the transaction.
     open var transactionState: SKPaymentTransactionState { record.withLock { $0.state } }
 }

@@ -1,54 +1,64 @@
 import Foundation
 
-/// Is told what happens in the queue. Observers are not retained; calls come on the main queue unless the
-/// configuration says another. All but the first method are optional.
+/// Receives the queue's changes. The queue does not retain its observers. It calls them on
+/// ``StoreKitConfiguration/callbackQueue``, by default the main queue. All methods except the first are optional.
 public protocol SKPaymentTransactionObserver: NSObjectProtocol {
-    /// Transactions are new in the queue or changed their state. Deliver the purchased ones, then finish them.
+    /// Reports transactions that are new in the queue or have a new state. Deliver purchased ones, then finish them.
     func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction])
 
-    /// Transactions were finished and have left the queue.
+    /// Reports transactions that the app finished and that have left the queue.
     func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction])
 
-    /// Restoring ended with an error, an ``SKError``.
+    /// Reports that a restore failed with an ``SKError``.
     func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error)
 
-    /// Restoring is over: all restored transactions, perhaps none, were told to `updatedTransactions` before.
+    /// Reports that a restore is complete. `updatedTransactions` has received all restored transactions before, if any.
     func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue)
 
-    /// Downloads of the queue's transactions moved on or changed their state.
+    /// Reports downloads with a new progress or state.
     func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload])
 
-    /// The customer chose a promoted product in the store: true adds `payment` to the queue, false leaves it to the app,
-    /// which may add it later. An observer without this method answers false.
+    /// Decides about a promoted product that the customer chose in the store.
+    ///
+    /// - Returns: true to add `payment` to the queue; false, the default, to leave it to the app, which may add it
+    ///   later.
     func paymentQueue(
         _ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct
     ) -> Bool
 
-    /// The account shops in another country's store from now on; prices and products may differ.
+    /// Reports that the account has moved to another storefront. Prices and products may differ.
     func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue)
 
-    /// The customer lost what these products unlocked, as after a refund. The receipt is fresh already.
+    /// Reports products that the customer is no longer entitled to, for example after a refund. The queue has refreshed
+    /// the app receipt before.
     func paymentQueue(
         _ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String])
 }
 
 extension SKPaymentTransactionObserver {
+    /// Does nothing.
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {}
 
+    /// Does nothing.
     public func paymentQueue(
         _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
     ) {}
 
+    /// Does nothing.
     public func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {}
 
+    /// Does nothing.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {}
 
+    /// Leaves the payment to the app.
     public func paymentQueue(
         _ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct
     ) -> Bool { false }
 
+    /// Does nothing.
     public func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue) {}
 
+    /// Does nothing.
     public func paymentQueue(
         _ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String]
     ) {}

@@ -1,19 +1,23 @@
 import Foundation
 import StoreWire
 
-/// What the store tells of a product.
+/// A product as the store describes it.
 open class SKProduct: NSObject {
-    /// The units of a subscription's period.
+    /// The unit of a subscription period.
     public enum PeriodUnit: UInt, Sendable {
+        /// A day.
         case day = 0
+        /// A week.
         case week = 1
+        /// A calendar month.
         case month = 2
+        /// A calendar year.
         case year = 3
     }
 
     private let values: ProductDescription?
 
-    /// An empty product, for subclasses in tests.
+    /// Creates an empty product, for subclasses in tests.
     public override init() {
         values = nil
         super.init()
@@ -28,13 +32,13 @@ open class SKProduct: NSObject {
     open var localizedDescription: String { values?.description ?? "" }
     /// The name in the customer's language.
     open var localizedTitle: String { values?.displayName ?? "" }
-    /// The exact price of one, in the currency of ``priceLocale``.
+    /// The exact price of one unit, in the currency of ``priceLocale``.
     open var price: NSDecimalNumber { values.map { NSDecimalNumber(string: $0.price.decimal) } ?? .zero }
-    /// Formats ``price`` with its currency.
+    /// The locale that formats ``price`` with its currency.
     open var priceLocale: Locale { Locale(identifier: values?.priceLocale ?? "en_US_POSIX") }
     /// The product's identifier.
     open var productIdentifier: String { values?.productID.rawValue ?? "" }
-    /// Whether the store hosts content for it that can be downloaded now.
+    /// Whether the store hosts content of the product that buyers can download now.
     open var isDownloadable: Bool { values?.content != nil }
     /// The older name of ``isDownloadable`` (macOS 10.8 to 10.14).
     open var downloadable: Bool { isDownloadable }
@@ -44,23 +48,23 @@ open class SKProduct: NSObject {
     }
     /// The older name of ``downloadContentLengths`` (macOS 10.14).
     open var contentLengths: [NSNumber] { downloadContentLengths }
-    /// The version of the hosted content that a buyer gets now; empty when there is none.
+    /// The current version of the hosted content; empty when the store hosts none.
     open var downloadContentVersion: String { values?.content?.version ?? "" }
     /// The older name of ``downloadContentVersion`` (macOS 10.14).
     open var contentVersion: String { downloadContentVersion }
-    /// Whether the family of the buyer may use it.
+    /// Whether the buyer can share the product with the family.
     open var isFamilyShareable: Bool { values?.isFamilyShareable ?? false }
-    /// The length of one paid period; only for subscriptions.
+    /// The length of one renewal period; nil for products that are not subscriptions.
     open var subscriptionPeriod: SKProductSubscriptionPeriod? {
         values?.subscription.map { SKProductSubscriptionPeriod($0.period) }
     }
-    /// The offer for new subscribers.
+    /// The introductory offer for new subscribers; nil when the subscription has none.
     open var introductoryPrice: SKProductDiscount? {
         values?.subscription?.introductoryOffer.map { SKProductDiscount($0, locale: priceLocale) }
     }
-    /// The group of subscriptions of which a customer holds one.
+    /// The identifier of the subscription group. A customer holds one subscription of a group at a time.
     open var subscriptionGroupIdentifier: String? { values?.subscription?.groupID.rawValue }
-    /// The offers that the app may make.
+    /// The promotional offers of the subscription.
     open var discounts: [SKProductDiscount] {
         values?.subscription?.promotionalOffers.map { SKProductDiscount($0, locale: priceLocale) } ?? []
     }

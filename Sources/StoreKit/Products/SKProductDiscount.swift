@@ -1,25 +1,30 @@
 import Foundation
 import StoreWire
 
-/// An offer of a subscription at another price for a time.
+/// A subscription offer: another price for a limited time.
 open class SKProductDiscount: NSObject {
-    /// How an offer is paid.
+    /// The payment mode of an offer.
     public enum PaymentMode: UInt, Sendable {
+        /// The customer pays the offer's price for each period of the offer.
         case payAsYouGo = 0
+        /// The customer pays the offer's price once, for all its periods.
         case payUpFront = 1
+        /// The customer pays nothing.
         case freeTrial = 2
     }
 
-    /// Whether it is for new subscribers or for those the app chooses.
+    /// The type of an offer.
     public enum `Type`: UInt, Sendable {
+        /// An introductory offer, for new subscribers.
         case introductory = 0
+        /// A promotional offer, for current and former subscribers that the app chooses.
         case subscription = 1
     }
 
     private let offer: OfferDescription?
     private let locale: Locale
 
-    /// An empty discount, for subclasses in tests.
+    /// Creates an empty discount, for subclasses in tests.
     public override init() {
         offer = nil
         locale = Locale(identifier: "en_US_POSIX")
@@ -34,17 +39,17 @@ open class SKProductDiscount: NSObject {
 
     /// The price of one ``subscriptionPeriod``.
     open var price: NSDecimalNumber { offer.map { NSDecimalNumber(string: $0.price.decimal) } ?? .zero }
-    /// Formats ``price``.
+    /// The locale that formats ``price`` with its currency.
     open var priceLocale: Locale { locale }
-    /// The offer's name in the catalog; nil for an introductory one.
+    /// The offer's identifier in the catalog; nil for an introductory offer.
     open var identifier: String? { offer?.offerID }
-    /// One of the periods that the offer lasts.
+    /// The length of one period of the offer.
     open var subscriptionPeriod: SKProductSubscriptionPeriod {
         offer.map { SKProductSubscriptionPeriod($0.period) } ?? SKProductSubscriptionPeriod()
     }
-    /// How many of those periods.
+    /// The number of periods that the offer lasts.
     open var numberOfPeriods: Int { offer?.numberOfPeriods ?? 0 }
-    /// How it is paid.
+    /// The payment mode of the offer.
     open var paymentMode: PaymentMode {
         switch offer?.paymentMode {
         case .payAsYouGo, nil: .payAsYouGo
@@ -52,6 +57,6 @@ open class SKProductDiscount: NSObject {
         case .free: .freeTrial
         }
     }
-    /// Introductory when it has no identifier.
+    /// The type of the offer: introductory when it has no identifier.
     open var type: SKProductDiscount.`Type` { offer?.offerID == nil ? .introductory : .subscription }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import StoreWire
 
-/// A length of time as calendars count it.
+/// A calendar duration, such as 3 months.
 open class SKProductSubscriptionPeriod: NSObject {
     private let period: SubscriptionPeriod?
 
-    /// An empty period, for subclasses in tests.
+    /// Creates an empty period, for subclasses in tests.
     public override init() {
         period = nil
         super.init()
@@ -16,10 +16,10 @@ open class SKProductSubscriptionPeriod: NSObject {
         super.init()
     }
 
-    /// How many units.
+    /// The number of units.
     open var numberOfUnits: Int { period?.count ?? 0 }
 
-    /// The unit counted.
+    /// The unit of the period.
     open var unit: SKProduct.PeriodUnit {
         switch period?.unit {
         case .day, nil: .day

@@ -1,12 +1,12 @@
 import Foundation
 import StoreWire
 
-/// The country's store that the account shops in.
 // @unchecked: all stored properties are constants.
+/// A storefront: the store of one country.
 open class SKStorefront: NSObject, @unchecked Sendable {
     private let values: StorefrontDescription
 
-    /// An empty storefront, for subclasses in tests.
+    /// Creates an empty storefront, for subclasses in tests.
     public override init() {
         values = StorefrontDescription(countryCode: "", identifier: "")
         super.init()
@@ -17,8 +17,8 @@ open class SKStorefront: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// ISO 3166-1 alpha-3: `USA`.
+    /// The country code, ISO 3166-1 alpha-3: `USA`.
     open var countryCode: String { values.countryCode }
-    /// Apple's number of the storefront: `143441`.
+    /// Apple's storefront number: `143441`.
     open var identifier: String { values.identifier }
 }

@@ -1,17 +1,17 @@
 import StoreWire
 
-/// What the app set over the store's own promotions, on this device alone, as at Apple's.
+/// The app's overrides of the store's promotions. As in Apple's StoreKit, they apply to this device only.
 struct PromotionOverrides: Codable, Sendable, Equatable {
-    /// Products in either list; more are refused.
+    /// The most products in either list.
     static let most = 1000
 
-    /// The promoted products in the app's order; empty for the store's own.
+    /// The promoted products in the app's order; empty for the store's order.
     private(set) var order: [ProductID] = []
-    /// What is not the default, by product.
+    /// The visibilities other than the default, by product.
     private var visibilities: [String: Int] = [:]
 
     enum Refusal: Error, Equatable {
-        /// A product without an identifier, or with one that no product can have.
+        /// A product without an identifier, or with an invalid one.
         case badIdentifier
         case tooMany
     }
@@ -28,7 +28,7 @@ struct PromotionOverrides: Codable, Sendable, Equatable {
         visibilities = changed
     }
 
-    /// A product that is named twice counts where it is named first.
+    /// Sets the order. A product that occurs twice keeps its first place.
     mutating func set(order products: [ProductID]) throws(Refusal) {
         for product in products { try Self.check(product) }
         var seen: Set<ProductID> = []

@@ -1,24 +1,27 @@
 import Foundation
 import StoreWire
 
-/// Whether a promoted product is shown on this device.
+/// Whether a promoted product is visible on this device.
 public enum SKProductStorePromotionVisibility: Int, Sendable {
-    /// As the store has it.
+    /// The visibility set in the store.
     case `default` = 0
+    /// The product is visible.
     case show = 1
+    /// The product is hidden.
     case hide = 2
 }
 
-/// Sets which of the app's products the store promotes on this device, and in which order. What is set is kept in the
-/// device's folder for this app; the store does not hear of it, as at Apple's. Completion handlers are called on the
-/// callback queue.
 // @unchecked: the engine is Sendable, and nothing else is held.
+/// Sets which of the app's products are promoted on this device, and in which order.
+///
+/// The settings are stored in the device's folder for this app. As in Apple's StoreKit, the store does not receive
+/// them. The controller calls completion handlers on the callback queue.
 open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
     private static let shared = SKProductStorePromotionController()
 
     private let fixedEngine: StoreKitEngine?
 
-    /// Another front of the same settings as ``default()``.
+    /// Creates an object for the same settings as ``default()``.
     public override init() {
         fixedEngine = nil
         super.init()
@@ -34,7 +37,7 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
     /// The app's controller.
     open class func `default`() -> SKProductStorePromotionController { shared }
 
-    /// Reads whether a product is shown.
+    /// Reads a product's visibility.
     open func fetchStorePromotionVisibility(
         forProduct product: SKProduct,
         completionHandler: ((SKProductStorePromotionVisibility, (any Error)?) -> Void)? = nil
@@ -44,7 +47,7 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         engine.callbackQueue.async { carried.object?(visibility, nil) }
     }
 
-    /// Reads whether a product is shown.
+    /// Reads a product's visibility.
     nonisolated(nonsending) open func promotionVisibility(
         for product: SKProduct
     ) async throws -> SKProductStorePromotionVisibility {
@@ -59,10 +62,10 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Sets whether a product is shown.
+    /// Sets a product's visibility.
     ///
-    /// - Parameter completionHandler: nil, or an ``SKError``: `storeProductNotAvailable` for a product without an
-    ///   identifier, `unknown` when it could not be kept on the device.
+    /// - Parameter completionHandler: receives nil, or an ``SKError``: `storeProductNotAvailable` for a product without
+    ///   an identifier, `unknown` when the device could not save the setting.
     open func update(
         storePromotionVisibility promotionVisibility: SKProductStorePromotionVisibility, for product: SKProduct,
         completionHandler: (((any Error)?) -> Void)? = nil
@@ -71,7 +74,7 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         change(completionHandler) { try $0.set(promotionVisibility, of: productID) }
     }
 
-    /// Sets whether a product is shown.
+    /// Sets a product's visibility.
     ///
     /// - Throws: an ``SKError``.
     nonisolated(nonsending) open func update(
@@ -82,8 +85,8 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Reads the app's order: the products as the store has them now; those that are no longer sold are left out. Empty
-    /// when the order is the store's own.
+    /// Reads the app's order of promoted products, with the store's current product data. It omits products that are no
+    /// longer for sale. The array is empty when the store's order applies.
     open func fetchStorePromotionOrder(completionHandler: (([SKProduct], (any Error)?) -> Void)? = nil) {
         let engine = engine
         let order = engine.pages.promotions.value.order
@@ -99,9 +102,9 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Reads the app's order, as ``fetchStorePromotionOrder(completionHandler:)``.
+    /// Reads the app's order, as ``fetchStorePromotionOrder(completionHandler:)`` does.
     ///
-    /// - Throws: an ``SKError`` when the store cannot be asked.
+    /// - Throws: an ``SKError`` when the store cannot be reached.
     nonisolated(nonsending) open func promotionOrder() async throws -> [SKProduct] {
         try await withCheckedThrowingContinuation {
             (continuation: CheckedContinuation<Carried<[SKProduct]>, any Error>) in
@@ -115,9 +118,9 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         }.object
     }
 
-    /// Sets the order; an empty one is the store's own.
+    /// Sets the order of promoted products. An empty array restores the store's order.
     ///
-    /// - Parameter completionHandler: nil, or an ``SKError`` as for the visibility.
+    /// - Parameter completionHandler: receives nil, or an ``SKError`` as for the visibility.
     open func update(
         storePromotionOrder promotionOrder: [SKProduct], completionHandler: (((any Error)?) -> Void)? = nil
     ) {
@@ -125,7 +128,7 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
         change(completionHandler) { try $0.set(order: order) }
     }
 
-    /// Sets the order; an empty one is the store's own.
+    /// Sets the order of promoted products. An empty array restores the store's order.
     ///
     /// - Throws: an ``SKError``.
     nonisolated(nonsending) open func update(promotionOrder: [SKProduct]) async throws {
@@ -159,7 +162,7 @@ open class SKProductStorePromotionController: NSObject, @unchecked Sendable {
 }
 
 extension StoreKitEngine {
-    /// The store's words on these products, in this order.
+    /// The store's descriptions of these products, in this order.
     fileprivate func products(in order: [ProductID]) async -> Result<[ProductDescription], SKError> {
         guard !order.isEmpty else { return .success([]) }
         return await products(Set(order.map(\.rawValue))).map { answer in

@@ -2,19 +2,19 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Asks the store for products by identifier.
+/// A request for products by identifier.
 open class SKProductsRequest: SKRequest {
     private let productIdentifiers: Set<String>
     private let fixedEngine: StoreKitEngine?
 
-    /// A request for no products, for subclasses in tests.
+    /// Creates a request for no products, for subclasses in tests.
     public override init() {
         productIdentifiers = []
         fixedEngine = nil
         super.init()
     }
 
-    /// A request for the products of these identifiers. Any number may be asked; the store is asked in portions.
+    /// Creates a request for the products with these identifiers. A large set is sent to the store in several requests.
     public init(productIdentifiers: Set<String>) {
         self.productIdentifiers = productIdentifiers
         fixedEngine = nil
@@ -27,11 +27,11 @@ open class SKProductsRequest: SKRequest {
         super.init()
     }
 
-    /// Is told of the products; not retained. Nil as well when a delegate that takes no products was assigned to the
-    /// request as an ``SKRequest``.
-    // Apple's header declares the property of the superclass anew with a narrower type, and test doubles rely on it:
-    // `delegate?.productsRequest(self, didReceive: …)`. Swift has no such override, hence a property of its own beside the
-    // inherited one, over the same storage.
+    // Apple's header redeclares the superclass's property with a narrower type, and test doubles rely on it:
+    // `delegate?.productsRequest(self, didReceive: …)`. Swift has no such override. Therefore this is a second property
+    // over the storage of the inherited one.
+    /// The delegate, which receives the products. It is not retained. Nil if the delegate set through ``SKRequest``
+    /// does not conform to ``SKProductsRequestDelegate``.
     @_nonoverride
     open weak var delegate: (any SKProductsRequestDelegate)? {
         get { super.delegate as? any SKProductsRequestDelegate }
@@ -70,18 +70,18 @@ open class SKProductsRequest: SKRequest {
     }
 }
 
-/// Is told of products; assign it to ``SKProductsRequest/delegate``.
+/// The delegate of a products request, set as ``SKProductsRequest/delegate``.
 public protocol SKProductsRequestDelegate: SKRequestDelegate {
-    /// The store's answer, right before `requestDidFinish`.
+    /// Receives the store's response, right before `requestDidFinish`.
     func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse)
 }
 
-/// The store's answer to a products request.
+/// The store's response to a products request.
 open class SKProductsResponse: NSObject {
     private let found: [SKProduct]
     private let invalid: [String]
 
-    /// An empty response, for subclasses in tests.
+    /// Creates an empty response, for subclasses in tests.
     public override init() {
         found = []
         invalid = []
@@ -94,8 +94,8 @@ open class SKProductsResponse: NSObject {
         super.init()
     }
 
-    /// The products that can be bought, in no particular order.
+    /// The products for sale, in no particular order.
     open var products: [SKProduct] { found }
-    /// The identifiers that are unknown or not for sale here.
+    /// The identifiers that are unknown or not for sale in the customer's storefront.
     open var invalidProductIdentifiers: [String] { invalid }
 }

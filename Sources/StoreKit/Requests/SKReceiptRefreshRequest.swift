@@ -1,35 +1,34 @@
 import Foundation
 import StoreWire
 
-/// A test property of ``SKReceiptRefreshRequest``: the receipt's expiration date is past. A Boolean, sandbox only.
-// Apple's name; the key's text is the one that is commonly seen.
+// Apple's name. The key's text is the one in common use.
 // swift-format-ignore: AlwaysUseLowerCamelCase
+/// A test property of ``SKReceiptRefreshRequest``: the receipt has expired. A Boolean, sandbox only.
 public let SKReceiptPropertyIsExpired = "expired"
-/// A test property of ``SKReceiptRefreshRequest``: a volume purchase that was taken back. A Boolean, sandbox only.
-// Apple's name; the key's text is the one that is commonly seen.
+// Apple's name. The key's text is the one in common use.
 // swift-format-ignore: AlwaysUseLowerCamelCase
+/// A test property of ``SKReceiptRefreshRequest``: a revoked volume purchase. A Boolean, sandbox only.
 public let SKReceiptPropertyIsRevoked = "revoked"
-/// A test property of ``SKReceiptRefreshRequest``: a volume purchase. A Boolean, sandbox only.
-// Apple's name; the key's text is the one that is commonly seen.
+// Apple's name. The key's text is the one in common use.
 // swift-format-ignore: AlwaysUseLowerCamelCase
+/// A test property of ``SKReceiptRefreshRequest``: a volume purchase. A Boolean, sandbox only.
 public let SKReceiptPropertyIsVolumePurchase = "vpp"
 
-/// Fetches the app receipt anew and writes it where `storeReceiptURL` says: for an app whose receipt is missing, broken,
-/// or another device's. The customer is asked to sign in when nobody is.
+/// A request that fetches a new app receipt and writes it to `storeReceiptURL`. Use it when the receipt is missing,
+/// damaged, or from another device. StoreKit asks the customer to sign in when nobody is signed in.
 open class SKReceiptRefreshRequest: SKRequest {
     private let properties: [String: Any]?
     private let fixedEngine: StoreKitEngine?
 
-    /// A request for the receipt as it is.
+    /// Creates a request for the receipt without test properties.
     public override init() {
         properties = nil
         fixedEngine = nil
         super.init()
     }
 
-    /// A request for the receipt; with test properties the sandbox pretends that it is expired, revoked or of a volume
-    /// purchase. Production takes no notice of them, nor is notice taken of other keys or of values that are no
-    /// Booleans.
+    /// Creates a request with test properties, for which the sandbox returns a receipt that is expired, revoked or of a
+    /// volume purchase. Production ignores them. Other keys and values that are not Booleans are ignored.
     public init(receiptProperties properties: [String: Any]?) {
         self.properties = properties
         fixedEngine = nil
@@ -42,7 +41,7 @@ open class SKReceiptRefreshRequest: SKRequest {
         super.init()
     }
 
-    /// The test properties it was made with.
+    /// The test properties of the request.
     open var receiptProperties: [String: Any]? { properties }
 
     open override func start() {
@@ -71,7 +70,7 @@ open class SKReceiptRefreshRequest: SKRequest {
 }
 
 extension ReceiptPretence {
-    /// Nil when nothing is pretended.
+    /// Reads the test properties; nil when none is set.
     fileprivate init?(_ properties: [String: Any]?) {
         func isSet(_ key: String) -> Bool {
             (properties?[key] as? Bool) ?? (properties?[key] as? NSNumber)?.boolValue ?? false
@@ -83,10 +82,10 @@ extension ReceiptPretence {
     }
 }
 
-/// Ends the program because its receipt is not valid, after a line on standard error that says so: with exit status 173,
-/// by which a Mac app tells the system that it needs a receipt.
 // Apple's name.
 // swift-format-ignore: AlwaysUseLowerCamelCase
+/// Ends the program because its receipt is not valid. It writes a line to standard error and exits with status 173, the
+/// status with which a Mac app requests a receipt from the system.
 public func SKTerminateForInvalidReceipt() {
     let text = "The app's receipt is not valid. Sign in to the store and start the app again.\n"
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))

@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// A question to the store, answered to its delegate. It stays alive while it runs.
+/// A request to the store, which reports to its delegate. It stays alive while it runs.
 open class SKRequest: NSObject {
-    /// Is told the answer; not retained.
-    // Disfavoured, so that a products request is read through its own property.
+    // Disfavoured, so that `delegate` of a products request is its own property.
+    /// The delegate, which receives the result. It is not retained.
     @_disfavoredOverload
     open weak var delegate: (any SKRequestDelegate)?
 
-    /// The running work; its number tells a late answer of a cancelled run from the present one's.
+    /// The running task. Its number distinguishes the current run from a late response of a cancelled one.
     final let run = Mutex<(number: Int, task: Task<Void, Never>?)>((0, nil))
 
-    /// A request that asks nothing, for subclasses.
+    /// Creates a request that does nothing, for subclasses.
     public override init() { super.init() }
 
-    /// Sends the question. Starting one that runs already does nothing.
+    /// Sends the request. It does nothing while the request is running.
     open func start() {}
 
-    /// Stops it: the delegate is told nothing more.
+    /// Cancels the request. The delegate receives no further calls.
     open func cancel() {
         run.withLock {
             $0.task?.cancel()
@@ -26,16 +26,19 @@ open class SKRequest: NSObject {
     }
 }
 
-/// Is told how a request ended: exactly one of the two, unless it was cancelled. Both are optional.
+/// The delegate of a request. A request calls exactly one of the two methods, unless it was cancelled. Both are
+/// optional.
 public protocol SKRequestDelegate: NSObjectProtocol {
-    /// The request was answered.
+    /// Reports that the request succeeded.
     func requestDidFinish(_ request: SKRequest)
-    /// It could not be. The error is an ``SKError``.
+    /// Reports that the request failed, with an ``SKError``.
     func request(_ request: SKRequest, didFailWithError error: any Error)
 }
 
 extension SKRequestDelegate {
+    /// Does nothing.
     public func requestDidFinish(_ request: SKRequest) {}
+    /// Does nothing.
     public func request(_ request: SKRequest, didFailWithError error: any Error) {}
 }
 

@@ -1,42 +1,50 @@
 import Foundation
 
-/// Asks the customer: to sign in, and whether to buy. StoreKit shows one sheet at a time.
+/// Asks the customer to sign in and to confirm payments. StoreKit shows one sheet at a time.
 public protocol PaymentSheet: Sendable {
-    /// Shows what will be bought for how much, and waits for the answer.
+    /// Shows the product and its price, and returns the customer's answer.
     func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer
-    /// Asks for an account; nil cancels the purchase. A wrong password asks again, a few times.
+    /// Asks for an account; nil cancels the purchase. StoreKit asks again after a wrong password, a few times.
     func signIn(_ prompt: SignInPrompt) async -> StoreCredentials?
-    /// Tells the customer that something went wrong. The next sheet and the failed transaction wait until it returns, so a notice that nobody may
-    /// read for long is shown and left. A sheet without this method says nothing.
+    /// Tells the customer about a failure. The next sheet and the failed transaction wait until this method returns, so
+    /// a sheet should show a notice and return at once if nobody may read it for long. The default does nothing.
     func tell(_ notice: PaymentSheetNotice) async
-    /// Asks for a code to redeem; nil cancels. A sheet without this method cancels.
+    /// Asks for an offer code; nil cancels. The default cancels.
     func redeemCode(_ prompt: RedemptionPrompt) async -> String?
-    /// Asks whether a subscription may cost more. A sheet without this method leaves it open.
+    /// Asks the customer to consent to a subscription's price increase. The default answers
+    /// ``PriceIncreaseAnswer/later``.
     func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer
 }
 
 extension PaymentSheet {
+    /// Does nothing.
     public func tell(_ notice: PaymentSheetNotice) async {}
+    /// Cancels.
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? { nil }
+    /// Answers ``PriceIncreaseAnswer/later``.
     public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer { .later }
 }
 
-/// What the sheet shows.
+/// The content of a payment sheet.
 public struct PaymentSheetRequest: Sendable, Equatable {
+    /// The identifier of the product.
     public var productIdentifier: String
+    /// The product's name in the customer's language.
     public var productName: String
-    /// The exact price of one.
+    /// The exact price of one unit.
     public var unitPrice: Decimal
+    /// The number of units.
     public var quantity: Int
-    /// The exact price of all; nothing when it is owned already.
+    /// The exact price of all units; zero when the account already owns the product.
     public var total: Decimal
-    /// Formats the prices with their currency.
+    /// The locale that formats the prices with their currency.
     public var priceLocale: Locale
     /// The e-mail address of the account that pays.
     public var account: String
-    /// Whether the account bought it before and gets it again for free.
+    /// Whether the account bought the product before and gets it again for free.
     public var isAlreadyOwned: Bool
 
+    /// Creates a request. ``total`` is the unit price times the quantity, or zero when `isAlreadyOwned` is true.
     public init(
         productIdentifier: String, productName: String, unitPrice: Decimal, quantity: Int, priceLocale: Locale,
         account: String, isAlreadyOwned: Bool = false
@@ -67,39 +75,46 @@ extension Locale {
     }
 }
 
-/// What the customer chose.
+/// The customer's answer to a payment sheet.
 public enum PaymentSheetAnswer: Sendable, Equatable {
+    /// The customer agrees to buy.
     case buy
+    /// The customer cancels the purchase.
     case cancel
 }
 
-/// Something that went wrong, for the customer to read.
+/// A failure, for the customer to read.
 public struct PaymentSheetNotice: Sendable, Equatable {
     /// A sentence in the customer's language.
     public var text: String
 
+    /// Creates a notice.
     public init(text: String) { self.text = text }
 }
 
-/// Why a code is asked for.
+/// A request for an offer code.
 public struct RedemptionPrompt: Sendable, Equatable {
-    /// What was wrong with the last answer, in the customer's language; nil at first.
+    /// The reason why the store refused the last code, in the customer's language; nil at first.
     public var problem: String?
 
+    /// Creates a prompt.
     public init(problem: String?) { self.problem = problem }
 }
 
-/// A subscription that will cost more if the customer agrees.
+/// A subscription's price increase that needs the customer's consent.
 public struct PriceIncreaseRequest: Sendable, Equatable {
+    /// The identifier of the subscription.
     public var productIdentifier: String
+    /// The subscription's name in the customer's language.
     public var productName: String
-    /// The exact price of a period now.
+    /// The exact price of the current period.
     public var oldPrice: Decimal
-    /// The exact price of a period to come.
+    /// The exact price of future periods.
     public var newPrice: Decimal
-    /// Formats the prices with their currency.
+    /// The locale that formats the prices with their currency.
     public var priceLocale: Locale
 
+    /// Creates a request.
     public init(
         productIdentifier: String, productName: String, oldPrice: Decimal, newPrice: Decimal, priceLocale: Locale
     ) {
@@ -116,40 +131,49 @@ public struct PriceIncreaseRequest: Sendable, Equatable {
     public var formattedNewPrice: String { priceLocale.formatted(newPrice) }
 }
 
-/// What the customer says of a price increase.
+/// The customer's answer to a price increase.
 public enum PriceIncreaseAnswer: Sendable, Equatable {
+    /// The customer consents: the subscription renews at the new price.
     case accept
+    /// The customer declines: the subscription ends with its current period.
     case decline
-    /// Not now: asked again at the next launch.
+    /// The customer has not decided. StoreKit asks again at the next launch.
     case later
 }
 
-/// Why the customer is asked to sign in.
+/// A request to sign in.
 public struct SignInPrompt: Sendable, Equatable {
-    /// The account that must sign in, when it is a certain one.
+    /// The e-mail address of the account that must sign in; nil for any account.
     public var email: String?
-    /// Whether the last answer's password was wrong.
+    /// Whether the last password was wrong.
     public var passwordWasWrong: Bool
 
+    /// Creates a prompt.
     public init(email: String?, passwordWasWrong: Bool) {
         self.email = email
         self.passwordWasWrong = passwordWasWrong
     }
 }
 
-/// An account's e-mail address and password. Its description leaves the password out.
+/// An account's e-mail address and password. Descriptions and mirrors omit the password.
 public struct StoreCredentials: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
+    /// The account's e-mail address.
     public var email: String
+    /// The account's password; secret.
     public var password: String
 
+    /// Creates credentials.
     public init(email: String, password: String) {
         self.email = email
         self.password = password
     }
 
+    /// The e-mail address, without the password.
     public var description: String { "StoreCredentials(\(email))" }
+    /// ``description``.
     public var debugDescription: String { description }
+    /// A mirror of the e-mail address, without the password.
     public var customMirror: Mirror { Mirror(self, children: ["email": email]) }
 }

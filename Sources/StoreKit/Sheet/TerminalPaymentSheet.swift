@@ -1,15 +1,16 @@
 import Foundation
 
-/// Asks on the terminal. It reads lines on a thread of its own; without a terminal it says so on standard error and
-/// cancels.
+/// A payment sheet on the terminal. It reads lines on its own thread. Without a terminal it writes a line to standard
+/// error and cancels.
 public struct TerminalPaymentSheet: PaymentSheet {
     private let credentials: StoreCredentials?
 
-    /// Signs in with `credentials` first when there are some, and asks when they are wrong.
+    /// Creates a sheet. It signs in with `credentials` first, and asks on the terminal when they are nil or wrong.
     public init(credentials: StoreCredentials?) {
         self.credentials = credentials
     }
 
+    /// Shows the product and its price, and reads the answer. Cancels without a terminal.
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer {
         guard Self.hasTerminal else {
             Self.say(
@@ -21,6 +22,8 @@ public struct TerminalPaymentSheet: PaymentSheet {
         return ["b", "buy", "g", "get", "y", "yes"].contains(line ?? "") ? .buy : .cancel
     }
 
+    /// Returns the given credentials if they fit, else asks for an account and reads the password without showing it.
+    /// Returns nil for an empty answer and without a terminal.
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
         if let credentials, !prompt.passwordWasWrong, prompt.email == nil || prompt.email == credentials.email {
             return credentials
@@ -42,10 +45,12 @@ public struct TerminalPaymentSheet: PaymentSheet {
         return StoreCredentials(email: email, password: password)
     }
 
+    /// Prints the notice, when standard input is a terminal.
     public func tell(_ notice: PaymentSheetNotice) async {
         if Self.hasTerminal { Self.say("\n  \(Self.printable(notice.text))\n") }
     }
 
+    /// Asks for a code. Returns nil for an empty line and without a terminal.
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
         guard Self.hasTerminal else { return nil }
         Self.say((prompt.problem.map { "\n  \(Self.printable($0))" } ?? "") + "\nCode (empty to cancel): ")
@@ -53,6 +58,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
         return line.isEmpty ? nil : line
     }
 
+    /// Asks about the price increase. Without a terminal the answer is ``PriceIncreaseAnswer/later``.
     public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer {
         guard Self.hasTerminal else { return .later }
         let name = Self.printable(request.productName)
@@ -83,7 +89,8 @@ public struct TerminalPaymentSheet: PaymentSheet {
         return lines.joined(separator: "\n")
     }
 
-    /// Without control characters, which could repaint the terminal and so show another price.
+    /// The text without control characters, which could repaint the terminal and show another price. At most 200
+    /// scalars.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -96,7 +103,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
 
     static func readLine() async -> String? { await onThread { Swift.readLine() } }
 
-    /// Asks for a line that is not shown while it is typed.
+    /// Asks for a line without echoing it.
     static func readHiddenLine(_ prompt: String) async -> String? {
         await onThread {
             var saved = termios()
@@ -104,7 +111,7 @@ public struct TerminalPaymentSheet: PaymentSheet {
             if isTerminal {
                 var silent = saved
                 silent.c_lflag &= ~tcflag_t(ECHO)
-                // Before the question: what is typed at once on seeing it is neither shown nor thrown away.
+                // Before the prompt: input typed as soon as the prompt appears is neither echoed nor discarded.
                 tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
             }
             say(prompt)

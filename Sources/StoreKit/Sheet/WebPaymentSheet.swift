@@ -4,10 +4,11 @@ import NIOCore
 import NIOFoundationCompat
 import StoreWire
 
-/// Asks on a web page of the store's control port, for a program without a terminal. Whoever opens the page answers: it is
-/// for the operator's own machine.
+/// A payment sheet on a web page of the store's control port, for programs without a terminal. Anyone who opens the
+/// page can answer, so use it only on the operator's own machine.
 public struct WebPaymentSheet: PaymentSheet {
-    /// Says at once that nobody listens, where the usual client tries again until its time is up. Lives as long as the process.
+    /// A client that fails at once when nothing listens at the address; AsyncHTTPClient's default retries until the
+    /// timeout. It lives as long as the process.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
@@ -21,15 +22,17 @@ public struct WebPaymentSheet: PaymentSheet {
     private let show: @Sendable (URL) -> Void
     private let say: @Sendable (String) -> Void
 
+    /// Creates a sheet.
+    ///
     /// - Parameters:
     ///   - control: the control port's base URL.
-    ///   - adminToken: its admin token, when it has one.
-    ///   - show: is given each page's address, to open or print it.
+    ///   - adminToken: the control port's admin token, if it requires one.
+    ///   - show: receives the address of each page, to open or print it.
     public init(control: URL, adminToken: String? = nil, show: @escaping @Sendable (URL) -> Void) {
         self.init(control: control, adminToken: adminToken, say: { _ in }, show: show)
     }
 
-    /// `say` is told why a question is not shown: the purchase is only cancelled.
+    /// `say` receives the reason when a page cannot be shown. The app only sees a cancelled purchase.
     init(
         control: URL, adminToken: String?, say: @escaping @Sendable (String) -> Void,
         show: @escaping @Sendable (URL) -> Void
@@ -42,6 +45,7 @@ public struct WebPaymentSheet: PaymentSheet {
         self.say = say
     }
 
+    /// Shows a page with the product and its price, and waits for the answer. Cancels when no answer arrives.
     public func confirm(_ request: PaymentSheetRequest) async -> PaymentSheetAnswer {
         var lines = ["Account: \(request.account)"]
         if request.isAlreadyOwned {
@@ -55,6 +59,7 @@ public struct WebPaymentSheet: PaymentSheet {
         return reply?.choice == .accept ? .buy : .cancel
     }
 
+    /// Shows a page that asks for an account. Returns nil when no complete answer arrives.
     public func signIn(_ prompt: SignInPrompt) async -> StoreCredentials? {
         let lines = prompt.passwordWasWrong ? ["The password is not right. Try again."] : []
         let question = SheetQuestion(kind: .signIn, title: "Sign in to the store", lines: lines, email: prompt.email)
@@ -64,12 +69,13 @@ public struct WebPaymentSheet: PaymentSheet {
         return StoreCredentials(email: email, password: password)
     }
 
-    /// Shows a page with the notice and returns at once: nothing waits for somebody to read it.
+    /// Shows a page with the notice and returns without waiting for anyone to read it.
     public func tell(_ notice: PaymentSheetNotice) async {
         _ = await post(
             SheetQuestion(kind: .notice, title: "Store", lines: [notice.text]), within: .seconds(10), attempts: 1)
     }
 
+    /// Shows a page that asks for a code. Returns nil when no code arrives.
     public func redeemCode(_ prompt: RedemptionPrompt) async -> String? {
         let lines = prompt.problem.map { [$0] } ?? []
         let reply = await ask(SheetQuestion(kind: .code, title: "Redeem a code", lines: lines))
@@ -77,6 +83,7 @@ public struct WebPaymentSheet: PaymentSheet {
         return code
     }
 
+    /// Shows a page about the price increase. Without an answer the result is ``PriceIncreaseAnswer/later``.
     public func confirmPriceIncrease(_ request: PriceIncreaseRequest) async -> PriceIncreaseAnswer {
         let line = "It will cost \(request.formattedNewPrice) instead of \(request.formattedOldPrice)."
         let reply = await ask(SheetQuestion(kind: .priceIncrease, title: request.productName, lines: [line]))
@@ -87,8 +94,8 @@ public struct WebPaymentSheet: PaymentSheet {
         }
     }
 
-    /// Puts the question up and waits for the answer; nil when nobody gave one, or the control port is gone. An answer that was lost on its way is
-    /// asked for again.
+    /// Posts the question and waits for the answer; nil when no answer arrives or the control port fails. A lost
+    /// response is requested again.
     private func ask(_ question: SheetQuestion) async -> SheetReply? {
         guard let sheet = await post(question, within: .seconds(10), attempts: Self.attempts) else { return nil }
         let clock = ContinuousClock()
@@ -108,23 +115,24 @@ public struct WebPaymentSheet: PaymentSheet {
             default: return nil
             }
             guard failures < Self.attempts else { return nil }
-            // Longer after each failure; and a port that says at once that there is no answer yet is not asked without end.
+            // The pause doubles after each failure. After an immediate "no answer yet", it limits polling to once a
+            // second.
             let pause = failures > 0 ? Self.pause(after: failures) : max(.seconds(1) - (clock.now - start), .zero)
             try? await Task.sleep(for: pause)
         }
         return nil
     }
 
-    /// How often in a row the control port may fail: some six seconds altogether when nobody listens there.
+    /// The number of attempts in a row before giving up: about six seconds when nothing listens at the address.
     private static let attempts = 6
 
     private static func pause(after failures: Int) -> Duration { .milliseconds(100 << failures) }
 
-    /// Puts the question up and shows its page; nil when the control port does not take it. When the answer to that was lost, the question is put
-    /// up once more, and nobody is sent to the first one's page.
+    /// Posts the question and shows its page; nil when the control port does not accept it. When the response is lost,
+    /// the question is posted again, and the first page is never shown.
     private func post(_ question: SheetQuestion, within time: TimeAmount, attempts: Int) async -> SheetPosted? {
         guard let body = try? JSONEncoder().encode(question.shortened) else { return nil }
-        var problem = "nobody answers there"
+        var problem = "nothing answers at that address"
         for attempt in 1...attempts {
             if let posted = try? await send("POST", "/control/v1/sheets", body, within: time) {
                 if posted.status == 201, let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
@@ -133,14 +141,14 @@ public struct WebPaymentSheet: PaymentSheet {
                     show(page)
                     return sheet
                 }
-                problem = "it answers \(posted.status)"
-                if posted.status == 401 { problem += ", and CORNERSTORE_ADMIN_TOKEN has to be its token" }
+                problem = "it responds with status \(posted.status)"
+                if posted.status == 401 { problem += "; set CORNERSTORE_ADMIN_TOKEN to its admin token" }
                 if (400...499).contains(posted.status) { break }
             }
             guard attempt < attempts, !Task.isCancelled else { break }
             try? await Task.sleep(for: Self.pause(after: attempt))
         }
-        say("the control port \(control) shows no payment sheet: \(problem)")
+        say("cannot show a payment sheet on the control port \(control): \(problem)")
         return nil
     }
 

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Apple's attribution of advertisements.
+/// Apple's ad attribution. Not available on Linux.
 @available(*, unavailable, message: "there is no advertising network here; leave the calls out on Linux")
 public final class SKAdNetwork: NSObject {
-    /// A conversion told in three steps.
+    /// A coarse conversion value: low, medium or high. Not available on Linux.
     @available(*, unavailable, message: "there is no advertising network here")
     public struct CoarseConversionValue: Hashable, Sendable {}
 }
 
-/// An advertisement that was shown.
+/// An ad impression. Not available on Linux.
 @available(*, unavailable, message: "there is no advertising network here; leave the calls out on Linux")
 public final class SKAdImpression: NSObject {}
 
-/// Why an advertisement was not counted.
+/// An ad attribution error. Not available on Linux.
 @available(*, unavailable, message: "there is no advertising network here; leave the calls out on Linux")
 public struct SKANError: Error {}

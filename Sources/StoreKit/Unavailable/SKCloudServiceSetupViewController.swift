@@ -1,17 +1,17 @@
 import Foundation
 
-/// The screen that subscribes to Apple Music.
+/// The view controller that offers an Apple Music subscription. Not available on Linux.
 @available(*, unavailable, message: "there is no Apple Music here; SKCloudServiceController says restricted")
 public final class SKCloudServiceSetupViewController: NSObject {}
 
-/// Is told that the customer is done with the screen.
+/// The delegate of the Apple Music view controller. Not available on Linux.
 @available(*, unavailable, message: "there is no Apple Music here; SKCloudServiceController says restricted")
 public protocol SKCloudServiceSetupViewControllerDelegate: NSObjectProtocol {}
 
-/// What the screen is asked for.
+/// The key of a setup option. Not available on Linux.
 @available(*, unavailable, message: "there is no Apple Music here; SKCloudServiceController says restricted")
 public struct SKCloudServiceSetupOptionsKey: Hashable, Sendable {}
 
-/// What the screen is to do.
+/// A setup action. Not available on Linux.
 @available(*, unavailable, message: "there is no Apple Music here; SKCloudServiceController says restricted")
 public struct SKCloudServiceSetupAction: Hashable, Sendable {}

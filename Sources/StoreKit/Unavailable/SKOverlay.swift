@@ -1,32 +1,34 @@
 import Foundation
 
-/// A banner over a window scene.
+/// A banner over a window scene. Not available on Linux.
 @available(*, unavailable, message: "there are no window scenes here; show a page with SKStoreProductViewController")
 public final class SKOverlay: NSObject {
-    /// Where the banner is.
+    /// The position of the banner.
     @available(*, unavailable, message: "there are no window scenes here")
     public enum Position: Int, Sendable {
+        /// At the bottom of the scene.
         case bottom = 0
+        /// Above the bottom of the scene.
         case bottomRaised = 1
     }
 
-    /// What the banner shows.
+    /// The content of the banner.
     @available(*, unavailable, message: "there are no window scenes here")
     public class Configuration: NSObject {}
 
-    /// An app's banner.
+    /// The content of an app's banner.
     @available(*, unavailable, message: "there are no window scenes here")
     public final class AppConfiguration: NSObject {}
 
-    /// An app clip's banner.
+    /// The content of an app clip's banner.
     @available(*, unavailable, message: "there are no app clips here")
     public final class AppClipConfiguration: NSObject {}
 
-    /// How the banner comes and goes.
+    /// The animation that shows or hides the banner.
     @available(*, unavailable, message: "there are no window scenes here")
     public final class TransitionContext: NSObject {}
 }
 
-/// Is told how a banner comes and goes.
+/// The delegate of a banner. Not available on Linux.
 @available(*, unavailable, message: "there are no window scenes here; show a page with SKStoreProductViewController")
 public protocol SKOverlayDelegate: NSObjectProtocol {}

@@ -1,35 +1,35 @@
 import Foundation
 import StoreWire
 
-/// The store as the downloads see it: a question that is always answered, if with "not now".
+/// The store, for the downloads. The method never throws: every failure is a result.
 protocol ContentStore: Sendable {
     func grant(for download: DownloadEntry) async -> ContentAnswer
 }
 
-/// How asking for a transaction's content ended.
+/// The result of a request for a transaction's content.
 enum ContentAnswer: Sendable {
     case granted(GrantedContent)
     case refused(PaymentFailure)
     case unreachable
 }
 
-/// Where the content is and what has to arrive, looked through: what the store says is not taken on trust.
+/// The validated address, size and digest of a package. The store's response is not trusted.
 struct GrantedContent: Sendable, Equatable {
-    /// The largest package, and the most that one may hold: 2 GB (Apple's limit for hosted content).
+    /// The size limit of a package and of its unpacked content: 2 GB (Apple's limit for hosted content).
     static let largest: Int64 = 2 << 30
 
     var address: URL
     var version: String
-    /// Bytes of the package.
+    /// The size of the package in bytes.
     var length: Int64
-    /// Bytes of the files in it.
+    /// The size of the files in the package, in bytes.
     var unpackedLength: Int64
-    /// Of the package, in lower-case hexadecimal.
+    /// The SHA-256 of the package, in lower-case hexadecimal.
     var sha256: String
 }
 
 extension GrantedContent {
-    /// Reads a grant of the store at `store` for the content of `product`; nil when it makes no sense.
+    /// Validates a grant of the store at `store` for the content of `product`; nil when a value is out of range.
     init?(_ grant: ContentGrant, at store: URL, for product: ProductID) {
         guard grant.contentID == product, (1...Self.largest).contains(grant.length),
             (0...Self.largest).contains(grant.unpackedLength), grant.url.utf8.count <= 8192,
@@ -41,7 +41,7 @@ extension GrantedContent {
             sha256: grant.sha256.lowercased())
     }
 
-    /// An absolute address, or a path at the store itself.
+    /// Resolves an absolute URL, or a path at the store.
     private static func address(_ text: String, at store: URL) -> URL? {
         if text.hasPrefix("/"), !text.hasPrefix("//") {
             var base = store.absoluteString
@@ -54,7 +54,7 @@ extension GrantedContent {
     }
 }
 
-/// The store over its protocol.
+/// The store over the network.
 struct RemoteContentStore: ContentStore {
     let session: StoreSession
     let store: URL

@@ -3,11 +3,11 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Gets a package's content to its place.
+/// Unpacks a package to the folder of its content.
 struct ContentUnpacking: Sendable {
-    /// How unpacking ended.
+    /// The result of unpacking.
     enum Result: Sendable, Equatable {
-        /// It is in its place, and says that it is of this product in this version.
+        /// The content is in its folder. Its `ContentInfo.plist` has this product and version.
         case unpacked(productID: String, version: String)
         case damaged(String)
         case noSpace
@@ -15,7 +15,7 @@ struct ContentUnpacking: Sendable {
         case cancelled
     }
 
-    /// Unpacks a package to a folder that is not there yet: wholly, or not at all.
+    /// Unpacks a package to a folder that does not exist yet, completely or not at all.
     typealias Unpack =
         @Sendable (
             _ package: URL, _ folder: URL, _ unpackedLength: Int64, _ isCancelled: @escaping @Sendable () -> Bool
@@ -27,7 +27,7 @@ struct ContentUnpacking: Sendable {
     let entry: DownloadEntry
     let content: GrantedContent
     let unpack: Unpack
-    /// Is told each time that the unpacking asks whether to go on. For tests.
+    /// Called each time the unpacking checks for cancellation. For tests.
     var onStep: (@Sendable (DownloadMoment) -> Void)?
 
     /// Unpacks the download's package, off the threads that tasks share. Nil when the task was cancelled.
@@ -37,7 +37,7 @@ struct ContentUnpacking: Sendable {
             await withCheckedContinuation { continuation in
                 Self.work.async {
                     let (package, folder) = (files.package(of: entry.id), files.content(of: entry))
-                    // One of another version, or of a run that nobody heard the end of.
+                    // A folder of another version, or of a run that ended before it was recorded.
                     try? FileManager.default.removeItem(at: folder)
                     continuation.resume(
                         returning: unpack(package, folder, content.unpackedLength) {
@@ -53,7 +53,7 @@ struct ContentUnpacking: Sendable {
         switch result {
         case .unpacked, .damaged:
             if outcome != .finished { files.discard(entry) }
-        // The package stays: with some room made, it need not come again.
+        // The package stays, so that a retry with more free space need not download it again.
         case .noSpace, .unwritable, .cancelled: break
         }
         return outcome
@@ -63,7 +63,7 @@ struct ContentUnpacking: Sendable {
         switch result {
         case .unpacked(entry.productID.rawValue, content.version): return .finished
         case .unpacked(let product, let version):
-            return .failed(.damaged("It is \(product) \(version), and not \(entry.productID) \(content.version)."))
+            return .failed(.damaged("Expected \(entry.productID) \(content.version), found \(product) \(version)."))
         case .damaged(let reason): return .failed(.damaged(reason))
         case .noSpace: return .failed(.noSpace)
         case .unwritable(let reason): return .failed(.contentFile(reason))

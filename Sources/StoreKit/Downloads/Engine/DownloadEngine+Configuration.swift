@@ -3,17 +3,17 @@ import Dispatch
 import Foundation
 import StoreWire
 
-/// What the downloads do outside of the process beside speaking to the store, so that tests can do it in their own way.
+/// The effects of the downloads outside the process, other than requests to the store. Tests replace them.
 struct DownloadBoundary: Sendable {
     var unpack: ContentUnpacking.Unpack = ContentUnpacking.unpackPackage
-    /// Seconds of a clock that only goes forward.
+    /// The seconds of a monotonic clock.
     var now: @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
     var mayPass: @Sendable (DownloadStep) -> Bool = { _ in true }
 }
 
 extension DownloadEngine {
-    /// The downloads of an app on this device, as its journal has them. What belongs to no transaction that waits to be
-    /// finished is removed.
+    /// Loads an app's downloads from its journal. It removes the downloads and files of transactions that the app has
+    /// finished.
     ///
     /// - Throws: ``DeviceError`` when the journal cannot be read.
     convenience init(
@@ -31,15 +31,15 @@ extension DownloadEngine {
             let gone = journaled.map(\.id).filter { !open.contains($0) }
             if !gone.isEmpty { try journal.forget(downloads: gone) }
         } catch {
-            configuration.diagnostics("the journal of the downloads cannot be read: \(error)")
+            configuration.diagnostics("cannot read the journal of the downloads: \(error)")
         }
         files.clear(keeping: open, keepsContent: configuration.keepsContent)
         for index in entries.indices where entries[index].phase == .finished && !files.hasContent(of: entries[index]) {
-            // Somebody cleared the caches.
+            // The caches were cleared.
             entries[index].phase = .waiting
             entries[index].isBegun = false
         }
-        // What is unpacked needs its package no longer; a kill may have come between.
+        // A finished download needs no package. A kill may have prevented its removal.
         for entry in entries where entry.phase == .finished { files.discardPackage(of: entry.id) }
         self.init(
             Parts(

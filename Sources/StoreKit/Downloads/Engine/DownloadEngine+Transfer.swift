@@ -3,10 +3,10 @@ import Foundation
 import StoreWire
 
 extension DownloadEngine {
-    /// New addresses that are asked for in one go when each is said to have expired.
+    /// The most addresses requested in a row when each of them has expired.
     private static let addressesAtOnce = 3
 
-    /// Gets the content of one download to its place, and says how that ended; nothing when it was stopped.
+    /// Downloads and unpacks one download's content, and reports the outcome. It reports nothing after a cancellation.
     func transfer(_ entry: DownloadEntry, run: Int) async {
         var entry = entry
         var isGone = false
@@ -37,7 +37,8 @@ extension DownloadEngine {
                 return ended(entry.id, run: run, outcome)
             }
         }
-        // The store's clock and its addresses are at odds: perhaps not for long. That what it grants is not there is for the app to know.
+        // The store's addresses expire at once, perhaps because of its clock: retry later. Missing content is a failure
+        // that the app must see.
         ended(entry.id, run: run, isGone ? .failed(.contentNotThere) : .unreachable)
     }
 
@@ -47,12 +48,12 @@ extension DownloadEngine {
         do { try parts.files.prepare(for: entry) } catch {
             throw ContentDownloadError(
                 error.isOutOfSpace ? .noSpace : .fileUnusable,
-                "cannot make the folder of the app's downloads: \(error.localizedDescription)")
+                "cannot create the folder of the app's downloads: \(error.localizedDescription)")
         }
-        // Not to fill the disk to its last byte first, and the app's and everybody's else with it.
+        // Checks the free space first, so that a download never fills the disk completely.
         let missing = content.length - min(parts.files.received(entry), content.length) + content.unpackedLength
         if let free = parts.files.freeSpace, free < missing {
-            throw ContentDownloadError(.noSpace, "\(missing) bytes are needed, and \(free) are free")
+            throw ContentDownloadError(.noSpace, "not enough disk space: \(missing) bytes needed, \(free) free")
         }
         let file = ContentDownload(
             address: content.address, length: content.length, sha256: content.sha256,
@@ -62,7 +63,7 @@ extension DownloadEngine {
 }
 
 extension Error {
-    /// Whether a full disk is at the bottom of it.
+    /// Whether the error, or one of its underlying errors, is a full disk.
     var isOutOfSpace: Bool {
         let error = self as NSError
         switch error.domain {

@@ -3,13 +3,13 @@ import Foundation
 import StoreWire
 import Synchronization
 
-/// Runs the downloads: feeds ``DownloadStateMachine`` with what happens, one event at a time, and performs the actions it
+/// Runs the downloads: passes events to ``DownloadStateMachine``, one at a time, and performs the actions that it
 /// returns, as ``PaymentQueueEngine`` does for payments.
 ///
-/// Events and the journal are on `work`; calls to the app on the callback queue; each transfer in a task that comes back
-/// with events. Two tasks never touch the files of one download at the same time.
+/// Events and journal writes run on `work`, and calls to the app on the callback queue. Each transfer runs in a task,
+/// whose results are new events. Two tasks never access the files of one download at the same time.
 final class DownloadEngine: Sendable {
-    /// What the engine works with.
+    /// The engine's dependencies.
     struct Parts: Sendable {
         var journal: any DownloadJournal
         var store: any ContentStore
@@ -17,29 +17,29 @@ final class DownloadEngine: Sendable {
         var unpack: ContentUnpacking.Unpack
         var timer: any RetryTimer
         var backoff: Backoff
-        /// How many run at once.
+        /// The most concurrent downloads.
         var places: Int
         var diagnostics: @Sendable (String) -> Void
         var languages: [String] = []
-        /// Seconds of a clock that only goes forward.
+        /// The seconds of a monotonic clock.
         var now: @Sendable () -> Double
-        /// Called at each step; false ends the engine there, as a kill would. For tests.
+        /// Called at each step. If it returns false, the engine ends there, as after a kill. For tests.
         var mayPass: @Sendable (DownloadStep) -> Bool = { _ in true }
-        /// Is told of each moment, and may end the process. For tests.
+        /// Called at each moment; it may end the process. For tests.
         var onStep: (@Sendable (DownloadMoment) -> Void)?
     }
 
     private struct State {
         var machine: DownloadStateMachine
         var isStopped = false
-        /// The last task of each download that has one.
+        /// The latest task of each download.
         var tasks: [TransactionID: (number: Int, task: Task<Void, Never>)] = [:]
         var lastTask = 0
         var callbacks: PaymentQueueCallbacks?
     }
 
     let parts: Parts
-    /// What the app holds.
+    /// The download objects of the app.
     let objects: DownloadObjects
     private let state: Mutex<State>
     private let work = DispatchQueue(label: "StoreKit.downloads")
@@ -52,13 +52,13 @@ final class DownloadEngine: Sendable {
         state = Mutex(State(machine: machine))
     }
 
-    /// Whom to tell.
+    /// Sets the callbacks that report to the app.
     func attach(_ callbacks: PaymentQueueCallbacks) { state.withLock { $0.callbacks = callbacks } }
 
-    // MARK: The queue's side
+    // MARK: Calls of the queue
 
-    /// Takes these up and has the app told of them by `tell`, in this order: what the app says of their downloads then comes
-    /// after, and so does what it hears of them.
+    /// Registers the downloads of these transactions, then calls `tell`, which reports the transactions to the app.
+    /// Calls of the app about the downloads, and reports to it, follow.
     func introduce(_ entries: [PaymentQueueEntry], _ tell: () -> Void) {
         let found = entries.compactMap { DownloadEntry(of: $0) }
         guard !found.isEmpty else { return tell() }
@@ -69,27 +69,27 @@ final class DownloadEngine: Sendable {
         }
     }
 
-    /// The app has finished these. Cancels their downloads before it returns: the app hears that a download is cancelled
-    /// before it hears that the download's transaction is gone, and after that it can hear nothing of either.
+    /// Cancels the downloads of transactions that the app has finished, before it returns. The app therefore learns
+    /// that a download is cancelled before its transaction leaves the queue, and receives no later reports about it.
     func left(_ entries: [PaymentQueueEntry]) {
         let ids = entries.compactMap { $0.transaction?.content == nil ? nil : $0.transaction?.transactionID }
         guard !ids.isEmpty else { return }
         work.sync { settle { $0.left(ids) } }
     }
 
-    // MARK: The app's side
+    // MARK: Calls of the app
 
     func start(_ ids: [TransactionID]) { happened { $0.start(ids) } }
     func pause(_ ids: [TransactionID]) { happened { $0.pause(ids) } }
     func resume(_ ids: [TransactionID]) { happened { $0.resume(ids) } }
     func cancel(_ ids: [TransactionID]) { happened { $0.cancel(ids) } }
 
-    /// Where the content of a product is; nil when it is not on this device.
+    /// The folder of a product's content; nil when the content is not on this device.
     func content(of product: ProductID) -> URL? { parts.files.content(of: product) }
 
     func deleteContent(of product: ProductID) { parts.files.deleteContent(of: product) }
 
-    /// Ends it as a kill would: nothing more is performed or told. On return no task touches a file.
+    /// Stops the engine, as a kill would. On return no task accesses a file.
     func stop() async {
         let tasks = markStopped()
         for task in tasks { await task.value }
@@ -124,7 +124,7 @@ final class DownloadEngine: Sendable {
         }
     }
 
-    /// False when the engine has ended, or ends here.
+    /// Whether the engine continues; false when it has ended, or a test ends it at this step.
     func mayPass(_ step: DownloadStep) -> Bool {
         guard !state.withLock({ $0.isStopped }) else { return false }
         parts.onStep?(DownloadMoment(step))
@@ -155,7 +155,7 @@ final class DownloadEngine: Sendable {
     }
 
     private func journal(_ body: (any DownloadJournal) throws -> Void) {
-        do { try body(parts.journal) } catch { parts.diagnostics("the journal could not be written: \(error)") }
+        do { try body(parts.journal) } catch { parts.diagnostics("cannot write the journal: \(error)") }
     }
 
     /// Runs `body` once all earlier tasks of the download have ended.
@@ -175,13 +175,13 @@ final class DownloadEngine: Sendable {
         }
     }
 
-    // MARK: What transfers say
+    // MARK: Events of transfers
 
     func granted(_ id: TransactionID, run: Int, _ content: GrantedContent) {
         happened { $0.granted(id, run: run, version: content.version, length: content.length) }
     }
 
-    /// Called for every portion of bytes: it costs no turn on the work queue.
+    /// Records received bytes. It is called for every chunk, and does not use the work queue.
     func progressed(_ id: TransactionID, run: Int, received: Int64) {
         parts.onStep?(.received)
         let now = parts.now()

@@ -1,14 +1,14 @@
 import StoreWire
 
-/// The download of one transaction's content, as the journal keeps it once the app has done anything with it.
+/// The download of one transaction's content. The journal stores it after the app's first action on it.
 struct DownloadEntry: Codable, Sendable, Equatable {
-    /// How far it is. `waiting` and `wanted` are both `waiting` to the app.
+    /// The phase of the download. The app sees `waiting` and `wanted` as `waiting`.
     enum Phase: String, Codable, Sendable, CaseIterable {
-        /// The app has not started it.
+        /// The app has not started the download.
         case waiting
-        /// The app has started it, and it waits for a free place.
+        /// The app has started the download, which waits for other downloads.
         case wanted
-        /// It has a place: bytes come, or the network is waited for, or the package is being unpacked.
+        /// The download receives bytes, waits for the network, or unpacks the package.
         case active
         case paused
         case finished
@@ -16,23 +16,23 @@ struct DownloadEntry: Codable, Sendable, Equatable {
         case cancelled
     }
 
-    /// The transaction whose content it is.
+    /// The identifier of the transaction.
     let id: TransactionID
     let productID: ProductID
-    /// Whose transaction it is.
+    /// The account of the transaction.
     var account: AccountID?
     var phase: Phase
-    /// The version of the content and its length in bytes: what the store said with the transaction, and from the first
-    /// grant on what is being downloaded.
+    /// The version of the content and its length in bytes. They come with the transaction, and after the first grant
+    /// from that grant.
     var version: String
     var length: Int64
-    /// Whether the store has granted this version: then it is asked for the same again.
+    /// Whether the store has granted this version. Later requests then ask for the same version.
     var isBegun = false
     var failure: PaymentFailure?
 }
 
 extension DownloadEntry.Phase {
-    /// What the app sees.
+    /// The state that the app sees.
     var state: SKDownloadState {
         switch self {
         case .waiting, .wanted: .waiting
@@ -46,7 +46,7 @@ extension DownloadEntry.Phase {
 }
 
 extension DownloadEntry {
-    /// The download of a transaction that the app may deliver; nil when the store hosts nothing for it.
+    /// The download of a purchased or restored transaction; nil when the store hosts no content for it.
     init?(of entry: PaymentQueueEntry) {
         guard entry.phase == .purchased || entry.phase == .restored, let transaction = entry.transaction,
             let content = transaction.content

@@ -3,14 +3,14 @@ import ContentPackages
 import Foundation
 import StoreWire
 
-/// Where one app's downloads lie in one environment, in the app's caches:
+/// The files of one app's downloads in one environment, in the app's caches:
 ///
 ///     downloads/ID.pkg, ID.pkg.part    packages, until their content is unpacked
 ///     content/PRODUCT/ID/              unpacked: ContentInfo.plist and Contents/
 ///
-/// `ID` is the transaction's.
+/// `ID` is the transaction identifier.
 struct DownloadFiles: Sendable {
-    /// The caches of the app in the environment.
+    /// The folder of the app's caches in the environment.
     let folder: URL
 
     private var packages: URL { folder.appendingPathComponent("downloads", isDirectory: true) }
@@ -23,12 +23,12 @@ struct DownloadFiles: Sendable {
     /// The package of a download.
     func package(of id: TransactionID) -> URL { packages.appendingPathComponent("\(id).pkg") }
 
-    /// The folder of a download's content, there or not.
+    /// The folder of a download's content, which may not exist.
     func content(of entry: DownloadEntry) -> URL {
         contents(of: entry.productID).appendingPathComponent("\(entry.id)", isDirectory: true)
     }
 
-    /// How many bytes of a download are on the disk.
+    /// The number of bytes of a download on disk.
     func received(_ entry: DownloadEntry) -> Int64 {
         let package = package(of: entry.id)
         var status = stat()
@@ -42,9 +42,9 @@ struct DownloadFiles: Sendable {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent("ContentInfo.plist").path)
     }
 
-    /// Makes the folders that a download needs, kept out of backups.
+    /// Creates the folders that a download needs, and excludes them from backups.
     ///
-    /// - Throws: an error of Foundation's.
+    /// - Throws: an error of Foundation.
     func prepare(for entry: DownloadEntry) throws {
         for folder in [packages, contents(of: entry.productID)] {
             try FileManager.default.createDirectory(
@@ -53,7 +53,7 @@ struct DownloadFiles: Sendable {
         BackupExclusion.exclude(folder)
     }
 
-    /// The bytes that may still be written where packages and content go; nil when the system does not say.
+    /// The free bytes on the disk of packages and content; nil when the system does not report them.
     var freeSpace: Int64? {
         var status = statvfs()
         guard statvfs(packages.path, &status) == 0 else { return nil }
@@ -91,10 +91,11 @@ struct DownloadFiles: Sendable {
 
     func deleteContent(of product: ProductID) { try? FileManager.default.removeItem(at: contents(of: product)) }
 
-    // MARK: Left over
+    // MARK: Cleaning up
 
-    /// Removes what no open transaction needs, and what a killed process left half-done. The caller holds the app's lock.
-    /// - Parameter keepsContent: whether finished content stays although its transaction was finished.
+    /// Removes the files that no open transaction needs, and partial files of a killed process. The caller holds the
+    /// app's lock.
+    /// - Parameter keepsContent: whether to keep finished content of transactions that the app has finished.
     func clear(keeping open: Set<TransactionID>, keepsContent: Bool) {
         for name in Self.names(in: packages) {
             let id = name.split(separator: ".").first.flatMap { TransactionID($0) }

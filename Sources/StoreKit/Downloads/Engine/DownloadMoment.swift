@@ -1,22 +1,22 @@
-/// A moment in the downloads' work, by name: right before one of its actions is performed, or when something came of a transfer
-/// and nothing was made of it yet.
+/// A moment in the work of the downloads, by name: right before an action, or when a transfer has a result that the
+/// engine has not handled yet.
 ///
-/// Tests of crashes kill the process at these (``StoreKitConfiguration/onDownloadStep``).
+/// Crash tests kill the process at these moments (``StoreKitConfiguration/onDownloadStep``).
 package enum DownloadMoment: String, Sendable, CaseIterable {
     case save, forget, update, transfer, halt, discard, wait, tick
     case discardPackage = "discard-package"
     /// The store has granted the content.
     case granted
-    /// Some bytes have come, and are in the part.
+    /// Some bytes have arrived, and are in the partial file.
     case received
-    /// The package is whole and right, under its name.
+    /// The package is complete and verified, under its final name.
     case downloaded
-    /// Some of the package is unpacked.
+    /// A part of the package is unpacked.
     case unpacking
-    /// The content is in its place, and nobody knows.
+    /// The content is in its folder, but not yet recorded as finished.
     case unpacked
 
-    /// Such as `download-granted`.
+    /// The name of the moment, such as `download-granted`.
     package var name: String { "download-\(rawValue)" }
 }
 

@@ -1,10 +1,10 @@
 import StoreWire
 import Synchronization
 
-/// The objects that the app holds for its downloads: one for each transaction in the queue, always the same.
+/// The app's download objects: always the same object for each transaction in the queue.
 final class DownloadObjects: Sendable {
     private struct State {
-        /// What the journal brought and no transaction has taken up yet.
+        /// The downloads of the journal whose transactions the app has not seen yet.
         var brought: [TransactionID: SKDownload.Record] = [:]
         var objects: [TransactionID: SKDownload] = [:]
     }
@@ -20,7 +20,7 @@ final class DownloadObjects: Sendable {
         state = Mutex(State(brought: Dictionary(records) { first, _ in first }))
     }
 
-    /// The downloads of a transaction as its object is about to show them.
+    /// The download objects of a transaction, created if necessary.
     func downloads(of entry: PaymentQueueEntry) -> [SKDownload] {
         guard let download = DownloadEntry(of: entry) else { return [] }
         return state.withLock { state in
@@ -34,7 +34,7 @@ final class DownloadObjects: Sendable {
         }
     }
 
-    /// Brings the objects up to date, and gives those that there are. On the callback queue only.
+    /// Updates the objects, and returns those that exist. On the callback queue only.
     func apply(_ statuses: [DownloadStateMachine.Status]) -> [SKDownload] {
         statuses.compactMap { status in
             guard let object = state.withLock({ $0.objects[status.entry.id] }) else { return nil }
@@ -51,7 +51,7 @@ final class DownloadObjects: Sendable {
 }
 
 extension SKDownload.Record {
-    /// What the app sees of a download.
+    /// The values of a download that the app sees.
     init(_ status: DownloadStateMachine.Status, _ files: DownloadFiles, _ languages: [String]) {
         let entry = status.entry
         self.init(

@@ -2,32 +2,32 @@ import StoreWire
 
 extension DownloadStateMachine {
     enum Action: Sendable, Equatable {
-        /// Write these to the journal, in one transaction.
+        /// Write these entries to the journal, in one transaction.
         case save([DownloadEntry])
-        /// Take these out of the journal, in one transaction.
+        /// Remove these entries from the journal, in one transaction.
         case forget([TransactionID])
-        /// Tell the observers of these, as they are here.
+        /// Report these downloads to the observers, in the state given here.
         case update([Status])
-        /// Ask the store where the content is, download and unpack it; `run` is told with all that comes of it.
+        /// Request the content's address from the store, download and unpack it. All resulting events carry `run`.
         case transfer(DownloadEntry, run: Int)
-        /// Stop the transfer, and keep what came.
+        /// Stop the transfer, and keep the received bytes.
         case halt(TransactionID)
-        /// Remove all files of it, once its transfer has stopped.
+        /// Remove all files of the download, once its transfer has stopped.
         case discard(DownloadEntry)
         /// Remove the package, whose content is unpacked.
         case discardPackage(DownloadEntry)
-        /// Come back with ``waited(for:run:)`` after the `attempt`th delay.
+        /// Call ``waited(for:run:)`` after the `attempt`th delay.
         case wait(for: TransactionID, run: Int, attempt: Int)
-        /// Come back with ``ticked(at:)`` in a second.
+        /// Call ``ticked(at:)`` in one second.
         case tick
     }
 
-    /// How a download stands, as the app is told.
+    /// The status of a download, for the app.
     struct Status: Sendable, Equatable {
         var entry: DownloadEntry
-        /// Bytes on this device.
+        /// The received bytes on this device.
         var received: Int64
-        /// Seconds; nil while it cannot be told.
+        /// The remaining seconds; nil while they cannot be estimated.
         var timeRemaining: Double?
 
         var progress: Double {
@@ -36,12 +36,12 @@ extension DownloadStateMachine {
         }
     }
 
-    /// How a transfer ended by itself.
+    /// The outcome of a transfer that was not cancelled.
     enum Outcome: Sendable, Equatable {
-        /// The content is unpacked, in its place.
+        /// The content is unpacked in its folder.
         case finished
         case failed(PaymentFailure)
-        /// The network, or the store for the moment, is to blame.
+        /// The network or the store is temporarily unavailable.
         case unreachable
     }
 }

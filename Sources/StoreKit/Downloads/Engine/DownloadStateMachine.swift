@@ -1,38 +1,39 @@
 import ContentDownloads
 import StoreWire
 
-/// The downloads of the queue's transactions as a pure value: methods take what happened and return what to do, in that
-/// order.
+/// The downloads of the queue's transactions as a pure value. Its methods take an event and return the actions to
+/// perform, in order.
 ///
-/// What the journal brings sleeps until its transaction is told to the app; then what was active goes on by itself. What
-/// was never started is not journaled: it comes again with its transaction.
+/// Downloads of the journal stay inactive until the app has received their transactions. Active ones then continue by
+/// themselves. A download that was never started is not journaled; it arrives again with its transaction.
 struct DownloadStateMachine: Sendable {
-    /// What is known of a download beside its entry, for as long as the process lives.
+    /// The state of a download that is not journaled.
     private struct Course: Sendable {
         var isAttached = false
         var received: Int64 = 0
         var rate: TransferRate?
-        /// Which of its transfers counts; answers to earlier ones come too late.
+        /// The number of the current transfer. Events of earlier transfers are ignored.
         var run = 0
         var attempts = 0
-        /// Whether the app has not been told of what came last.
+        /// Whether there is progress that was not reported to the app.
         var hasMoved = false
-        /// Whether this launch's app was told that it is finished.
+        /// Whether this process has reported the download as finished.
         var isEndTold = false
     }
 
     private(set) var entries: [TransactionID: DownloadEntry] = [:]
     private var courses: [TransactionID: Course] = [:]
-    /// The started ones in the order in which they were started; those that left the line meanwhile are passed over.
+    /// The started downloads, in the order in which they were started. Those that are no longer waiting are skipped.
     private var line: [TransactionID] = []
     private(set) var running: Set<TransactionID> = []
     private var isTicking = false
-    /// No two transfers have the same number, those of a transaction that left and came again neither.
+    /// The number of the last transfer. Every transfer has its own number, even after its transaction left the queue
+    /// and returned.
     private var lastRun = 0
-    /// How many may run at once.
+    /// The most concurrent downloads.
     let places: Int
 
-    /// Takes up what the journal holds; `received` says how many bytes of each are on the disk.
+    /// Loads the entries of the journal. `received` returns the number of bytes of a download on disk.
     init(journal: [DownloadEntry] = [], places: Int, received: (DownloadEntry) -> Int64 = { _ in 0 }) {
         self.places = max(1, places)
         for var entry in journal {
@@ -52,7 +53,7 @@ struct DownloadStateMachine: Sendable {
 
     // MARK: The queue's transactions
 
-    /// These transactions are about to be told to the app.
+    /// The transactions of these downloads are about to be reported to the app.
     mutating func known(_ found: [DownloadEntry]) -> [Action] {
         for new in found {
             var course = courses[new.id] ?? Course()
@@ -64,7 +65,7 @@ struct DownloadStateMachine: Sendable {
                 continue
             }
             if entry.phase == .waiting, !entry.isBegun {
-                // The store may have something newer by now.
+                // The store may have a newer version by now.
                 entry.version = new.version
                 entry.length = new.length
                 entries[new.id] = entry
@@ -74,7 +75,7 @@ struct DownloadStateMachine: Sendable {
         return settle([])
     }
 
-    /// The app is done with these transactions.
+    /// The app finished these transactions.
     mutating func left(_ ids: [TransactionID]) -> [Action] {
         var actions: [Action] = []
         var told: [Status] = []
@@ -86,7 +87,7 @@ struct DownloadStateMachine: Sendable {
                 entry.phase = .cancelled
                 told.append(Status(entry: entry, received: 0))
             }
-            // Finished content stays for the moment: the app may be copying it.
+            // Finished content stays for now, because the app may be copying it.
             if entry.phase != .finished { actions.append(.discard(entry)) }
             entries[id] = nil
             courses[id] = nil
@@ -97,10 +98,11 @@ struct DownloadStateMachine: Sendable {
         return actions + [.forget(gone)] + settle([])
     }
 
-    // MARK: What the app does
+    // MARK: Calls of the app
 
-    /// Start these. What is under way is left as it is: an app may start again what it is told is waiting. What was
-    /// finished before the app was launched is told again, once: an app that starts all that it meets waits for that.
+    /// The app started these downloads. Running downloads stay unchanged, because an app may start a waiting download
+    /// again. A download that finished before this launch is reported as finished once more, because an app that starts
+    /// every download waits for that report.
     mutating func start(_ ids: [TransactionID]) -> [Action] {
         var finished: [TransactionID] = []
         for id in ids where entries[id]?.phase == .finished {
@@ -141,7 +143,7 @@ struct DownloadStateMachine: Sendable {
         }
     }
 
-    // MARK: What comes of a transfer
+    // MARK: Events of transfers
 
     /// The store granted the content: `version` in a package of `length` bytes.
     mutating func granted(_ id: TransactionID, run: Int, version: String, length: Int64) -> [Action] {
@@ -155,11 +157,11 @@ struct DownloadStateMachine: Sendable {
         return [.save([entry])]
     }
 
-    /// So many bytes have come in all. The app is told at the next tick.
+    /// Records the total of received bytes. The next tick reports it to the app.
     mutating func progressed(_ id: TransactionID, run: Int, received: Int64, at seconds: Double) {
         guard let entry = current(id, run), var course = courses[id], course.received != received || course.rate == nil
         else { return }
-        // Bytes that were there before say nothing of the speed.
+        // Bytes from an earlier transfer do not count for the transfer rate.
         if course.rate == nil {
             course.rate = TransferRate(total: entry.length, done: received, at: seconds)
         } else {
@@ -196,13 +198,13 @@ struct DownloadStateMachine: Sendable {
         }
     }
 
-    /// A delay is over.
+    /// The delay before a retry is over.
     mutating func waited(for id: TransactionID, run: Int) -> [Action] {
         guard let entry = current(id, run) else { return [] }
         return [transfer(entry)]
     }
 
-    /// A second went by.
+    /// A second has passed.
     mutating func ticked(at seconds: Double) -> [Action] {
         isTicking = false
         var told: [Status] = []
@@ -221,7 +223,8 @@ struct DownloadStateMachine: Sendable {
         running.contains(id) && courses[id]?.run == run ? entries[id] : nil
     }
 
-    /// Changes those of `ids` that the queue knows and that are in one of the phases, and tells what the app can see of it.
+    /// Changes the downloads in `ids` that the app knows and that are in one of `phases`, and reports the visible
+    /// changes.
     private mutating func change(
         _ ids: [TransactionID], from phases: Set<DownloadEntry.Phase>,
         _ body: (inout DownloadStateMachine, inout DownloadEntry) -> [Action]
@@ -263,7 +266,7 @@ struct DownloadStateMachine: Sendable {
         return .transfer(entry, run: lastRun)
     }
 
-    /// Gives free places to whoever is next in line, and tells of all that changed: `seen`, and those.
+    /// Starts waiting downloads while fewer than `places` are running, and reports them together with `seen`.
     private mutating func settle(
         _ seen: [TransactionID], after first: [Action] = [], then last: [Action] = []
     ) -> [Action] {
@@ -282,7 +285,7 @@ struct DownloadStateMachine: Sendable {
         let transfers = begun.map { transfer($0) }
         var told = Set<TransactionID>()
         let statuses = (seen + begun.map(\.id)).filter { told.insert($0).inserted }.compactMap { status(of: $0) }
-        // That it has a place need not be saved: what waits for one goes on after a relaunch as well.
+        // The phase `active` need not be saved: a waiting download also continues after a relaunch.
         return first + (statuses.isEmpty ? [] : [.update(statuses)]) + last + transfers + nextTick()
     }
 

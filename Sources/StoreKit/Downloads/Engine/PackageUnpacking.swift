@@ -2,13 +2,14 @@ import ContentPackages
 import Foundation
 
 extension ContentUnpacking {
-    /// Unpacks with `ContentPackages`, which checks every path before and every file's checksum while it writes, and has all of it on
-    /// the disk before it gets its name: that the content is there must be true after a loss of power as well.
+    /// Unpacks with `ContentPackages`, which checks all paths before it writes, and each file's checksum while it
+    /// writes. It syncs all files before it renames the folder, so that the content is complete even after a power
+    /// failure.
     static let unpackPackage: Unpack = { package, folder, unpackedLength, isCancelled in
         do {
             let opened = try ContentPackage.open(file: package, isCancelled: isCancelled)
             guard opened.unpackedLength <= unpackedLength else {
-                return .damaged("It holds \(opened.unpackedLength) bytes, more than the \(unpackedLength) announced.")
+                return .damaged("Expected at most \(unpackedLength) bytes, found \(opened.unpackedLength).")
             }
             try opened.unpack(into: folder, isDurable: true, isCancelled: isCancelled)
             return .unpacked(productID: opened.info.productID, version: opened.info.version.text)

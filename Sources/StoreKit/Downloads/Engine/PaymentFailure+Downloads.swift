@@ -3,10 +3,10 @@ import ContentPackages
 import Foundation
 import StoreWire
 
-/// Why a download failed for good. All are `SKError.unknown`, as Apple's StoreKit has no codes for them; what a program
-/// needs to tell apart stands under `NSUnderlyingErrorKey`.
+/// The permanent failures of downloads. All are `SKError.unknown`, because Apple's StoreKit has no codes for them.
+/// `NSUnderlyingErrorKey` distinguishes them.
 extension PaymentFailure {
-    /// The store's words on why it gives no content.
+    /// The store refused to provide the content.
     init(contentRefusal refusal: WireError) {
         guard refusal.code != .ordered else {
             self.init(refusal: refusal)
@@ -18,22 +18,22 @@ extension PaymentFailure {
             underlying: Underlying(domain: NSURLErrorDomain, code: NSURLErrorResourceUnavailable))
     }
 
-    /// The store's answer makes no sense.
+    /// The store's response is malformed.
     static let contentGrant = PaymentFailure(
-        .unknown, .contentNotAvailable, text: "The store's answer about the content could not be used.",
+        .unknown, .contentNotAvailable, text: "The store's response about the content is not valid.",
         underlying: Underlying(domain: NSURLErrorDomain, code: NSURLErrorBadServerResponse))
 
-    /// New addresses lead nowhere either.
+    /// The content is missing: the last address from the store returned 404 or 410.
     static let contentNotThere = PaymentFailure(
-        .unknown, .contentNotAvailable, text: "The content is not where the store says that it is.",
+        .unknown, .contentNotAvailable, text: "There is no content at the address from the store.",
         underlying: Underlying(domain: NSURLErrorDomain, code: NSURLErrorResourceUnavailable))
 
-    /// The disk is full: `CocoaError.fileWriteOutOfSpace` inside.
+    /// The disk is full. The underlying error is `CocoaError.fileWriteOutOfSpace`.
     static let noSpace = PaymentFailure(
         .unknown, .noSpace,
         underlying: Underlying(domain: NSCocoaErrorDomain, code: CocoaError.fileWriteOutOfSpace.rawValue))
 
-    /// What arrived is not what was announced, or is no good package: `CocoaError.fileReadCorruptFile` inside.
+    /// The package is damaged, or differs from the grant. The underlying error is `CocoaError.fileReadCorruptFile`.
     static func damaged(_ detail: String) -> PaymentFailure {
         PaymentFailure(
             .unknown, .contentDamaged,
@@ -41,16 +41,17 @@ extension PaymentFailure {
             underlying: Underlying(domain: NSCocoaErrorDomain, code: CocoaError.fileReadCorruptFile.rawValue))
     }
 
-    /// A file of the device cannot be written or read.
+    /// A file on the device cannot be written or read.
     static func contentFile(_ detail: String) -> PaymentFailure {
         PaymentFailure(
-            .unknown, .contentNotAvailable, text: "The content could not be kept on this device: \(detail.prefix(400))",
+            .unknown, .contentNotAvailable,
+            text: "The content could not be saved on this device: \(detail.prefix(400))",
             underlying: Underlying(domain: NSCocoaErrorDomain, code: CocoaError.fileWriteUnknown.rawValue))
     }
 }
 
 extension DownloadStateMachine.Outcome {
-    /// What became of downloading the package; nil when it was stopped, or another address has to be asked for.
+    /// The outcome of a failed download; nil when it was cancelled, or needs a new address.
     init?(_ error: ContentDownloadError) {
         switch error.code {
         case .unreachable: self = .unreachable
