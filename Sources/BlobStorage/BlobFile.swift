@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import NIOCore
 
-/// An open file that is read at offsets, by any thread. It stays readable when its name is removed.
+/// An open file that any thread can read at any offset. It stays readable after its name is removed.
 public final class BlobFile: Sendable {
     private let descriptor: Int32
-    /// In bytes, when it was opened.
+    /// The file's size in bytes when it was opened.
     public let size: Int64
 
     /// Opens a regular file.
-    /// - Throws: ``BlobError`` `notFound`.
+    /// - Throws: ``BlobError`` `notFound` when there is no such file, or `unavailable` when it cannot be read.
     public init(_ file: URL) throws {
         descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
@@ -27,7 +27,7 @@ public final class BlobFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads so many bytes, which must be there. Waits for the disk.
+    /// Reads exactly `count` bytes. Blocks on the disk.
     /// - Throws: ``BlobError`` when the file ends earlier.
     func read(at offset: Int64, count: Int) throws -> ByteBuffer {
         var buffer = ByteBuffer()
@@ -46,7 +46,7 @@ public final class BlobFile: Sendable {
     }
 
     /// The bytes of a range.
-    /// - Throws: ``BlobError`` `invalidRange` when they are not all there.
+    /// - Throws: ``BlobError`` `invalidRange` when the range is not within the file.
     public func bytes(in range: Range<Int64>) throws -> BlobBytes {
         guard range.lowerBound >= 0, range.upperBound <= size else {
             throw BlobError(.invalidRange, "The bytes \(range.lowerBound) to \(range.upperBound) are not in the file.")

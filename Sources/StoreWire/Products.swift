@@ -1,4 +1,3 @@
-/// is the highest => The level of service within the group. 1 is the highest.
 /// Asks for the descriptions of products. Sent to ``StoreRoute/products``.
 public struct ProductsRequest: Codable, Sendable, Equatable {
     /// The app's bundle identifier.
@@ -133,7 +132,7 @@ public struct SubscriptionDescription: Codable, Sendable, Equatable {
     public var groupID: SubscriptionGroupID
     /// The name of the subscription's group.
     public var groupName: String
-    /// 1 is the highest level of service.
+    /// The level of service within the group. 1 is the highest.
     public var groupLevel: Int
     /// The length of one renewal period.
     public var period: SubscriptionPeriod

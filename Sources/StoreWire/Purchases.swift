@@ -1,4 +1,3 @@
-/// to ``StoreLimits/quantity`` => How many items to buy, from 1 to ``StoreLimits/quantity``.
 import Foundation
 
 /// Asks to buy a product. Sent to ``StoreRoute/purchases``. An `idempotencyKey` stands for one purchase for ever: the
@@ -10,7 +9,7 @@ public struct PurchaseRequest: Codable, Sendable, Equatable {
     public var bundleID: BundleID
     /// The product to buy.
     public var productID: ProductID
-    /// 1 to ``StoreLimits/quantity``.
+    /// How many items to buy, from 1 to ``StoreLimits/quantity``.
     public var quantity: Int
     /// The app's own name for its user, opaque to the store; at most ``StoreLimits/applicationUsername`` bytes of
     /// UTF-8.

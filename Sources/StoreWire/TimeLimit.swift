@@ -2,8 +2,8 @@
 ///
 /// The timeout of AsyncHTTPClient covers only the head of a response; a server could send the body without end.
 /// - Parameters:
-/// - limit: the time that the operation may take. Zero or less leaves no time.
-/// - error: the error to throw when the time limit is reached.
+///   - limit: the time that the operation may take. Zero or less leaves no time.
+///   - error: the error to throw when the time limit is reached.
 /// - Throws: the error of `body`, `error`, or `CancellationError`.
 package func withTimeLimit<Value: Sendable>(
     _ limit: Duration, else error: @escaping @Sendable @autoclosure () -> any Error,

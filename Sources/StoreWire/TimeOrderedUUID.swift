@@ -6,8 +6,8 @@ extension UUID {
     /// million as among a thousand.
     ///
     /// - Parameters:
-    /// - date: the time that the UUID carries.
-    /// - chance: a UUID of version 4 that supplies the random bits.
+    ///   - date: the time that the UUID carries.
+    ///   - chance: a UUID of version 4 that supplies the random bits.
     public init(timeOrdered date: Date, chance: UUID) {
         let milliseconds = UInt64(max(0, min(date.timeIntervalSince1970 * 1000, 281_474_976_710_655)))
         func byte(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: milliseconds >> shift) }
