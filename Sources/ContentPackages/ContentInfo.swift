@@ -1,22 +1,22 @@
 import Foundation
 
-/// What `ContentInfo.plist` at the root of hosted content says.
+/// The contents of `ContentInfo.plist` at the root of hosted content.
 public struct ContentInfo: Sendable, Hashable {
-    /// The key of ``productID``. (`IAPProductionIdentifier`, which some books print, is a misprint.)
+    /// The key of ``productID``. (Some books print `IAPProductionIdentifier`, which is a misprint.)
     public static let productKey = "IAPProductIdentifier"
     /// The key of ``version``.
     public static let versionKey = "ContentVersion"
     /// The file's name.
     public static let fileName = "ContentInfo.plist"
 
-    /// The product whose content it is.
+    /// The product that the content belongs to.
     public var productID: String
     /// The content's version.
     public var version: ContentVersion
-    /// The other keys, which the store keeps and does not read.
+    /// The other keys. The store keeps them and does not read them.
     public var otherKeys: [String: PropertyListValue]
 
-    /// Says what a package is.
+    /// Creates the contents of the property list.
     public init(productID: String, version: ContentVersion, otherKeys: [String: PropertyListValue] = [:]) {
         self.productID = productID
         self.version = version
@@ -33,7 +33,7 @@ public struct ContentInfo: Sendable, Hashable {
         }
     }
 
-    /// The property list in XML: the same bytes for the same keys.
+    /// The property list in XML. The same keys give the same bytes.
     /// - Throws: ``ContentPackageError`` when a value cannot be written.
     public func propertyList() throws -> Data {
         var keys = otherKeys.mapValues(\.foundationValue)
@@ -48,7 +48,7 @@ public struct ContentInfo: Sendable, Hashable {
 }
 
 extension ContentInfo {
-    /// A property list as far as it could be read.
+    /// The result of reading a property list.
     enum Reading {
         case read(ContentInfo)
         case wrong([ContentFinding])
@@ -121,7 +121,8 @@ extension ContentInfo {
         }
     }
 
-    /// Whether it has letters, digits, `.`, `_` and `-` alone, at most 255: what App Store Connect takes, and the hyphen.
+    /// Whether the text has 1 to 255 characters, each a letter, a digit, `.`, `_` or `-`. These are the characters that
+    /// App Store Connect accepts, and the hyphen.
     public static func isProductID(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

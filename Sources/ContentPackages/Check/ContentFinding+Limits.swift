@@ -1,5 +1,5 @@
 extension ContentFinding {
-    // What ends the reading, because going on would cost too much.
+    // These findings end the reading, because continuing would cost too much.
 
     static func tooMany(_ limits: ContentLimits) -> ContentFinding {
         ContentFinding(

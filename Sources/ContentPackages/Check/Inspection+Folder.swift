@@ -1,8 +1,8 @@
 import Foundation
 
 extension Inspection {
-    /// Looks at every file of a folder: what it is, and what it begins with.
-    /// - Throws: ``ContentPackageError``, `refused` when there is too much in it.
+    /// Reads the kind and the first bytes of every file of a folder.
+    /// - Throws: ``ContentPackageError``, `refused` when the folder exceeds a limit.
     init(folder: URL, limits: ContentLimits, isCancelled: () -> Bool) throws {
         self.init(entries: [], limits: limits)
         var root = folder.path

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// There is a file in `Contents`.
+    /// `Contents` must contain a file.
     static let empty = ContentRule { inspection in
         guard !inspection.entries.contains(where: { $0.kind == .file && $0.path.hasPrefix("Contents/") }) else {
             return []

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// No file may be executed.
+    /// No file may have an executable bit.
     static let executableBit = ContentRule(forEach: { entry in
         guard entry.kind == .file, let mode = entry.mode, mode & 0o111 != 0 else { return nil }
         return ContentFinding(

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// Symbolic links point at what is in the content.
+    /// Symbolic links must point into the content.
     static let outsideLink = ContentRule(forEach: { entry in
         guard case .symbolicLink(let target) = entry.kind,
             !ContentPath.isInside(target: target, ofLinkAt: entry.path)

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// The content is for the product that it is given for.
+    /// The content must be for the expected product.
     static let product = ContentRule { inspection in
         guard case .read(let info)? = inspection.info, let expected = inspection.expectation.productID,
             !info.productID.utf8.elementsEqual(expected.utf8)

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// At most 2 GB, packed and unpacked: Apple's limit for hosted content.
+    /// The content may have at most 2 GB, packed and unpacked: Apple's limit for hosted content.
     static let size = ContentRule { inspection in
         var findings: [ContentFinding] = []
         if let packed = inspection.packedLength, packed > inspection.limits.packedBytes {

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// There are files, folders and links only.
+    /// The content may contain only files, folders and links.
     static let specialFile = ContentRule(forEach: { entry in
         guard case .special(let what) = entry.kind else { return nil }
         return ContentFinding(

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// The version is above the live one.
+    /// The version must be above the live version.
     static let version = ContentRule { inspection in
         guard case .read(let info)? = inspection.info, let live = inspection.expectation.above, info.version <= live
         else { return [] }

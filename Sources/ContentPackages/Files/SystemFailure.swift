@@ -1,7 +1,7 @@
 import Foundation
 
 extension ContentPackageError {
-    /// What the system said of a file that was read.
+    /// The system's error for a file that was read.
     static func reading(_ path: String, _ number: Int32 = errno) -> ContentPackageError {
         switch number {
         case ENOENT, ENOTDIR: ContentPackageError(.unreadable, "There is no \(path).")
@@ -11,7 +11,7 @@ extension ContentPackageError {
         }
     }
 
-    /// What the system said of a file that was written. A full disk has its own code.
+    /// The system's error for a file that was written. A full disk has its own code.
     static func writing(_ path: String, _ number: Int32 = errno) -> ContentPackageError {
         switch number {
         case ENOSPC, EDQUOT:

@@ -1,10 +1,11 @@
-/// Reads a cpio archive in the portable format of POSIX (`070707`, which productbuild writes) or the newer ones (`070701`, `070702`).
+/// Reads a cpio archive in the portable format of POSIX (`070707`, which productbuild writes) or the newer ones
+/// (`070701`, `070702`).
 final class CpioReader {
     struct Entry {
-        /// As it stands, without `./` before it.
+        /// The name without a leading `./`.
         var path: String
         var pathIsText: Bool
-        /// With the bits of the kind of file.
+        /// The mode, including the bits of the file's kind.
         var mode: Int
         var size: Int64
     }
@@ -15,12 +16,12 @@ final class CpioReader {
     }
 
     private static let trailer = "TRAILER!!!"
-    /// What may follow the archive's end to fill up a block.
+    /// The most bytes that may follow the end of the archive to fill a block.
     private static let mostPadding = 1 << 16
 
     private let stream: PayloadStream
     private let limits: ContentLimits
-    /// Bytes of the current entry that have not been read, and what fills it up.
+    /// The unread bytes of the current entry, and the number of bytes that pad it.
     private var remaining: Int64 = 0
     private var padding = 0
     private var total: Int64 = 0
@@ -31,7 +32,8 @@ final class CpioReader {
         self.limits = limits
     }
 
-    /// The next entry, after what is left of the last; nil at the archive's end, when all of the payload has been read and found right.
+    /// Skips the rest of the current entry and reads the next one; nil at the end of the archive, after the whole
+    /// payload has been read and verified.
     func next() throws -> Entry? {
         while try readChunk() != nil {}
         let magic = try stream.take(6)
@@ -54,7 +56,7 @@ final class CpioReader {
         return entry
     }
 
-    /// The next bytes of the entry, good until the next call; nil at its end.
+    /// The next bytes of the entry, valid until the next call; nil at its end.
     func readChunk() throws -> UnsafeRawBufferPointer? {
         guard remaining > 0 else {
             if padding > 0 { _ = try stream.take(padding) }

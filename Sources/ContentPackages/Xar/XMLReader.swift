@@ -1,6 +1,7 @@
-/// Reads the XML of a xar archive's table of contents, which is elements, attributes and text in UTF-8.
+/// Reads the XML of a xar archive's table of contents: elements, attributes and text in UTF-8.
 ///
-/// It knows no document types, so that there is no entity that grows and no address that is fetched; what it is given is bounded already.
+/// It does not support document types, so that no entity can expand and no address is fetched. The size of its input is
+/// already limited.
 struct XMLReader {
     enum Token {
         case start(String, attributes: [String: String], isEmpty: Bool)
@@ -8,7 +9,7 @@ struct XMLReader {
         case text([UInt8])
     }
 
-    /// Where and why it is no such XML.
+    /// An error in the XML: the reason and the offset.
     struct Malformed: Error {
         var reason: String
         var offset: Int
@@ -19,7 +20,7 @@ struct XMLReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The next token; nil at the end.
+    /// Reads the next token; nil at the end.
     /// - Throws: ``Malformed``.
     mutating func next() throws -> Token? {
         while index < bytes.count {
@@ -150,7 +151,7 @@ struct XMLReader {
 
     // MARK: References
 
-    /// The bytes with `&amp;` and its like replaced by what they stand for.
+    /// The bytes with character references such as `&amp;` replaced.
     private func resolved(_ range: Range<Int>) throws -> [UInt8] {
         guard bytes[range].contains(UInt8(ascii: "&")) else { return Array(bytes[range]) }
         var result: [UInt8] = []

@@ -1,17 +1,17 @@
 import Crypto
 
-/// A xar archive whose table of contents has been read, and matches its checksum.
+/// A xar archive with a table of contents that has been read and matches its checksum.
 struct XarArchive: Sendable {
     let file: ReadableFile
     let heapStart: Int64
     let table: XarTable
-    /// Where the table's checksum stands in the heap.
+    /// The range of the table's checksum in the heap.
     let checksumRange: Range<Int64>
 
     var heapLength: Int64 { file.length - heapStart }
 
     /// Opens an archive.
-    /// - Throws: ``ContentPackageError``; with one finding when it is no archive, or its table is damaged.
+    /// - Throws: ``ContentPackageError``; with one finding when the file is not an archive, or its table is damaged.
     init(_ file: ReadableFile, limits: ContentLimits) throws {
         let header = try XarHeader(
             try file.read(XarHeader.largestSize, at: 0), fileLength: file.length, limits: limits)
@@ -29,7 +29,7 @@ struct XarArchive: Sendable {
 
     private static func unpack(_ packed: [UInt8], length: Int) throws -> [UInt8] {
         let inflater = try Inflater(.zlib)
-        // One byte more than it may have, so that a longer one shows.
+        // One byte more than the expected length, to detect a longer table.
         let xml = try [UInt8](unsafeUninitializedCapacity: length + 1) { buffer, filled in
             let output = UnsafeMutableRawBufferPointer(buffer)
             try packed.withUnsafeBytes { input in
@@ -48,7 +48,7 @@ struct XarArchive: Sendable {
         return xml
     }
 
-    /// Compares the sum over the table as it stands in the file with the one in the heap.
+    /// Compares the checksum of the packed table with the one in the heap.
     private static func verify(
         _ checksum: XarTable.TableChecksum?, of packed: [UInt8], _ header: XarHeader, _ file: ReadableFile
     ) throws -> Range<Int64> {
@@ -58,7 +58,7 @@ struct XarArchive: Sendable {
             }
             return 0..<0
         }
-        // The table's own word counts: writers disagree on the header's numbers.
+        // The table decides, because writers disagree about the header's numbers.
         guard let style = checksum.style ?? header.style else {
             throw ContentPackageError.damaged(.table, "The table's checksum is of an unknown kind.")
         }
@@ -72,7 +72,7 @@ struct XarArchive: Sendable {
         return checksum.offset..<(checksum.offset + checksum.size)
     }
 
-    /// What is wrong with where a file's bytes are said to be; nil when nothing is.
+    /// The fault of a file's range and encoding; nil when there is none.
     func rangeFinding(of data: XarData, path: String) -> ContentFinding? {
         guard data.length <= heapLength, data.offset <= heapLength - data.length else {
             return .damaged(.range, path: path, "The table says that its bytes are where the package has none.")

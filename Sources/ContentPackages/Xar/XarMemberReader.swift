@@ -1,12 +1,12 @@
 import Foundation
 
-/// Reads the files of an archive one after another, unpacked, and checks lengths and sums as the bytes pass.
+/// Reads and unpacks the files of an archive one after another, and verifies lengths and checksums at the same time.
 final class XarMemberReader {
     private static let inputSize = 1 << 17
     private static let outputSize = 1 << 18
 
     private let archive: XarArchive
-    /// Whether the sum over the packed bytes is checked even where there is one over the unpacked.
+    /// Whether to verify the checksum of the packed bytes even if there is one of the unpacked bytes.
     private let checksEverything: Bool
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: inputSize, alignment: 16)
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputSize, alignment: 16)
@@ -16,7 +16,7 @@ final class XarMemberReader {
     private var path = ""
     private var archivedSum = RunningChecksum.none
     private var extractedSum = RunningChecksum.none
-    /// Packed bytes read from the file, and of those the ones still in ``input``.
+    /// The number of packed bytes that were read from the file, and the range of those still in ``input``.
     private var taken: Int64 = 0
     private var waiting: Range<Int> = 0..<0
     private var produced: Int64 = 0
@@ -32,7 +32,7 @@ final class XarMemberReader {
         output.deallocate()
     }
 
-    /// Begins a file, whose range has been checked.
+    /// Starts a file, whose range has been checked.
     func begin(_ data: XarData, path: String) throws {
         self.data = data
         self.path = path
@@ -45,8 +45,9 @@ final class XarMemberReader {
         }
     }
 
-    /// The next unpacked bytes, good until the next call; nil when the file is at its end and everything has been found right.
-    /// - Throws: ``ContentPackageError`` with one finding when lengths, sums or the packed bytes are wrong.
+    /// The next unpacked bytes, valid until the next call; nil at the end of the file, after everything has been
+    /// verified.
+    /// - Throws: ``ContentPackageError`` with one finding when lengths, checksums or the packed bytes are wrong.
     func next() throws -> UnsafeRawBufferPointer? {
         guard !isAtEnd else { return nil }
         return data.encoding == .raw ? try nextRaw() : try nextUnpacked()
@@ -82,7 +83,7 @@ final class XarMemberReader {
         }
     }
 
-    /// Counts and sums unpacked bytes.
+    /// Adds unpacked bytes to the count and the checksum.
     private func pass(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
         produced += Int64(bytes.count)
         guard produced <= data.size else {
@@ -90,13 +91,13 @@ final class XarMemberReader {
         }
         extractedSum.update(bytes)
         if isAtEnd {
-            // The stream ended with these bytes; all sums are complete.
+            // The stream ended with these bytes, so all checksums are complete.
             _ = try finish()
         }
         return bytes
     }
 
-    /// Reads packed bytes; false when there are no more.
+    /// Reads packed bytes. Returns false when there are no more.
     private func fill() throws -> Bool {
         let count = Int(min(Int64(Self.inputSize), data.length - taken))
         guard count > 0 else { return false }
@@ -112,7 +113,8 @@ final class XarMemberReader {
         return true
     }
 
-    /// The reason for bytes that cannot be unpacked: a sum that does not match says that they were changed after they were packed.
+    /// The reason why bytes cannot be unpacked. A checksum that does not match shows that they were changed after they
+    /// were packed.
     private func damage(_ message: String) throws -> ContentPackageError {
         while try fill() {}
         if let archived = data.archived, archived.style != .none, case let sum = archivedSum.finish(), !sum.isEmpty,

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the table of contents of a xar archive from its XML.
 ///
-/// Elements that it does not know are passed over with all in them; those it knows may stand where they belong and nowhere else, once.
+/// It skips unknown elements with their contents. A known element may occur only in its place, and only once.
 struct XarTableReader {
     private enum Place {
         case archive
@@ -10,7 +10,7 @@ struct XarTableReader {
         case checksum
         case file(Int)
         case data(Int)
-        /// An element whose text is wanted.
+        /// An element whose text is read.
         case value(of: Int?)
     }
 
@@ -26,9 +26,9 @@ struct XarTableReader {
     private let limits: ContentLimits
     private var table = XarTable()
     private var places: [Place] = []
-    /// Names of the open elements.
+    /// The names of the open elements.
     private var names: [String] = []
-    /// How many elements within one that is passed over.
+    /// The depth within an element that is skipped.
     private var skipped = 0
     private var attributes: [String: String] = [:]
     private var text: [UInt8] = []
@@ -175,7 +175,7 @@ struct XarTableReader {
 
     private mutating func setName(_ index: Int) {
         var bytes = text
-        // Writers give names that are no text so.
+        // Writers encode names in this way that are not valid UTF-8.
         if attributes["enctype"] == "base64" {
             bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) } ?? [0]
         }
@@ -202,7 +202,8 @@ struct XarTableReader {
             extracted: parts.extracted)
     }
 
-    /// The path is made at the end of a folder's own name, which may stand after its first child; so children take it later.
+    /// The path is made at the end of a folder's own name, which may follow its first child. Children therefore get
+    /// theirs later.
     private mutating func endFile(_ index: Int) throws {
         guard table.files[index].name != nil else { throw damaged("A file in it has no name") }
         guard table.files[index].parent == nil else { return }
@@ -222,7 +223,7 @@ struct XarTableReader {
             .trimmingCharacters(in: .whitespaces)
     }
 
-    /// Decimal digits alone; more than fit are refused.
+    /// Reads decimal digits. Numbers that do not fit are refused.
     private func number() throws -> Int64 {
         let digits = trimmed()
         guard (1...19).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
