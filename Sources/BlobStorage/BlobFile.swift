@@ -14,13 +14,13 @@ public final class BlobFile: Sendable {
         descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             throw errno == ENOENT
-                ? BlobError(.notFound, "There is no file of that digest.")
+                ? BlobError(.notFound, "No file has this digest.")
                 : BlobError(.unavailable, "A file cannot be read: \(String(cString: strerror(errno))).")
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw BlobError(.notFound, "There is no regular file of that digest.")
+            throw BlobError(.notFound, "No regular file has this digest.")
         }
         size = Int64(status.st_size)
     }
@@ -37,7 +37,7 @@ public final class BlobFile: Sendable {
                 let got = pread(
                     descriptor, bytes.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + filled)
                 if got < 0, errno == EINTR { continue }
-                guard got > 0 else { throw BlobError(.refused, "A file is shorter than it was, or cannot be read.") }
+                guard got > 0 else { throw BlobError(.refused, "A file became shorter or cannot be read.") }
                 filled += got
             }
             return filled
@@ -49,7 +49,7 @@ public final class BlobFile: Sendable {
     /// - Throws: ``BlobError`` `invalidRange` when the range is not within the file.
     public func bytes(in range: Range<Int64>) throws -> BlobBytes {
         guard range.lowerBound >= 0, range.upperBound <= size else {
-            throw BlobError(.invalidRange, "The bytes \(range.lowerBound) to \(range.upperBound) are not in the file.")
+            throw BlobError(.invalidRange, "The bytes \(range.lowerBound) to \(range.upperBound) are outside the file.")
         }
         return BlobBytes(source: .file(self, range))
     }

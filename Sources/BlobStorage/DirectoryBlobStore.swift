@@ -77,7 +77,7 @@ public struct DirectoryBlobStore: BlobStore {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw BlobError(.unavailable, "The folder \(folder.path) cannot be made.")
+            throw BlobError(.unavailable, "The folder \(folder.path) cannot be created.")
         }
     }
 
@@ -93,7 +93,7 @@ public struct DirectoryBlobStore: BlobStore {
         }
         guard rename(aside.path, place.path) == 0 else {
             defer { unlink(aside.path) }
-            throw failure("put in its place")
+            throw failure("renamed")
         }
     }
 

@@ -53,7 +53,7 @@ public struct ContentDownload: Sendable {
             throw ContentDownloadError(.invalidRequest, "the download's address is not an http or https URL")
         }
         guard length >= 0, sha256.utf8.count == 64, sha256.utf8.allSatisfy(\.isLowerHexadecimal) else {
-            throw ContentDownloadError(.invalidRequest, "the download's length or SHA-256 is none")
+            throw ContentDownloadError(.invalidRequest, "the download's length or SHA-256 is invalid")
         }
         if try isThere() {
             progress(length)
@@ -123,7 +123,7 @@ public struct ContentDownload: Sendable {
         guard part.length == length else { throw .wrongLength(part.length, expected: length) }
         guard part.finalDigest() == sha256 else {
             throw ContentDownloadError(
-                .wrongDigest, "the downloaded bytes are not those that were announced: their SHA-256 is another")
+                .wrongDigest, "the downloaded file does not have the expected SHA-256; download it again")
         }
     }
 
@@ -173,7 +173,7 @@ public struct ContentDownload: Sendable {
         }
         let reason =
             switch error as? HTTPClientError {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the server fell silent"
+            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the server stopped answering"
             case .remoteConnectionClosed: "the connection was lost"
             default: "the server cannot be reached"
             }
@@ -184,7 +184,7 @@ public struct ContentDownload: Sendable {
 extension ContentDownloadError {
     static func wrongLength(_ length: Int64?, expected: Int64) -> ContentDownloadError {
         let found = length.map { "has \($0) bytes" } ?? "has more bytes"
-        return ContentDownloadError(.wrongLength, "the server's file \(found), and \(expected) were announced")
+        return ContentDownloadError(.wrongLength, "the server's file \(found); expected \(expected)")
     }
 }
 

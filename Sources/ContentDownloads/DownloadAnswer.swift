@@ -27,19 +27,19 @@ enum DownloadAnswer {
             else {
                 self = .failed(
                     ContentDownloadError(
-                        .wrongLength, "the server sent another range than was asked for", status: status))
+                        .wrongLength, "the server sent another range than the requested one", status: status))
                 return
             }
             self = .rest
         case 416:
             self = .failed(
                 ContentDownloadError(
-                    .wrongLength, "the server's file is shorter than what was downloaded of it", status: status))
+                    .wrongLength, "the server's file is shorter than the part that was downloaded", status: status))
         // A bucket answers 404 for an object that was removed.
         case 403, 404, 410:
             self = .failed(
                 ContentDownloadError(
-                    .addressExpired, "the download's address is good no longer; ask for another", status: status))
+                    .addressExpired, "the download's address has expired; ask for another", status: status))
         case 408, 429, 500...:
             self = .failed(
                 ContentDownloadError(

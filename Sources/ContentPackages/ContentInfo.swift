@@ -42,7 +42,8 @@ public struct ContentInfo: Sendable, Hashable {
         do {
             return try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
         } catch {
-            throw ContentPackageError(.unwritable, "\(Self.fileName) cannot be made of its keys.")
+            throw ContentPackageError(
+                .unwritable, "\(Self.fileName) cannot be written: a value is not one that property lists have.")
         }
     }
 }
@@ -59,7 +60,7 @@ extension ContentInfo {
             else {
                 self = .wrong([
                     ContentFinding(
-                        .infoKeys, path: fileName, "It is no property list with a dictionary.",
+                        .infoKeys, path: fileName, "The file is not a property list with a dictionary.",
                         "Write it as an XML property list with \(productKey) and \(versionKey).")
                 ])
                 return
@@ -83,7 +84,7 @@ extension ContentInfo {
             case nil where keys["IAPProductionIdentifier"] != nil:
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "It has IAPProductionIdentifier, which is a misprint of some books.",
+                        .infoKeys, path: fileName, "The key IAPProductionIdentifier is a misprint of some books.",
                         "Call the key \(productKey)."))
             case nil:
                 findings.append(
@@ -92,7 +93,7 @@ extension ContentInfo {
             default:
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "\(productKey) is no product id.",
+                        .infoKeys, path: fileName, "\(productKey) is not a product id.",
                         "Give it as a string of at most 255 letters, digits, full stops, hyphens and underscores."))
             }
             return nil
@@ -106,7 +107,7 @@ extension ContentInfo {
                 if let version = ContentVersion(text) { return version }
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "\(versionKey) is no version.",
+                        .infoKeys, path: fileName, "\(versionKey) is not a version.",
                         "Give it as numbers joined by full stops, such as 1.0."))
             case nil:
                 findings.append(
@@ -114,7 +115,7 @@ extension ContentInfo {
             default:
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "\(versionKey) is no string.",
+                        .infoKeys, path: fileName, "\(versionKey) is not a string.",
                         "Give it as a string such as 1.0: as a number, 1.10 is 1.1."))
             }
             return nil

@@ -49,7 +49,7 @@ public struct ContentPackageError: Error, Sendable, Equatable, CustomStringConve
 
     /// The work was cancelled.
     static let cancelled = ContentPackageError(
-        .cancelled, "It was stopped before it was done; nothing was left behind.")
+        .cancelled, "The work was cancelled; nothing was left behind.")
 }
 
 extension ContentPackageError {

@@ -48,9 +48,9 @@ public struct S3BlobStore: BlobStore {
             $0.headers.add(name: "Content-Type", value: "application/octet-stream")
             $0.body = .stream(bytes, length: .known(opened.size))
         }
-        try await Self.check(response, "keep an object")
+        try await Self.check(response, "store an object")
         guard try await size(of: digest) == opened.size else {
-            throw BlobError(.refused, "The bucket does not hold what was put there.")
+            throw BlobError(.refused, "The bucket does not contain the object that was stored.")
         }
     }
 
@@ -58,9 +58,9 @@ public struct S3BlobStore: BlobStore {
     public func size(of digest: BlobDigest) async throws -> Int64? {
         let response = try await send("HEAD", digest)
         if response.status == .notFound { return nil }
-        try await Self.check(response, "tell of an object")
+        try await Self.check(response, "describe an object")
         guard let size = response.headers.first(name: "Content-Length").flatMap({ Int64($0) }) else {
-            throw BlobError(.refused, "The bucket does not tell an object's size.")
+            throw BlobError(.refused, "The bucket does not report an object's size.")
         }
         return size
     }
@@ -74,13 +74,13 @@ public struct S3BlobStore: BlobStore {
             $0.headers.add(name: "Range", value: "bytes=\(range.lowerBound)-\(range.upperBound - 1)")
         }
         switch response.status {
-        case .notFound: throw BlobError(.notFound, "There is no object of that digest.")
+        case .notFound: throw BlobError(.notFound, "No object has this digest.")
         case .rangeNotSatisfiable: throw BlobError(.invalidRange, "The range is not in the object.")
-        default: try await Self.check(response, "give an object")
+        default: try await Self.check(response, "return an object")
         }
         guard response.status == .partialContent,
             response.headers.first(name: "Content-Length") == String(range.upperBound - range.lowerBound)
-        else { throw BlobError(.invalidRange, "The bucket does not give the range that was asked for.") }
+        else { throw BlobError(.invalidRange, "The bucket did not return the requested range.") }
         return BlobBytes(source: .response(response.body))
     }
 

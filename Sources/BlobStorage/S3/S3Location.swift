@@ -32,7 +32,8 @@ public struct S3Location: Sendable, CustomStringConvertible {
         let options = url.queryItems ?? []
         if let unknown = options.first(where: { !["endpoint", "region"].contains($0.name) }) {
             throw BlobError(
-                .invalidLocation, "“\(unknown.name)” is no option of a bucket; there are endpoint and region.")
+                .invalidLocation, "“\(unknown.name)” is not an option of a bucket. The options are endpoint and region."
+            )
         }
         guard !accessKeyID.isEmpty, !secretAccessKey.isEmpty else {
             throw BlobError(
@@ -42,7 +43,7 @@ public struct S3Location: Sendable, CustomStringConvertible {
         func option(_ name: String) -> String? { options.first { $0.name == name }?.value }
         let region = option("region") ?? "us-east-1"
         guard region.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil else {
-            throw BlobError(.invalidLocation, "A region is written as us-east-1 is.")
+            throw BlobError(.invalidLocation, "The region is invalid. Write it like us-east-1.")
         }
         let endpoint = option("endpoint") ?? "https://s3.\(region).amazonaws.com"
         guard let place = URLComponents(string: endpoint), ["http", "https"].contains(place.scheme ?? ""),

@@ -35,7 +35,7 @@ final class Deflater {
         stream.deallocate()
     }
 
-    private static let noMemory = ContentPackageError(.unwritable, "There is no memory to pack with.")
+    private static let noMemory = ContentPackageError(.unwritable, "Memory for packing cannot be allocated.")
 
     /// Packs the block. Every block but the last ends at a whole byte.
     func pack(_ block: [UInt8], dictionary: [UInt8], isLast: Bool) throws -> [UInt8] {

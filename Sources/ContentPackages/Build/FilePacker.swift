@@ -78,7 +78,9 @@ struct FilePacker: ~Copyable {
         var offset: Int64 = 0
         while offset < heap.length {
             let count = try heap.file.read(into: buffer, at: offset)
-            guard count > 0 else { throw ContentPackageError(.unreadable, "The packed files are no longer there.") }
+            guard count > 0 else {
+                throw ContentPackageError(.unreadable, "The temporary file with the packed files cannot be read.")
+            }
             try body(UnsafeRawBufferPointer(rebasing: buffer[0..<count]))
             offset += Int64(count)
         }

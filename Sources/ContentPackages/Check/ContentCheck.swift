@@ -92,7 +92,7 @@ public enum ContentCheck {
             told.append(
                 ContentFinding(
                     rule, "There are \(count - mostFindingsOfARule) more findings of this rule.",
-                    "Mend those above, and check again."))
+                    "Correct the findings above, and check again."))
         }
         return told
     }

@@ -16,8 +16,8 @@ extension Inspection {
                 guard file.length <= limits.infoBytes else {
                     findings.append(
                         ContentFinding(
-                            .infoKeys, path: ContentInfo.fileName, "It has more than \(limits.infoBytes) bytes.",
-                            "Keep what is content in files below Contents."))
+                            .infoKeys, path: ContentInfo.fileName, "The file has more than \(limits.infoBytes) bytes.",
+                            "Move content into files below Contents."))
                     continue
                 }
                 info = ContentInfo.Reading(Data(try file.read(limits.infoBytes, at: 0)))

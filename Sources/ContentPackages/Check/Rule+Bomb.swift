@@ -9,8 +9,8 @@ extension ContentRule {
         else { return [] }
         return [
             ContentFinding(
-                .bomb, "It unpacks to \(unpacked) bytes, more than \(limits.ratio) times its \(packed).",
-                "Leave out files that hold nothing, and let the app make them.")
+                .bomb, "The package unpacks to \(unpacked) bytes, more than \(limits.ratio) times its \(packed).",
+                "Remove files without real content, and let the app make them.")
         ]
     }
 }

@@ -5,8 +5,8 @@ extension ContentRule {
         return inspection.entries.compactMap { entry in
             guard let path = bundle(in: entry), seen.insert(path).inserted else { return nil }
             return ContentFinding(
-                .codeBundle, path: path, "By its name it is a bundle or library with code.",
-                "Leave it out, or rename it if it has no code.")
+                .codeBundle, path: path, "The name is that of a bundle or library with code.",
+                "Remove it, or rename it if it has no code.")
         }
     }
 

@@ -6,7 +6,7 @@ extension ContentRule {
         }
         return [
             ContentFinding(
-                .empty, path: "Contents", "There is no file in Contents.", "Put what the customer bought there.")
+                .empty, path: "Contents", "Contents has no file.", "Put the content that the customer bought there.")
         ]
     }
 }

@@ -3,8 +3,8 @@ extension ContentRule {
     static let executableCode = ContentRule(forEach: { entry in
         guard entry.kind == .file, let head = entry.head, let kind = ProgramKind(head) else { return nil }
         return ContentFinding(
-            .executableCode, path: entry.path, "It is executable code (\(kind.rawValue)).",
-            "Leave it out: hosted content is data, and code belongs in the app.")
+            .executableCode, path: entry.path, "The file is executable code (\(kind.rawValue)).",
+            "Remove it: hosted content is data, and code belongs in the app.")
     })
 }
 

@@ -11,7 +11,8 @@ extension ContentRule {
                 findings.append(.infoIsNoFile)
             case "Contents":
                 guard entry.path == top, entry.kind != .directory else { continue }
-                findings.append(ContentFinding(.layout, path: top, "Contents is no folder.", "Make it one."))
+                findings.append(
+                    ContentFinding(.layout, path: top, "Contents is not a folder.", "Replace it with a folder."))
             case "", ".", "..":
                 // Another rule covers these names.
                 continue
@@ -20,7 +21,7 @@ extension ContentRule {
                 findings.append(
                     ContentFinding(
                         .layout, path: top, "Only ContentInfo.plist and Contents belong at the root.",
-                        "Move it into Contents, or leave it out."))
+                        "Move it into Contents, or remove it."))
             }
         }
         let files = Set(inspection.entries.filter { $0.kind != .directory }.map { Array($0.path.utf8) })
@@ -34,7 +35,7 @@ extension ContentRule {
             findings.append(
                 .damaged(
                     .layout, path: entry.path,
-                    "Its path leads through “\(String(decoding: folder, as: UTF8.self))”, which is a file or a link."))
+                    "The path leads through “\(String(decoding: folder, as: UTF8.self))”, which is a file or a link."))
         }
         return findings
     }

@@ -43,8 +43,9 @@ extension ContentRule {
         ContentFinding(
             .nameClash, path: path,
             other.utf8.elementsEqual(path.utf8)
-                ? "It is in the package twice." : "It differs from another only by case or Unicode form: “\(other)”.",
-            "Rename one of them: a device may hold them for the same.")
+                ? "The name is in the package twice."
+                : "The name differs only by case or Unicode form from “\(other)”.",
+            "Rename one of them: a device may treat them as the same name.")
     }
 
     /// The path in the form in which the least strict file systems compare it.

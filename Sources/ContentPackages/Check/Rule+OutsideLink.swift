@@ -6,6 +6,6 @@ extension ContentRule {
         else { return nil }
         return ContentFinding(
             .outsideLink, path: entry.path, "The link points outside of the content: “\(target.prefix(200))”.",
-            "Make it relative to its folder, with “..” only at the beginning, or put a copy in its place.")
+            "Make it relative to its folder, with “..” only at the beginning, or replace it with a copy.")
     })
 }

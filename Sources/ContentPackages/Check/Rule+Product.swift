@@ -6,7 +6,7 @@ extension ContentRule {
         else { return [] }
         return [
             ContentFinding(
-                .product, path: ContentInfo.fileName, "It is for \(info.productID), not for \(expected).",
+                .product, path: ContentInfo.fileName, "The package is for \(info.productID), not for \(expected).",
                 "Set \(ContentInfo.productKey) to \(expected), or upload the package for \(info.productID).")
         ]
     }

@@ -6,8 +6,9 @@ extension ContentRule {
         return [
             ContentFinding(
                 .version, path: ContentInfo.fileName,
-                "Its version \(info.version) is not above \(live), which is live.",
-                "Set \(ContentInfo.versionKey) to a higher one; versions compare number by number, 1.10 is above 1.9.")
+                "The version \(info.version) is not above the live version \(live).",
+                "Set \(ContentInfo.versionKey) to a higher version. Versions compare number by number: 1.10 is above 1.9."
+            )
         ]
     }
 }

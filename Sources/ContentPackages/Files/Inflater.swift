@@ -30,7 +30,7 @@ final class Inflater {
         let bits = wrapping == .gzip ? MAX_WBITS + 16 : MAX_WBITS
         guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             stream.deallocate()
-            throw ContentPackageError(.unreadable, "There is no memory to unpack with.")
+            throw ContentPackageError(.unreadable, "Memory for unpacking cannot be allocated.")
         }
     }
 

@@ -17,7 +17,7 @@ final class ReadableFile: Sendable {
         var status = stat()
         guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(opened)
-            throw ContentPackageError(.unreadable, "\(path) is no plain file.")
+            throw ContentPackageError(.unreadable, "\(path) is not a plain file.")
         }
         self.path = path
         length = Int64(status.st_size)

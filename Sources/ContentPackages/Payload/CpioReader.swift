@@ -41,7 +41,7 @@ final class CpioReader {
             switch String(decoding: magic, as: UTF8.self) {
             case "070707": try entry(.octal)
             case "070701", "070702": try entry(.hexadecimal)
-            default: throw stream.damaged("It is no cpio archive, or is damaged.")
+            default: throw stream.damaged("The payload is not a cpio archive, or is damaged.")
             }
         guard entry.path != Self.trailer else {
             try finish()
@@ -64,7 +64,7 @@ final class CpioReader {
             return nil
         }
         guard let bytes = try stream.next(atMost: Int(min(remaining, 1 << 18))) else {
-            throw stream.damaged("It ends within a file.")
+            throw stream.damaged("The payload ends within a file.")
         }
         remaining -= Int64(bytes.count)
         return bytes
@@ -91,10 +91,10 @@ final class CpioReader {
             namePadding = Int((4 - (110 + nameSize) % 4) % 4)
         }
         guard (1...Int64(limits.pathBytes + 3)).contains(nameSize) else {
-            throw stream.damaged("A name in it has \(nameSize) bytes.")
+            throw stream.damaged("A name has \(nameSize) bytes, which is not a valid length.")
         }
         var name = try stream.take(Int(nameSize))[...]
-        guard name.popLast() == 0 else { throw stream.damaged("A name in it does not end where it should.") }
+        guard name.popLast() == 0 else { throw stream.damaged("A name does not end with a zero byte.") }
         if namePadding > 0 { _ = try stream.take(namePadding) }
         while name.starts(with: Array("./".utf8)) { name = name.dropFirst(2) }
         remaining = size
@@ -106,7 +106,7 @@ final class CpioReader {
 
     private func number(_ digits: ArraySlice<UInt8>, radix: Int) throws -> Int64 {
         guard let number = Int64(String(decoding: digits, as: UTF8.self), radix: radix), number >= 0 else {
-            throw stream.damaged("A number in it is none.")
+            throw stream.damaged("Invalid number in the header of a file.")
         }
         return number
     }
@@ -117,7 +117,7 @@ final class CpioReader {
         var filled = 0
         while let bytes = try stream.next(atMost: Self.mostPadding) {
             filled += bytes.count
-            guard filled <= Self.mostPadding else { throw stream.damaged("There are bytes after its end.") }
+            guard filled <= Self.mostPadding else { throw stream.damaged("Bytes follow the end of the archive.") }
         }
     }
 }

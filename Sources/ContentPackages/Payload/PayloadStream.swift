@@ -45,7 +45,7 @@ final class PayloadStream {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         while bytes.count < count {
-            guard let more = try next(atMost: count - bytes.count) else { throw damaged("It ends too early.") }
+            guard let more = try next(atMost: count - bytes.count) else { throw damaged("The payload ends too early.") }
             bytes += more
         }
         return bytes
@@ -75,7 +75,8 @@ final class PayloadStream {
         } else if let other = Self.others.first(where: { packed.starts(with: $0.magic) }) {
             throw ContentPackageError(refused: [
                 ContentFinding(
-                    .encoding, path: path, "It is packed with \(other.name), which is not read here; gzip is.",
+                    .encoding, path: path,
+                    "The payload is packed with \(other.name), which is not supported. Only gzip is.",
                     "Build the package with cornerstore content build, or with productbuild --content.")
             ])
         }
@@ -96,13 +97,13 @@ final class PayloadStream {
             do {
                 step = try inflater.step(packed, into: output)
             } catch is Inflater.Damage {
-                throw try damage("Its gzip is damaged.")
+                throw try damage("The payload's gzip is damaged.")
             }
             packed = UnsafeRawBufferPointer(rebasing: packed.dropFirst(step.consumed))
             if step.isAtEnd { try endMember(inflater) }
             if step.produced > 0 { return UnsafeRawBufferPointer(rebasing: output[0..<step.produced]) }
             if case .ended = packing { return nil }
-            guard hasInput else { throw damaged("Its gzip ends too early.") }
+            guard hasInput else { throw damaged("The payload's gzip ends too early.") }
         }
     }
 
@@ -113,7 +114,7 @@ final class PayloadStream {
         } else if packed.first == Self.gzipMagic.first {
             inflater.reset()
         } else {
-            throw damaged("There are bytes after the end of its gzip.")
+            throw damaged("Bytes follow the end of the payload's gzip.")
         }
     }
 

@@ -45,7 +45,7 @@ public struct ContentPackage: Sendable {
 
 extension ContentFinding {
     static let infoIsNoFile = ContentFinding(
-        .layout, path: ContentInfo.fileName, "ContentInfo.plist is no plain file.", "Make it one.")
+        .layout, path: ContentInfo.fileName, "ContentInfo.plist is not a plain file.", "Replace it with a plain file.")
     static let noInfo = ContentFinding(
         .infoMissing, path: ContentInfo.fileName, "There is no ContentInfo.plist at the root.",
         "Write one with \(ContentInfo.productKey) and \(ContentInfo.versionKey); cornerstore content init does.")

@@ -47,7 +47,7 @@ struct PackageContents: Sendable {
             findings.append(
                 ContentFinding(
                     .installerScript, path: script.path, "The package has installer scripts.",
-                    "Build it without --scripts: nothing of hosted content is ever run."))
+                    "Build it without --scripts: no part of hosted content is ever run."))
         }
         guard let payload = payloads.first else { return nil }
         guard payloads.count == 1 else {
@@ -57,7 +57,7 @@ struct PackageContents: Sendable {
             ])
         }
         guard let data = payload.data else {
-            throw ContentPackageError.damaged(.payload, path: payload.path, "It is empty.")
+            throw ContentPackageError.damaged(.payload, path: payload.path, "The payload is empty.")
         }
         if let finding = archive.rangeFinding(of: data, path: payload.path) {
             throw ContentPackageError(refused: [finding])
@@ -132,7 +132,9 @@ struct PackageContents: Sendable {
                 if entry.data == nil, let link = file.hardLink, link != "original" {
                     guard let original = originals[link] else {
                         findings.append(
-                            .damaged(.table, path: file.path, "It is a link to a file that the package does not have."))
+                            .damaged(
+                                .table, path: file.path, "The link points to a file that the package does not contain.")
+                        )
                         continue
                     }
                     entry.data = original.data
@@ -179,7 +181,8 @@ struct PackageContents: Sendable {
             if range.start < last.end, (range.start, range.end) != (last.start, last.end) {
                 let path = range.path.isEmpty ? last.path : range.path
                 findings.append(
-                    .damaged(.overlap, path: path, "Some of its bytes are those of another file, or of a checksum."))
+                    .damaged(.overlap, path: path, "The file shares some of its bytes with another file or a checksum.")
+                )
             }
             if range.end > last.end { last = range }
         }
@@ -222,8 +225,8 @@ struct PackageContents: Sendable {
         guard entry.size <= limits.infoBytes else {
             findings.append(
                 ContentFinding(
-                    .infoKeys, path: entry.path, "It has more than \(limits.infoBytes) bytes.",
-                    "Keep what is content in files below Contents."))
+                    .infoKeys, path: entry.path, "The file has more than \(limits.infoBytes) bytes.",
+                    "Move content into files below Contents."))
             return
         }
         switch form {

@@ -86,7 +86,8 @@ extension ContentPackage {
             let path = String(decoding: entry.path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
             // The file has changed since it was opened.
             guard wanted.contains(Array(path.utf8)) else {
-                throw ContentPackageError.damaged(.payload, path: path, "The package was changed meanwhile.")
+                throw ContentPackageError.damaged(
+                    .payload, path: path, "The package was changed while it was being unpacked.")
             }
             let file = try aside.makeFile(path)
             while let bytes = try reader.readChunk() {

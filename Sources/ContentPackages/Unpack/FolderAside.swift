@@ -32,7 +32,7 @@ final class FolderAside: Sendable {
     deinit { close(descriptor) }
 
     private static func busy(_ path: String) -> ContentPackageError {
-        ContentPackageError(.busy, "Something else is being unpacked to \(path).")
+        ContentPackageError(.busy, "Another package is being unpacked to \(path). Wait until it is done.")
     }
 
     /// Refuses a location that holds anything but an empty folder.
@@ -41,7 +41,7 @@ final class FolderAside: Sendable {
         guard lstat(path, &status) == 0 else { return }
         let names = try? FileManager.default.contentsOfDirectory(atPath: path)
         guard status.st_mode & S_IFMT == S_IFDIR, names?.isEmpty == true else {
-            throw ContentPackageError(.alreadyThere, "There is something at \(path) already; remove it first.")
+            throw ContentPackageError(.alreadyThere, "\(path) already exists; remove it first.")
         }
     }
 
@@ -106,7 +106,8 @@ final class FolderAside: Sendable {
     func becomeFinal(isDurable: Bool) throws {
         guard rename(aside, final) == 0 else {
             throw errno == ENOTEMPTY
-                ? ContentPackageError(.alreadyThere, "There is something at \(final) by now.")
+                ? ContentPackageError(
+                    .alreadyThere, "\(final) was made by something else in the meantime; remove it first.")
                 : ContentPackageError.writing(final)
         }
         guard isDurable else { return }

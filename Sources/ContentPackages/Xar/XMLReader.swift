@@ -34,7 +34,7 @@ struct XMLReader {
                 } else if follows("<![CDATA[") {
                     return .text(try literal())
                 } else {
-                    throw malformed("it declares a document type, which no table of contents has")
+                    throw malformed("a document type is declared, which is not supported")
                 }
             case UInt8(ascii: "/"): return try end()
             default: return try start()
@@ -59,7 +59,7 @@ struct XMLReader {
             }
             index += 1
         }
-        throw malformed("it ends within a comment or an instruction")
+        throw malformed("the text ends within a comment or an instruction")
     }
 
     private mutating func text() throws -> [UInt8] {
@@ -89,7 +89,7 @@ struct XMLReader {
         var attributes: [String: String] = [:]
         while true {
             skipSpace()
-            guard index < bytes.count else { throw malformed("it ends within a tag") }
+            guard index < bytes.count else { throw malformed("the text ends within a tag") }
             if bytes[index] == UInt8(ascii: ">") {
                 index += 1
                 return .start(name, attributes: attributes, isEmpty: false)
@@ -164,7 +164,7 @@ struct XMLReader {
             }
             guard let end = bytes[place..<min(range.upperBound, place + 12)].firstIndex(of: UInt8(ascii: ";")),
                 let character = Self.character(String(decoding: bytes[(place + 1)..<end], as: UTF8.self))
-            else { throw Malformed(reason: "it refers to an entity, which no table of contents has", offset: place) }
+            else { throw Malformed(reason: "an entity is used, which is not supported", offset: place) }
             result += Array(String(character).utf8)
             place = end + 1
         }

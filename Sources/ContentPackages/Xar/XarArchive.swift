@@ -37,7 +37,7 @@ struct XarArchive: Sendable {
                     let step = try inflater.step(input, into: output)
                     guard step.isAtEnd, step.consumed == input.count, step.produced == length else {
                         throw ContentPackageError.damaged(
-                            .table, "The table of contents has another length than the header says.")
+                            .table, "The table of contents does not have the length that the header states.")
                     }
                     filled = step.produced
                 } catch is Inflater.Damage {
@@ -64,7 +64,7 @@ struct XarArchive: Sendable {
         }
         guard checksum.size == style.length, checksum.offset >= 0,
             checksum.offset <= file.length - header.heapStart - checksum.size
-        else { throw ContentPackageError.damaged(.range, "The table's checksum is not where the table says.") }
+        else { throw ContentPackageError.damaged(.range, "The table's checksum is not at the stated location.") }
         let expected = try file.read(style.length, at: header.heapStart + checksum.offset)
         guard packed.withUnsafeBytes({ RunningChecksum.of($0, style) }) == expected else {
             throw ContentPackageError.damaged(.checksum, "The table of contents does not match its checksum.")
@@ -75,16 +75,18 @@ struct XarArchive: Sendable {
     /// The fault of a file's range and encoding; nil when there is none.
     func rangeFinding(of data: XarData, path: String) -> ContentFinding? {
         guard data.length <= heapLength, data.offset <= heapLength - data.length else {
-            return .damaged(.range, path: path, "The table says that its bytes are where the package has none.")
+            return .damaged(
+                .range, path: path, "The table states a location for the file's bytes that is outside the package.")
         }
         switch data.encoding {
         case .raw where data.length != data.size:
             return .damaged(
-                .length, path: path, "The table says \(data.size) bytes for it, and \(data.length) for the same packed."
+                .length, path: path,
+                "The table states \(data.size) bytes for the file, but \(data.length) bytes stored unpacked."
             )
         case .other(let style):
             return ContentFinding(
-                .encoding, path: path, "It is packed as “\(style)”, which is not read here.",
+                .encoding, path: path, "The file is packed as “\(style)”, which is not supported.",
                 "Build the package with cornerstore content build, which packs with zlib.")
         default: return nil
         }

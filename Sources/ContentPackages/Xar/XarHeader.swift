@@ -24,7 +24,7 @@ struct XarHeader: Equatable {
     ///   - fileLength: the size of the file in bytes.
     init(_ bytes: [UInt8], fileLength: Int64, limits: ContentLimits) throws {
         guard bytes.starts(with: Self.magic) else {
-            throw ContentPackageError.damaged(.format, "The file is no xar archive.")
+            throw ContentPackageError.damaged(.format, "The file is not a xar archive.")
         }
         guard bytes.count >= Self.size else {
             throw ContentPackageError.damaged(.format, "The file ends within its header.")
@@ -33,12 +33,13 @@ struct XarHeader: Equatable {
         headerSize = Int(number(4..<6))
         // The version (bytes 6 and 7) is 1, or 0 in some writers; neither changes anything.
         guard headerSize >= Self.size, headerSize <= Self.largestSize, headerSize <= bytes.count else {
-            throw ContentPackageError.damaged(.format, "The header says that it has \(headerSize) bytes.")
+            throw ContentPackageError.damaged(
+                .format, "The header states an invalid size for itself: \(headerSize) bytes.")
         }
         let (packed, unpacked) = (number(8..<16), number(16..<24))
         guard packed <= UInt64(limits.tableBytes), unpacked <= UInt64(limits.unpackedTableBytes) else {
             throw ContentPackageError.damaged(
-                .table, "The table of contents has \(packed) bytes, \(unpacked) unpacked, which is more than is read.")
+                .table, "The table of contents has \(packed) bytes, \(unpacked) unpacked, which exceeds the limit.")
         }
         guard packed > 0, unpacked > 0 else {
             throw ContentPackageError.damaged(.table, "The table of contents is empty.")

@@ -68,18 +68,18 @@ final class XarMemberReader {
             do {
                 step = try inflater.step(UnsafeRawBufferPointer(rebasing: input[waiting]), into: output)
             } catch is Inflater.Damage {
-                throw try damage("Its packed bytes are damaged.")
+                throw try damage("The file's packed bytes are damaged.")
             }
             waiting = (waiting.lowerBound + step.consumed)..<waiting.upperBound
             if step.isAtEnd {
                 guard waiting.isEmpty, taken == data.length else {
-                    throw try damage("There are bytes after the end of its packed ones.")
+                    throw try damage("Bytes follow the end of the file's packed bytes.")
                 }
                 isAtEnd = true
             }
             if step.produced > 0 { return try pass(UnsafeRawBufferPointer(rebasing: output[0..<step.produced])) }
             if isAtEnd { return try finish() }
-            guard hasInput else { throw try damage("Its packed bytes end too early.") }
+            guard hasInput else { throw try damage("The file's packed bytes end too early.") }
         }
     }
 
@@ -87,7 +87,8 @@ final class XarMemberReader {
     private func pass(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
         produced += Int64(bytes.count)
         guard produced <= data.size else {
-            throw ContentPackageError.damaged(.length, path: path, "It unpacks to more than its \(data.size) bytes.")
+            throw ContentPackageError.damaged(
+                .length, path: path, "The file unpacks to more than the stated \(data.size) bytes.")
         }
         extractedSum.update(bytes)
         if isAtEnd {
@@ -105,7 +106,7 @@ final class XarMemberReader {
             into: UnsafeMutableRawBufferPointer(rebasing: input[0..<count]), at: archive.heapStart + data.offset + taken
         )
         guard read == count else {
-            throw ContentPackageError.damaged(.range, path: path, "The package ends within it.")
+            throw ContentPackageError.damaged(.range, path: path, "The package ends within the file.")
         }
         archivedSum.update(UnsafeRawBufferPointer(rebasing: input[0..<count]))
         taken += Int64(count)
@@ -133,10 +134,10 @@ final class XarMemberReader {
         }
         guard produced == data.size else {
             throw ContentPackageError.damaged(
-                .length, path: path, "It unpacks to \(produced) bytes, not to its \(data.size).")
+                .length, path: path, "The file unpacks to \(produced) bytes instead of \(data.size).")
         }
         if let extracted = data.extracted, extractedSum.finish() != extracted.bytes {
-            throw ContentPackageError.damaged(.checksum, path: path, "It does not match its checksum.")
+            throw ContentPackageError.damaged(.checksum, path: path, "The file does not match its checksum.")
         }
         return nil
     }

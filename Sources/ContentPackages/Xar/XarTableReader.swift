@@ -43,7 +43,7 @@ struct XarTableReader {
             return try reader.read(xml)
         } catch let error as XMLReader.Malformed {
             throw ContentPackageError.damaged(
-                .table, "The table of contents is no XML that is read here: \(error.reason) (byte \(error.offset)).")
+                .table, "The table of contents is not valid XML: \(error.reason) (byte \(error.offset)).")
         }
     }
 
@@ -60,7 +60,7 @@ struct XarTableReader {
             case .text(let bytes):
                 guard skipped == 0, case .value? = places.last else { continue }
                 guard text.count + bytes.count <= limits.pathBytes * 2 else {
-                    throw damaged("A value in it is too long")
+                    throw damaged("A value is too long")
                 }
                 text += bytes
             }
@@ -98,7 +98,7 @@ struct XarTableReader {
         case (.table?, "file"): try startFile(attributes, parent: nil)
         case (.file(let index)?, "file"): try startFile(attributes, parent: index)
         case (.file(let index)?, "data"):
-            guard table.files[index].data == nil else { throw damaged("A file in it has data twice") }
+            guard table.files[index].data == nil else { throw damaged("A file has data twice") }
             parts = DataParts()
             places.append(.data(index))
         case (.data?, "encoding"):
@@ -134,7 +134,7 @@ struct XarTableReader {
 
     private mutating func end(_ name: String) throws {
         guard names.popLast() == name else {
-            throw damaged("The end of “\(name.prefix(32))” stands where none belongs")
+            throw damaged("The end of “\(name.prefix(32))” is misplaced")
         }
         guard skipped == 0 else {
             skipped -= 1
@@ -159,7 +159,7 @@ struct XarTableReader {
         if case .data? = places.last { return try endDataValue(name) }
         switch name {
         case "name":
-            guard table.files[index].name == nil else { throw damaged("A file in it has two names") }
+            guard table.files[index].name == nil else { throw damaged("A file has two names") }
             setName(index)
         case "type":
             table.files[index].type = trimmed()
@@ -167,7 +167,7 @@ struct XarTableReader {
         case "link": table.files[index].target = String(decoding: text, as: UTF8.self)
         default:
             guard let mode = Int(trimmed(), radix: 8), (0...0o177_7777).contains(mode) else {
-                throw damaged("A file's mode in it is not octal")
+                throw damaged("A file's mode is not octal")
             }
             table.files[index].mode = mode & 0o7777
         }
@@ -195,7 +195,7 @@ struct XarTableReader {
 
     private mutating func endData(_ index: Int) throws {
         guard let offset = parts.offset, let length = parts.length, let size = parts.size else {
-            throw damaged("A file in it has data without offset, length or size")
+            throw damaged("A file has data without offset, length or size")
         }
         table.files[index].data = XarData(
             offset: offset, length: length, size: size, encoding: parts.encoding, archived: parts.archived,
@@ -205,7 +205,7 @@ struct XarTableReader {
     /// The path is made at the end of a folder's own name, which may follow its first child. Children therefore get
     /// theirs later.
     private mutating func endFile(_ index: Int) throws {
-        guard table.files[index].name != nil else { throw damaged("A file in it has no name") }
+        guard table.files[index].name != nil else { throw damaged("A file has no name") }
         guard table.files[index].parent == nil else { return }
         for place in index..<table.files.count {
             let name = table.files[place].name ?? ""
@@ -228,7 +228,7 @@ struct XarTableReader {
         let digits = trimmed()
         guard (1...19).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(digits)
-        else { throw damaged("A number in it is none, or too large") }
+        else { throw damaged("A number is invalid or too large") }
         return number
     }
 
@@ -237,7 +237,7 @@ struct XarTableReader {
             throw damaged("It has a checksum of an unknown kind, “\((attributes["style"] ?? "").prefix(32))”")
         }
         guard let bytes = Checksum.bytes(hexadecimal: trimmed()), bytes.count == style.length else {
-            throw damaged("It has a checksum of a wrong length")
+            throw damaged("A checksum has a wrong length")
         }
         return Checksum(style: style, bytes: bytes)
     }
