@@ -68,7 +68,7 @@ struct BERCursor {
         guard end - start >= 2 else { throw shortage() }
         let tag = bytes[start]
         guard tag & 0x1f != 0x1f, tag != 0 else {
-            throw ReceiptRejection(.malformed, "a tag at offset \(start) is none that a receipt has")
+            throw ReceiptRejection(.malformed, "a tag at offset \(start) is not one that receipts use")
         }
         let first = bytes[start + 1]
         var contentStart = start + 2
@@ -125,7 +125,7 @@ struct BERCursor {
 
     @inline(never)
     private func goingOn(_ what: StaticString) -> ReceiptRejection {
-        ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)")
+        ReceiptRejection(.malformed, "\(what) has more octets after its last element, at offset \(position)")
     }
 
     private static var tooDeep: ReceiptRejection { ReceiptRejection(.tooDeep, "nested more than \(maximumDepth) deep") }
@@ -135,7 +135,7 @@ struct BERCursor {
     private func shortage() -> ReceiptRejection {
         end == bytes.count
             ? ReceiptRejection(.truncated, "the bytes end inside the element at offset \(position)")
-            : ReceiptRejection(.malformed, "the element at offset \(position) is longer than what holds it")
+            : ReceiptRejection(.malformed, "the element at offset \(position) is longer than its enclosing element")
     }
 
     /// Finds the two zero octets that end an indefinite length, moving past whole elements.

@@ -52,7 +52,7 @@ extension AppReceipt {
     /// A date in the form of the attributes.
     fileprivate static func text(_ date: Date) throws(ReceiptAuthorityError) -> [UInt8] {
         guard let text = RFC3339.format(date) else {
-            throw ReceiptAuthorityError(.unencodable, "a date lies outside the years 1 to 9999")
+            throw ReceiptAuthorityError(.unencodable, "a date is outside the years 1 to 9999")
         }
         return text
     }
@@ -115,7 +115,7 @@ extension ReceiptAttribute {
             guard !taken.contains(attribute.type), !attributes[..<index].contains(where: { $0.type == attribute.type })
             else {
                 throw ReceiptAuthorityError(
-                    .unencodable, "otherAttributes holds \(attribute.type), which is there already")
+                    .unencodable, "otherAttributes repeats attribute \(attribute.type)")
             }
         }
     }

@@ -40,7 +40,7 @@ struct SignedData {
         try explicit.expectEnd("the signed data")
 
         guard try body.integer("the version") == 1 else {
-            throw ReceiptRejection(.malformed, "SignedData is not of version 1")
+            throw ReceiptRejection(.malformed, "the version of SignedData is not 1")
         }
         var digests = try body.inside(try body.next(BERTag.set, "the digest algorithms"))
         let announced = try digests.digestAlgorithm()
@@ -55,7 +55,7 @@ struct SignedData {
         try signers.expectEnd("the signers")
 
         guard try signer.integer("the signer's version") == 1 else {
-            throw ReceiptRejection(.malformed, "SignerInfo is not of version 1")
+            throw ReceiptRejection(.malformed, "the version of SignerInfo is not 1")
         }
         var identity = try signer.inside(try signer.next(BERTag.sequence, "the signer's issuer and serial number"))
         issuer = try identity.next(BERTag.sequence, "the signer's issuer").whole
@@ -90,7 +90,7 @@ extension BERCursor {
         let identifier = try parts.next(BERTag.objectIdentifier, what)
         if !parts.isAtEnd {
             let parameters = try parts.next(BERTag.null, "NULL parameters")
-            guard parameters.content.isEmpty else { throw ReceiptRejection(.malformed, "a NULL that holds something") }
+            guard parameters.content.isEmpty else { throw ReceiptRejection(.malformed, "a NULL is not empty") }
         }
         try parts.expectEnd(what)
         return identifier.content

@@ -32,7 +32,7 @@ struct AuthorityFiles {
         }
         guard mode & 0o077 == 0 else {
             throw ReceiptAuthorityError(
-                .exposedKey, "\(path) may be read by others; make it 0600, or replace the keys if they leaked")
+                .exposedKey, "others can read \(path); set its mode to 0600, or replace the keys if they leaked")
         }
         guard let data = FileManager.default.contents(atPath: path), data.count <= 65_536 else {
             throw ReceiptAuthorityError(.storage, "cannot read \(path)")

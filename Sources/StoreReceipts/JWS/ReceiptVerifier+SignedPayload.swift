@@ -97,7 +97,8 @@ extension ReceiptVerifier {
         if let root = chains.anchors.root(der: leaf) {
             guard expectation.allowsXcode, embedded.isEmpty, content.environment == "Xcode" else {
                 throw ReceiptRejection(
-                    .unknownIssuer, "a root signed the payload itself, and the caller allows that only to Xcode")
+                    .unknownIssuer, "a root signed the payload itself, which only Xcode may do, if the caller allows it"
+                )
             }
             let validity = try root.checkValidity(at: content.signedDate)
             return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)

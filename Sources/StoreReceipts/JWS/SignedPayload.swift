@@ -62,7 +62,7 @@ public struct SignedPayload: Sendable, Equatable {
         } else {
             certificates = try Self.certificates(inHeader: header)
         }
-        guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature is not of 64 octets") }
+        guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature does not have 64 octets") }
         let fields: FlatJSONObject
         let claims: Claims
         do throws(FlatJSONScanner.Failure) {

@@ -26,7 +26,7 @@ struct ASCIIPropertyList: Equatable {
     ///   and data as values) or `malformed` (also for a repeated key).
     init(text: [UInt8]) throws(ReceiptRejection) {
         guard text.count <= Self.maximumSize else {
-            throw ReceiptRejection(.tooLarge, "a property list of \(text.count) bytes")
+            throw ReceiptRejection(.tooLarge, "the property list has \(text.count) bytes")
         }
         var reader = PropertyListReader(text: text)
         entries = try reader.dictionary()
@@ -90,9 +90,10 @@ private struct PropertyListReader {
             try expect(UInt8(ascii: "="))
             let value = try string()
             try expect(UInt8(ascii: ";"))
-            guard keys.insert(key).inserted else { throw malformed("a key stands twice") }
+            guard keys.insert(key).inserted else { throw malformed("a key is repeated") }
             guard entries.count < ASCIIPropertyList.maximumEntries else {
-                throw ReceiptRejection(.tooLarge, "a property list of over \(ASCIIPropertyList.maximumEntries) entries")
+                throw ReceiptRejection(
+                    .tooLarge, "the property list has more than \(ASCIIPropertyList.maximumEntries) entries")
             }
             entries.append(ASCIIPropertyList.Entry(key: key, value: value))
         }
@@ -183,7 +184,9 @@ private struct PropertyListReader {
 
     private func flush(_ units: inout [UInt16], to bytes: inout [UInt8]) throws(ReceiptRejection) {
         guard !units.isEmpty else { return }
-        guard let text = String(validating: units, as: UTF16.self) else { throw malformed("a surrogate stands alone") }
+        guard let text = String(validating: units, as: UTF16.self) else {
+            throw malformed("a surrogate is not part of a pair")
+        }
         bytes.append(contentsOf: text.utf8)
         units.removeAll()
     }

@@ -55,7 +55,7 @@ struct CertificateChains: Sendable {
                     .wrongChain,
                     stray.subject == root.subject
                         ? "the receipt's root has the name of a given root, but another key or issuer"
-                        : "a certificate that is not part of the chain came along")
+                        : "the receipt contains a certificate that is not part of the chain")
             }
             return try judge(Array(chain), standIns: outside, purpose: purpose, at: date)
         }
@@ -135,11 +135,12 @@ struct CertificateChains: Sendable {
         return Self.unknownRoot
     }
 
-    private static let unknownRoot = ReceiptRejection(.unknownIssuer, "the chain ends in none of the given roots")
+    private static let unknownRoot = ReceiptRejection(
+        .unknownIssuer, "the chain does not end in one of the given roots")
     private static let foreignSignature = ReceiptRejection(
-        .wrongChain, "a certificate was not signed by the one that should have issued it")
+        .wrongChain, "a certificate was not signed by its issuer")
     private static let brokenRule = ReceiptRejection(
-        .wrongChain, "the chain reaches a trusted root, but a certificate may not do what it does there")
+        .wrongChain, "the chain reaches a trusted root, but a certificate is not allowed in its position")
 
     private static func certificate(_ der: [UInt8]) throws(ReceiptRejection) -> Certificate {
         do {

@@ -158,7 +158,7 @@ public final class ReceiptVerifier: Sendable {
     ) throws(ReceiptRejection) -> VerifiedChain {
         guard expectation.allowsXcode, pending.embedded.isEmpty, pending.receipt.receiptType == "Xcode" else {
             throw ReceiptRejection(
-                .unknownIssuer, "a root signed the receipt itself, and the caller allows that only to Xcode")
+                .unknownIssuer, "a root signed the receipt itself, which only Xcode may do, if the caller allows it")
         }
         let validity = try root.checkValidity(at: pending.receipt.creationDate)
         return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
@@ -200,7 +200,7 @@ extension ReceiptVerifier {
         if let known, known.chain.validity.contains(date) { return known.chain.rootFingerprint }
         let anchors = chains.anchors
         guard (anchors.roots + anchors.intermediates).contains(where: { $0.subject == signer.issuer }) else {
-            throw ReceiptRejection(.unknownIssuer, "the leaf's issuer is none of the given roots and intermediates")
+            throw ReceiptRejection(.unknownIssuer, "the leaf's issuer is not among the given roots and intermediates")
         }
         let chain: VerifiedChain
         if signer.publicKey.keySizeInBits < CertificateFields.usualKeySize {

@@ -38,7 +38,7 @@ package struct FlatJSONObject: Sendable, Equatable {
             }
             // No requested name is written with escapes.
             if !name.hasEscapes, let twice = index(where: { equal($0, name.range) }) {
-                throw .init(offset: members[twice].name.lowerBound, reason: "a member stands twice")
+                throw .init(offset: members[twice].name.lowerBound, reason: "a member is repeated")
             }
             members.append(try Self.member(name, &scanner, span))
         }

@@ -71,7 +71,7 @@ package struct FlatJSONScanner {
                 hasEscapes = true
                 try escape(json)
             } else if byte < 0x20 {
-                throw failure("a control character stands in a string")
+                throw failure("a string contains a control character")
             } else if byte < 0x80 {
                 position += 1
             } else {
@@ -121,7 +121,7 @@ package struct FlatJSONScanner {
     private mutating func word(_ word: StaticString, _ json: Span<UInt8>) throws(Failure) {
         for index in 0..<word.utf8CodeUnitCount {
             guard position < json.count, json[position] == word.withUTF8Buffer({ $0[index] }) else {
-                throw failure("a value is none that JSON knows")
+                throw failure("a value is not valid JSON")
             }
             position += 1
         }
@@ -176,7 +176,7 @@ package struct FlatJSONScanner {
     private mutating func digits(_ json: Span<UInt8>) throws(Failure) {
         let start = position
         while position < json.count, case UInt8(ascii: "0")...UInt8(ascii: "9") = json[position] { position += 1 }
-        if position == start { throw failure("a value is none that JSON knows") }
+        if position == start { throw failure("a value is not valid JSON") }
     }
 
     /// Reads an escape, or both escapes of a surrogate pair.
@@ -198,9 +198,9 @@ package struct FlatJSONScanner {
             guard UTF16.isLeadSurrogate(first), position + 7 < json.count, json[position + 6] == UInt8(ascii: "\\"),
                 json[position + 7] == UInt8(ascii: "u"), let second = JSONText.hexadecimal(json, at: position + 8),
                 UTF16.isTrailSurrogate(second)
-            else { throw failure("a surrogate stands alone") }
+            else { throw failure("a surrogate is not part of a pair") }
             position += 12
-        default: throw failure("an escape is none that JSON knows")
+        default: throw failure("an escape is not valid JSON")
         }
     }
 

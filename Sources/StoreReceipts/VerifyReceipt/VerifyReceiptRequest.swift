@@ -123,7 +123,7 @@ private struct VerifyReceiptRequestReader {
                 continue
             }
             guard seen & member.rawValue == 0 else {
-                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.name) stands twice")
+                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.name) is repeated")
             }
             seen |= member.rawValue
             switch member {
