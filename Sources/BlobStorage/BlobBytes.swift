@@ -2,11 +2,12 @@ import AsyncHTTPClient
 import NIOCore
 import NIOPosix
 
-/// Bytes as they are read, in pieces of at most ``pieceSize``; one piece is in memory at a time.
+/// An asynchronous sequence of bytes, read in pieces of at most ``pieceSize``. Only one piece is in memory at a time.
 public struct BlobBytes: AsyncSequence, Sendable {
+    /// A piece of the bytes.
     public typealias Element = ByteBuffer
 
-    /// The most bytes of one piece.
+    /// The largest piece, in bytes.
     public static let pieceSize = 256 << 10
 
     enum Source: Sendable {
@@ -16,6 +17,7 @@ public struct BlobBytes: AsyncSequence, Sendable {
 
     let source: Source
 
+    /// Starts reading at the first byte.
     public func makeAsyncIterator() -> AsyncIterator {
         switch source {
         case .file(let file, let range): AsyncIterator(state: .file(file, range))
@@ -23,6 +25,7 @@ public struct BlobBytes: AsyncSequence, Sendable {
         }
     }
 
+    /// Reads the pieces in order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         enum State {
             case file(BlobFile, Range<Int64>)
@@ -31,8 +34,8 @@ public struct BlobBytes: AsyncSequence, Sendable {
 
         var state: State
 
-        /// The next piece; nil at the end.
-        /// - Throws: ``BlobError`` when the place gives no more before the end.
+        /// Reads the next piece; nil at the end.
+        /// - Throws: ``BlobError`` when the source ends too early.
         public mutating func next() async throws -> ByteBuffer? {
             switch state {
             case .file(let file, let range):
@@ -50,9 +53,9 @@ public struct BlobBytes: AsyncSequence, Sendable {
     }
 }
 
-/// Where files are read and written, so that neither event loops nor Swift's own threads wait for a disk.
+/// The threads that read and write files, so that a disk blocks neither the event loops nor Swift's own threads.
 public enum BlobThreads {
-    /// Runs `body` there and gives its result.
+    /// Runs `body` on one of the threads and returns its result.
     public static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await NIOThreadPool.singleton.runIfActive(body)
     }

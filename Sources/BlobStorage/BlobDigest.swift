@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// The name under which bytes are kept: their SHA-256.
+/// The SHA-256 of a blob, under which a ``BlobStore`` keeps it.
 public struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
-    /// 64 lower-case digits.
+    /// The digest as 64 lower-case hexadecimal digits.
     public let hexadecimal: String
 
-    /// Reads 64 lower-case hexadecimal digits; nil for anything else.
+    /// Reads 64 lower-case hexadecimal digits. Returns nil for anything else.
     public init?(_ hexadecimal: some StringProtocol) {
         guard hexadecimal.utf8.count == 64,
             hexadecimal.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
@@ -14,12 +14,13 @@ public struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
         self.hexadecimal = String(hexadecimal)
     }
 
-    /// The digest that a hash function gave.
+    /// Creates a digest from the result of the hash function.
     public init(_ digest: SHA256.Digest) { hexadecimal = Self.digits(digest) }
 
+    /// The hexadecimal digits.
     public var description: String { hexadecimal }
 
-    /// The 32 bytes in Base64, as `Repr-Digest` has them (RFC 9530).
+    /// The 32 bytes in Base64, as the header `Repr-Digest` carries them (RFC 9530).
     public var base64: String {
         var bytes: [UInt8] = []
         var high: UInt8?

@@ -1,28 +1,32 @@
-/// Why bytes could not be kept or read.
+/// The reason why a blob could not be stored or read.
 public struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of failure.
     public enum Code: String, Sendable {
-        /// There is nothing under that digest.
+        /// The store holds no blob with this digest.
         case notFound
-        /// The range asked for is not within the bytes.
+        /// The requested range is not within the blob.
         case invalidRange
-        /// The place does not answer, or refuses for a while.
+        /// The storage does not answer, or refuses for a short time.
         case unavailable
-        /// No room is left.
+        /// The storage is full.
         case full
-        /// The place refuses, or what it keeps is not what it was given.
+        /// The storage refuses the request, or does not hold the bytes that it was given.
         case refused
-        /// The place is written wrongly.
+        /// The location of the storage is malformed.
         case invalidLocation
     }
 
+    /// The kind of failure.
     public var code: Code
-    /// What was wrong and where, without keys.
+    /// What was wrong and where. It never contains keys.
     public var detail: String
 
+    /// Creates an error.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
+    /// ``detail``.
     public var description: String { detail }
 }

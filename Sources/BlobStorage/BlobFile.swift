@@ -2,32 +2,32 @@ import Foundation
 import Glibc
 import NIOCore
 
-/// An open file that is read at offsets, by any thread. It stays readable when its name is removed.
+/// An open file that any thread can read at any offset. It stays readable after its name is removed.
 public final class BlobFile: Sendable {
     private let descriptor: Int32
-    /// In bytes, when it was opened.
+    /// The file's size in bytes when it was opened.
     public let size: Int64
 
     /// Opens a regular file.
-    /// - Throws: ``BlobError`` `notFound`.
+    /// - Throws: ``BlobError`` `notFound` when there is no such file, or `unavailable` when it cannot be read.
     public init(_ file: URL) throws {
         descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             throw errno == ENOENT
-                ? BlobError(.notFound, "There is no file of that digest.")
+                ? BlobError(.notFound, "No file has this digest.")
                 : BlobError(.unavailable, "A file cannot be read: \(String(cString: strerror(errno))).")
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw BlobError(.notFound, "There is no regular file of that digest.")
+            throw BlobError(.notFound, "No regular file has this digest.")
         }
         size = Int64(status.st_size)
     }
 
     deinit { close(descriptor) }
 
-    /// Reads so many bytes, which must be there. Waits for the disk.
+    /// Reads exactly `count` bytes. Blocks on the disk.
     /// - Throws: ``BlobError`` when the file ends earlier.
     func read(at offset: Int64, count: Int) throws -> ByteBuffer {
         var buffer = ByteBuffer()
@@ -37,7 +37,7 @@ public final class BlobFile: Sendable {
                 let got = pread(
                     descriptor, bytes.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + filled)
                 if got < 0, errno == EINTR { continue }
-                guard got > 0 else { throw BlobError(.refused, "A file is shorter than it was, or cannot be read.") }
+                guard got > 0 else { throw BlobError(.refused, "A file became shorter or cannot be read.") }
                 filled += got
             }
             return filled
@@ -46,10 +46,10 @@ public final class BlobFile: Sendable {
     }
 
     /// The bytes of a range.
-    /// - Throws: ``BlobError`` `invalidRange` when they are not all there.
+    /// - Throws: ``BlobError`` `invalidRange` when the range is not within the file.
     public func bytes(in range: Range<Int64>) throws -> BlobBytes {
         guard range.lowerBound >= 0, range.upperBound <= size else {
-            throw BlobError(.invalidRange, "The bytes \(range.lowerBound) to \(range.upperBound) are not in the file.")
+            throw BlobError(.invalidRange, "The bytes \(range.lowerBound) to \(range.upperBound) are outside the file.")
         }
         return BlobBytes(source: .file(self, range))
     }

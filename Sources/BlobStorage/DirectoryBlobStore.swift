@@ -1,16 +1,17 @@
 import Foundation
 import Glibc
 
-/// Keeps blobs as files of a folder, named by their digests, two levels of folders deep.
+/// Keeps blobs as files in a folder, named by their digests, two levels of folders deep.
 ///
-/// A file comes to its name in one step, after its bytes are on the disk: a name that is there is of a whole file, whenever the process or the
-/// machine stopped.
+/// A file gets its name in one step, after its bytes are on the disk. A name in the folder therefore always belongs to
+/// a whole file, whenever the process or the machine stops.
 public struct DirectoryBlobStore: BlobStore {
     private let folder: URL
 
+    /// Creates a store in a folder.
     /// - Parameters:
-    ///   - folder: made when it is not there, mode 0700.
-    ///   - makesFolder: false to make it with the first blob that is put there.
+    ///   - folder: the folder, which is created with mode 0700 when it does not exist.
+    ///   - makesFolder: false to create the folder only when the first blob is stored.
     /// - Throws: ``BlobError``.
     public init(folder: URL, makesFolder: Bool = true) throws {
         self.folder = folder
@@ -24,6 +25,7 @@ public struct DirectoryBlobStore: BlobStore {
         ).appendingPathComponent(name)
     }
 
+    /// Stores a file's bytes, by a second link to the file where the file system allows it.
     public func put(_ file: URL, as digest: BlobDigest) async throws {
         let place = place(digest)
         try await BlobThreads.run {
@@ -34,13 +36,14 @@ public struct DirectoryBlobStore: BlobStore {
             try Self.makeFolder(folder)
             try Self.makeFolder(parent)
             try Self.flush(file)
-            // A second name of the same file costs nothing. Across file systems there is none to be had, nor over a file of another length, which
-            // was damaged since it came there.
+            // A hard link costs nothing. The file is copied when the folder is on another file system, and when a
+            // damaged file of another length has to be replaced.
             if known != nil || link(file.path, place.path) != 0 && errno != EEXIST { try Self.copy(file, to: place) }
             for folder in [parent, parent.deletingLastPathComponent(), folder] { try Self.flush(folder) }
         }
     }
 
+    /// The size of the blob in bytes; nil when the folder does not hold it.
     public func size(of digest: BlobDigest) async throws -> Int64? {
         let place = place(digest)
         return try await BlobThreads.run {
@@ -50,11 +53,13 @@ public struct DirectoryBlobStore: BlobStore {
         }
     }
 
+    /// The bytes of a range of the blob.
     public func bytes(of digest: BlobDigest, in range: Range<Int64>) async throws -> BlobBytes {
         let place = place(digest)
         return try await BlobThreads.run { try BlobFile(place).bytes(in: range) }
     }
 
+    /// Removes the blob's file.
     public func remove(_ digest: BlobDigest) async throws {
         let place = place(digest)
         try await BlobThreads.run {
@@ -62,6 +67,7 @@ public struct DirectoryBlobStore: BlobStore {
         }
     }
 
+    /// Nil: a folder has no addresses.
     public func address(of digest: BlobDigest, seconds: Int) -> String? { nil }
 
     // MARK: Files
@@ -71,7 +77,7 @@ public struct DirectoryBlobStore: BlobStore {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw BlobError(.unavailable, "The folder \(folder.path) cannot be made.")
+            throw BlobError(.unavailable, "The folder \(folder.path) cannot be created.")
         }
     }
 
@@ -87,11 +93,11 @@ public struct DirectoryBlobStore: BlobStore {
         }
         guard rename(aside.path, place.path) == 0 else {
             defer { unlink(aside.path) }
-            throw failure("put in its place")
+            throw failure("renamed")
         }
     }
 
-    /// Waits until a file's bytes, or a folder's names, are on the disk.
+    /// Waits until a file's bytes, or a folder's entries, are on the disk.
     private static func flush(_ url: URL) throws {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("opened") }

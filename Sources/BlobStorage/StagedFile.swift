@@ -3,22 +3,25 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A file that arrives in parts, hashed as it comes. Its length is what has arrived, also after the process was killed.
+/// A file that arrives in parts and is hashed as it arrives. Its length is the number of bytes that have arrived, even
+/// after the process was killed.
 ///
-/// One sender writes at a time: who begins later takes over, and the earlier one's next write is refused.
+/// Only one sender writes at a time: a sender that begins later takes over, and the next write of the earlier sender is
+/// refused.
 public final class StagedFile: Sendable {
     private struct State {
         var descriptor: Int32
         var length: Int64
         var hash: SHA256
-        /// Whose turn it is to write.
+        /// The turn of the sender that may write.
         var turn = 0
     }
 
+    /// The file's location.
     public let url: URL
     private let state: Mutex<State>
 
-    /// Opens a file, or makes it (mode 0600); hashes what is in it already, which waits for the disk.
+    /// Opens a file, or creates it with mode 0600, and hashes the bytes that it already holds. Waits for the disk.
     /// - Throws: ``BlobError``.
     public static func open(_ url: URL) async throws -> StagedFile {
         try await BlobThreads.run { try StagedFile(url) }
@@ -49,14 +52,14 @@ public final class StagedFile: Sendable {
 
     deinit { state.withLock { _ = close($0.descriptor) } }
 
-    /// How many bytes have arrived.
+    /// The number of bytes that have arrived.
     public var length: Int64 { state.withLock { $0.length } }
 
-    /// The SHA-256 of what has arrived.
+    /// The SHA-256 of the bytes that have arrived.
     public var digest: BlobDigest { state.withLock { BlobDigest($0.hash.finalize()) } }
 
-    /// Takes the turn to write.
-    /// - Returns: the turn, and the offset at which to go on.
+    /// Takes over the turn to write.
+    /// - Returns: the turn, and the offset at which to continue.
     public func begin() -> (turn: Int, offset: Int64) {
         state.withLock {
             $0.turn += 1
@@ -64,9 +67,10 @@ public final class StagedFile: Sendable {
         }
     }
 
-    /// Writes at the end.
-    /// - Returns: false when somebody else has the turn now; nothing was written then.
-    /// - Throws: ``BlobError`` `full` and others; what did not arrive whole is cut off again.
+    /// Appends bytes to the file.
+    /// - Returns: false when another sender has the turn now; nothing was written then.
+    /// - Throws: ``BlobError``, with the code `full` among others. Bytes that were only written in part are cut off
+    ///   again.
     public func append(_ bytes: some Sequence<UInt8> & Sendable, turn: Int) async throws -> Bool {
         try await BlobThreads.run { [self] in
             if let written = try bytes.withContiguousStorageIfAvailable({ try write(UnsafeRawBufferPointer($0), turn) })

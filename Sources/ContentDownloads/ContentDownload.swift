@@ -2,23 +2,25 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// One file to download, whose length and SHA-256 are known beforehand.
+/// The download of one file, whose length and SHA-256 are known in advance.
 ///
-/// The bytes are written to `FILE.part` and hashed as they come; only when length and digest are right do they get the
-/// file's name. A download that was stopped, by whatever, goes on where it was: the part is hashed again and the rest
-/// asked for (RFC 9110, `Range` with `If-Range`). One download at a time may use a file.
+/// The download writes the bytes to `FILE.part` and hashes them as they arrive. The file gets its name only when length
+/// and digest are right. A download that was stopped for any reason resumes where it was: it hashes the part again and
+/// requests the rest (RFC 9110, `Range` with `If-Range`). Only one download at a time may use a file.
 public struct ContentDownload: Sendable {
-    /// Where the bytes are, `http` or `https`.
+    /// The address of the bytes, `http` or `https`.
     public let address: URL
-    /// How many bytes there are.
+    /// The length of the file in bytes.
     public let length: Int64
-    /// Their SHA-256 in lower-case hexadecimal.
+    /// The SHA-256 of the file in lower-case hexadecimal.
     public let sha256: String
-    /// Where the file goes; its folder has to be there.
+    /// The location of the downloaded file. Its folder must exist.
     public let file: URL
-    /// `Authorization` of the request, for a server that asks for one. Secret; redirections are not followed.
+    /// The header `Authorization` of the request, for a server that requires one. Secret; redirections are not
+    /// followed.
     private let authorization: String?
 
+    /// Creates a download.
     public init(address: URL, length: Int64, sha256: String, file: URL, authorization: String? = nil) {
         self.address = address
         self.length = length
@@ -27,23 +29,23 @@ public struct ContentDownload: Sendable {
         self.authorization = authorization
     }
 
-    /// How many bytes of the download to `file` are on the disk already; 0 when none was begun.
+    /// The number of bytes of the download to `file` that are already on the disk; 0 when no download has begun.
     public static func received(for file: URL) -> Int64 { PartFile.length(of: file) }
 
-    /// Removes what was downloaded to `file`, whole or in part.
+    /// Removes the downloaded file and any part of it.
     public static func remove(_ file: URL) {
         unlink(file.path)
         PartFile.remove(file)
     }
 
-    /// Downloads the file, or the rest of it, and returns when it is whole, right and on the disk. Cancelling the task
-    /// stops it.
+    /// Downloads the file, or the rest of it, and returns when the file is complete, verified and on the disk.
+    /// Cancelling the task stops the download.
     ///
     /// - Parameters:
-    ///   - client: who asks; nil for one that the process shares.
-    ///   - progress: is told how many bytes have come in all, after each portion, on the download's task. It should be
-    ///     quick.
-    /// - Throws: ``ContentDownloadError``. Whether to try again, and when, is the caller's.
+    ///   - client: the HTTP client; nil for one that the process shares.
+    ///   - progress: receives the number of bytes that have arrived in all, after each portion, on the download's task.
+    ///     It should be quick.
+    /// - Throws: ``ContentDownloadError``. The caller decides whether and when to try again.
     public func run(
         client: HTTPClient? = nil, progress: @Sendable (Int64) -> Void = { _ in }
     ) async throws(ContentDownloadError) {
@@ -51,7 +53,7 @@ public struct ContentDownload: Sendable {
             throw ContentDownloadError(.invalidRequest, "the download's address is not an http or https URL")
         }
         guard length >= 0, sha256.utf8.count == 64, sha256.utf8.allSatisfy(\.isLowerHexadecimal) else {
-            throw ContentDownloadError(.invalidRequest, "the download's length or SHA-256 is none")
+            throw ContentDownloadError(.invalidRequest, "the download's length or SHA-256 is invalid")
         }
         if try isThere() {
             progress(length)
@@ -61,7 +63,7 @@ public struct ContentDownload: Sendable {
         defer { part.close() }
         try part.rehash { Task.isCancelled }
         progress(part.length)
-        // Twice: a part that turns out to be spoilt, or that the server cannot go on with, is begun anew once.
+        // Two attempts: a part that is damaged, or that the server cannot continue, is downloaded again once.
         for attempt in 0..<2 {
             let resumedAt = part.length
             do throws(ContentDownloadError) {
@@ -72,7 +74,7 @@ public struct ContentDownload: Sendable {
                 return try part.commit()
             } catch {
                 guard [.wrongLength, .wrongDigest].contains(error.code) else {
-                    // An empty part is of no use to anybody.
+                    // An empty part is useless.
                     if part.length == 0 { PartFile.remove(file) }
                     throw error
                 }
@@ -91,22 +93,23 @@ public struct ContentDownload: Sendable {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.connectionPool.retryConnectionEstablishment = false
-        // As many as anybody runs at once: downloads are long, and one must not wait for another's connection.
+        // More connections than anybody runs at once: downloads are long, and none should wait for another's
+        // connection.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
-        // Between two portions, not for the whole.
+        // The read timeout applies between two portions, not to the whole download.
         configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
         configuration.httpVersion = .http1Only
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// Whether the whole file is there, of an earlier run that was stopped at the last moment.
+    /// Whether the complete file exists, from an earlier run that was stopped at the last moment.
     private func isThere() throws(ContentDownloadError) -> Bool {
         var status = stat()
         guard lstat(file.path, &status) == 0 else { return false }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw ContentDownloadError(.fileUnusable, "\(file.path) is not a plain file; remove it")
         }
-        // Its name says that it was right when it was written; another version's is not wanted.
+        // The file was right when it got its name, but it may be another version's.
         guard status.st_size == off_t(length),
             try FileDigest.sha256(of: file, isCancelled: { Task.isCancelled }) == sha256
         else {
@@ -120,7 +123,7 @@ public struct ContentDownload: Sendable {
         guard part.length == length else { throw .wrongLength(part.length, expected: length) }
         guard part.finalDigest() == sha256 else {
             throw ContentDownloadError(
-                .wrongDigest, "the downloaded bytes are not those that were announced: their SHA-256 is another")
+                .wrongDigest, "the downloaded file does not have the expected SHA-256; download it again")
         }
     }
 
@@ -134,7 +137,7 @@ public struct ContentDownload: Sendable {
             request.headers.add(name: "Range", value: "bytes=\(part.length)-")
             request.headers.add(name: "If-Range", value: tag)
         } else if part.length > 0 {
-            // Without the server's tag nobody knows whether the rest is of the same file.
+            // Without the server's entity tag, the rest may belong to another version of the file.
             try part.restart()
         }
         let response: HTTPClientResponse
@@ -170,7 +173,7 @@ public struct ContentDownload: Sendable {
         }
         let reason =
             switch error as? HTTPClientError {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the server fell silent"
+            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded: "the server stopped answering"
             case .remoteConnectionClosed: "the connection was lost"
             default: "the server cannot be reached"
             }
@@ -181,7 +184,7 @@ public struct ContentDownload: Sendable {
 extension ContentDownloadError {
     static func wrongLength(_ length: Int64?, expected: Int64) -> ContentDownloadError {
         let found = length.map { "has \($0) bytes" } ?? "has more bytes"
-        return ContentDownloadError(.wrongLength, "the server's file \(found), and \(expected) were announced")
+        return ContentDownloadError(.wrongLength, "the server's file \(found); expected \(expected)")
     }
 }
 

@@ -1,14 +1,15 @@
 import AsyncHTTPClient
 
-/// What the head of the server's answer says of the bytes behind it.
+/// The meaning of the head of the server's response for the bytes that follow.
 enum DownloadAnswer {
-    /// The rest of the part, from where it ends.
+    /// The rest of the file, from where the part ends.
     case rest
-    /// The whole file, with its strong entity tag when it has one.
+    /// The whole file, with its strong entity tag if the server sent one.
     case whole(entityTag: String?)
     case failed(ContentDownloadError)
 
-    /// Reads it. `offset` is where the part ends and `length` the file's: whatever contradicts them is refused.
+    /// Reads the head of a response. A response that contradicts `offset`, where the part ends, or `length`, the length
+    /// of the file, is refused.
     init(_ response: HTTPClientResponse, offset: Int64, length: Int64) {
         let status = Int(response.status.code)
         let announced = response.headers.first(name: "Content-Length").flatMap(Int64.init)
@@ -26,19 +27,19 @@ enum DownloadAnswer {
             else {
                 self = .failed(
                     ContentDownloadError(
-                        .wrongLength, "the server sent another range than was asked for", status: status))
+                        .wrongLength, "the server sent another range than the requested one", status: status))
                 return
             }
             self = .rest
         case 416:
             self = .failed(
                 ContentDownloadError(
-                    .wrongLength, "the server's file is shorter than what was downloaded of it", status: status))
-        // A bucket says 404 of what was removed.
+                    .wrongLength, "the server's file is shorter than the part that was downloaded", status: status))
+        // A bucket answers 404 for an object that was removed.
         case 403, 404, 410:
             self = .failed(
                 ContentDownloadError(
-                    .addressExpired, "the download's address is good no longer; ask for another", status: status))
+                    .addressExpired, "the download's address has expired; ask for another", status: status))
         case 408, 429, 500...:
             self = .failed(
                 ContentDownloadError(
@@ -49,7 +50,8 @@ enum DownloadAnswer {
         }
     }
 
-    /// An entity tag that may stand in `If-Range` (RFC 9110, 13.1.5): strong, in quotes, and of a sane length.
+    /// The entity tag if it may be used in `If-Range` (RFC 9110, 13.1.5): strong, in quotes, and of a reasonable
+    /// length.
     private static func strong(_ tag: String) -> String? {
         guard tag.hasPrefix("\""), tag.hasSuffix("\""), (2...512).contains(tag.utf8.count),
             tag.utf8.allSatisfy({ (0x21...0x7E).contains($0) })

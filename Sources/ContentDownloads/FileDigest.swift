@@ -1,11 +1,11 @@
 import Crypto
 import Foundation
 
-/// The SHA-256 of files, read in portions.
+/// Computes the SHA-256 of files, read in portions.
 enum FileDigest {
     private static let portion = 1 << 20
 
-    /// In lower-case hexadecimal.
+    /// The digest in lower-case hexadecimal.
     static func sha256(of file: URL, isCancelled: () -> Bool) throws(ContentDownloadError) -> String {
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .system("cannot open", file) }

@@ -1,12 +1,13 @@
 import Crypto
 import Foundation
 
-/// The bytes that came so far, in a file beside the place where the whole one goes, with their running SHA-256.
+/// The bytes that have arrived so far, with their running SHA-256. They are in a file beside the location of the
+/// complete file.
 ///
-/// What the part is of stands in a second file: the digest of the whole, and the server's entity tag, without which the
-/// rest could not be asked for. A part of another digest is never gone on with.
+/// A second file says what the part belongs to: it holds the digest of the complete file and the server's entity tag,
+/// without which the rest cannot be requested. A part with another digest is never continued.
 final class PartFile {
-    /// Read from the disk in portions of this size.
+    /// The size of the portions that are read from the disk, in bytes.
     private static let portion = 1 << 20
 
     private let place: URL
@@ -17,7 +18,7 @@ final class PartFile {
     private var hasher = SHA256()
     private var isClosed = false
 
-    /// Opens the part of the file at `place`, or begins one.
+    /// Opens the part of the file at `place`, or creates it.
     ///
     /// - Throws: ``ContentDownloadError``.
     init(of place: URL, digest: String, limit: Int64) throws(ContentDownloadError) {
@@ -47,7 +48,7 @@ final class PartFile {
     static func part(of place: URL) -> URL { place.appendingPathExtension("part") }
     static func tag(of place: URL) -> URL { place.appendingPathExtension("part-of") }
 
-    /// How many bytes of a file have come; 0 when none.
+    /// The number of bytes of a file that have arrived; 0 when there is no part.
     static func length(of place: URL) -> Int64 {
         var status = stat()
         return lstat(part(of: place).path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -59,7 +60,7 @@ final class PartFile {
         unlink(tag(of: place).path)
     }
 
-    /// Takes what is on the disk into the digest.
+    /// Adds the bytes on the disk to the digest.
     func rehash(isCancelled: () -> Bool) throws(ContentDownloadError) {
         hasher = SHA256()
         guard length > 0 else { return }
@@ -79,7 +80,7 @@ final class PartFile {
         }
     }
 
-    /// Forgets all bytes.
+    /// Discards all bytes.
     func restart() throws(ContentDownloadError) {
         unlink(Self.tag(of: place).path)
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) >= 0 else {
@@ -90,7 +91,7 @@ final class PartFile {
         hasher = SHA256()
     }
 
-    /// Writes down what is about to come, before its first byte does.
+    /// Records the digest and the entity tag before the first byte arrives.
     func begin(entityTag: String?) throws(ContentDownloadError) {
         try restart()
         let file = Self.tag(of: place)
@@ -117,7 +118,7 @@ final class PartFile {
         length += Int64(bytes.count)
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ file: URL) throws(ContentDownloadError) {
         var rest = bytes
         while let start = rest.baseAddress, !rest.isEmpty {
@@ -128,10 +129,10 @@ final class PartFile {
         }
     }
 
-    /// The SHA-256 of all that came, in hexadecimal. Afterwards nothing can be added.
+    /// The SHA-256 of all bytes in hexadecimal. No bytes can be added afterwards.
     func finalDigest() -> String { hasher.finalize().hexadecimal }
 
-    /// Syncs the bytes and gives them the file's name.
+    /// Flushes the bytes to the disk and gives the file its name.
     func commit() throws(ContentDownloadError) {
         let part = Self.part(of: place)
         guard fsync(descriptor) == 0 else { throw .system("cannot sync", part) }
@@ -160,7 +161,7 @@ final class PartFile {
 }
 
 extension ContentDownloadError {
-    /// The last system call's failure.
+    /// The error of the last system call.
     static func system(_ what: String, _ file: URL) -> ContentDownloadError {
         let number = errno
         if number == ENOSPC || number == EDQUOT { return noSpace(file) }

@@ -1,28 +1,28 @@
 import Foundation
 
-/// How fast the bytes of a transfer come, and how long the rest will take. It holds no clock: times are seconds of any clock
-/// that only goes forward.
+/// The speed of a transfer and an estimate of the time it still takes. It has no clock: times are seconds of any clock
+/// that never goes backwards.
 public struct TransferRate: Sendable, Equatable {
-    /// The speed follows the last seconds, of which this is the measure.
+    /// The time constant in seconds by which the speed follows recent measurements.
     private static let memory = 5.0
-    /// A shorter span says nothing of the speed.
+    /// The shortest span, in seconds, that is long enough to measure the speed.
     private static let shortestSpan = 0.25
 
-    /// How many bytes there are in all.
+    /// The number of bytes in all.
     public let total: Int64
-    /// How many have come, those of earlier attempts included.
+    /// The number of bytes that have arrived, including those of earlier attempts.
     public private(set) var done: Int64
     private var mark: (bytes: Int64, seconds: Double)
     private var smoothed: Double?
 
-    /// Begins at `done` bytes of `total`.
+    /// Creates a rate for a transfer that starts at `done` of `total` bytes.
     public init(total: Int64, done: Int64, at seconds: Double) {
         self.total = total
         self.done = done
         mark = (done, seconds)
     }
 
-    /// Takes in how many bytes have come by now. Told the same number again, it notices that nothing comes.
+    /// Records the number of bytes that have arrived by now. Record the same number again to show that nothing arrives.
     public mutating func advance(to done: Int64, at seconds: Double) {
         self.done = done
         let span = seconds - mark.seconds
@@ -33,19 +33,20 @@ public struct TransferRate: Sendable, Equatable {
         mark = (done, seconds)
     }
 
-    /// Bytes a second; nil until it can be told.
+    /// The speed in bytes per second; nil until it can be measured.
     public var bytesPerSecond: Double? { smoothed }
 
-    /// Seconds until the last byte; nil while it cannot be told.
+    /// The seconds until the last byte; nil while they cannot be estimated.
     public var timeRemaining: Double? {
         guard done < total else { return 0 }
         guard let smoothed, smoothed >= 1 else { return nil }
         return Double(total - done) / smoothed
     }
 
-    /// From 0 to 1.
+    /// The fraction of the bytes that has arrived, from 0 to 1.
     public var progress: Double { total > 0 ? min(1, max(0, Double(done) / Double(total))) : 1 }
 
+    /// Whether both rates have the same counts and the same measurements.
     public static func == (left: Self, right: Self) -> Bool {
         left.total == right.total && left.done == right.done && left.mark == right.mark
             && left.smoothed == right.smoothed

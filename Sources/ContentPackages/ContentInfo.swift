@@ -1,22 +1,22 @@
 import Foundation
 
-/// What `ContentInfo.plist` at the root of hosted content says.
+/// The contents of `ContentInfo.plist` at the root of hosted content.
 public struct ContentInfo: Sendable, Hashable {
-    /// The key of ``productID``. (`IAPProductionIdentifier`, which some books print, is a misprint.)
+    /// The key of ``productID``. (Some books print `IAPProductionIdentifier`, which is a misprint.)
     public static let productKey = "IAPProductIdentifier"
     /// The key of ``version``.
     public static let versionKey = "ContentVersion"
     /// The file's name.
     public static let fileName = "ContentInfo.plist"
 
-    /// The product whose content it is.
+    /// The product that the content belongs to.
     public var productID: String
     /// The content's version.
     public var version: ContentVersion
-    /// The other keys, which the store keeps and does not read.
+    /// The other keys. The store keeps them and does not read them.
     public var otherKeys: [String: PropertyListValue]
 
-    /// Says what a package is.
+    /// Creates the contents of the property list.
     public init(productID: String, version: ContentVersion, otherKeys: [String: PropertyListValue] = [:]) {
         self.productID = productID
         self.version = version
@@ -33,7 +33,7 @@ public struct ContentInfo: Sendable, Hashable {
         }
     }
 
-    /// The property list in XML: the same bytes for the same keys.
+    /// The property list in XML. The same keys give the same bytes.
     /// - Throws: ``ContentPackageError`` when a value cannot be written.
     public func propertyList() throws -> Data {
         var keys = otherKeys.mapValues(\.foundationValue)
@@ -42,13 +42,14 @@ public struct ContentInfo: Sendable, Hashable {
         do {
             return try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
         } catch {
-            throw ContentPackageError(.unwritable, "\(Self.fileName) cannot be made of its keys.")
+            throw ContentPackageError(
+                .unwritable, "\(Self.fileName) cannot be written: a value is not one that property lists have.")
         }
     }
 }
 
 extension ContentInfo {
-    /// A property list as far as it could be read.
+    /// The result of reading a property list.
     enum Reading {
         case read(ContentInfo)
         case wrong([ContentFinding])
@@ -59,7 +60,7 @@ extension ContentInfo {
             else {
                 self = .wrong([
                     ContentFinding(
-                        .infoKeys, path: fileName, "It is no property list with a dictionary.",
+                        .infoKeys, path: fileName, "The file is not a property list with a dictionary.",
                         "Write it as an XML property list with \(productKey) and \(versionKey).")
                 ])
                 return
@@ -83,7 +84,7 @@ extension ContentInfo {
             case nil where keys["IAPProductionIdentifier"] != nil:
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "It has IAPProductionIdentifier, which is a misprint of some books.",
+                        .infoKeys, path: fileName, "The key IAPProductionIdentifier is a misprint of some books.",
                         "Call the key \(productKey)."))
             case nil:
                 findings.append(
@@ -92,7 +93,7 @@ extension ContentInfo {
             default:
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "\(productKey) is no product id.",
+                        .infoKeys, path: fileName, "\(productKey) is not a product id.",
                         "Give it as a string of at most 255 letters, digits, full stops, hyphens and underscores."))
             }
             return nil
@@ -106,7 +107,7 @@ extension ContentInfo {
                 if let version = ContentVersion(text) { return version }
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "\(versionKey) is no version.",
+                        .infoKeys, path: fileName, "\(versionKey) is not a version.",
                         "Give it as numbers joined by full stops, such as 1.0."))
             case nil:
                 findings.append(
@@ -114,14 +115,15 @@ extension ContentInfo {
             default:
                 findings.append(
                     ContentFinding(
-                        .infoKeys, path: fileName, "\(versionKey) is no string.",
+                        .infoKeys, path: fileName, "\(versionKey) is not a string.",
                         "Give it as a string such as 1.0: as a number, 1.10 is 1.1."))
             }
             return nil
         }
     }
 
-    /// Whether it has letters, digits, `.`, `_` and `-` alone, at most 255: what App Store Connect takes, and the hyphen.
+    /// Whether the text has 1 to 255 characters, each a letter, a digit, `.`, `_` or `-`. These are the characters that
+    /// App Store Connect accepts, and the hyphen.
     public static func isProductID(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

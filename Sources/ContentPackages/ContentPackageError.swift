@@ -1,40 +1,42 @@
-/// Why a package was not built, read or unpacked.
+/// The reason why a package was not built, read or unpacked.
 ///
-/// What is wrong with a package or a folder is in ``findings``; a check gives the same findings without an error.
+/// The property ``findings`` lists the faults of a package or a folder. A check returns the same findings without an
+/// error.
 public struct ContentPackageError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     public enum Code: String, Sendable {
-        /// The package or the folder breaks a rule of hosted content, or is damaged: see ``ContentPackageError/findings``.
+        /// The package or the folder violates a rule of hosted content, or is damaged: see
+        /// ``ContentPackageError/findings``.
         case refused
-        /// A file or folder is not there or cannot be read.
+        /// A file or folder does not exist or cannot be read.
         case unreadable
         /// A file or folder cannot be written.
         case unwritable
-        /// The disk, or the space granted to the user, is full.
+        /// The disk or the user's quota is full.
         case diskFull
-        /// There is something already where it was to be written.
+        /// The location to write to is already occupied.
         case alreadyThere
-        /// Another one is writing to the same place.
+        /// Another process or task is writing to the same location.
         case busy
-        /// It was told to stop.
+        /// The work was cancelled.
         case cancelled
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     public var code: Code
     /// What was wrong, where, and what to do.
     public var detail: String
-    /// What is wrong with the package, when that is why.
+    /// The faults of the package; empty when the error has another reason.
     public var findings: [ContentFinding]
 
-    /// Makes an error of a kind with its words.
+    /// Creates an error of a kind. The detail says what was wrong, where, and what to do.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
         findings = []
     }
 
-    /// Refuses for what was found. There is at least one finding.
+    /// Creates a refusal. There must be at least one finding.
     init(refused findings: [ContentFinding]) {
         code = .refused
         self.findings = findings
@@ -42,15 +44,16 @@ public struct ContentPackageError: Error, Sendable, Equatable, CustomStringConve
         detail = findings.count > 1 ? "\(first) There are \(findings.count - 1) more findings." : first
     }
 
+    /// The code and the detail.
     public var description: String { "\(code.rawValue): \(detail)" }
 
-    /// It was told to stop.
+    /// The work was cancelled.
     static let cancelled = ContentPackageError(
-        .cancelled, "It was stopped before it was done; nothing was left behind.")
+        .cancelled, "The work was cancelled; nothing was left behind.")
 }
 
 extension ContentPackageError {
-    /// Refuses a package that is damaged or not what it says.
+    /// Creates a refusal of a package that is damaged or not of the expected format.
     static func damaged(_ rule: ContentFinding.Rule, path: String? = nil, _ message: String) -> ContentPackageError {
         ContentPackageError(refused: [.damaged(rule, path: path, message)])
     }

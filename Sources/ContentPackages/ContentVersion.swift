@@ -1,15 +1,16 @@
-/// A version of hosted content: numbers joined by full stops, compared number by number and not as text, so that `1.10` is above `1.9` and
-/// `1` equals `1.0`. (`ContentVersion` of `ContentInfo.plist` is a string such as `1.0`.)
+/// A version of hosted content: numbers joined by full stops. Versions are compared number by number and not as text,
+/// so that `1.10` is above `1.9` and `1` equals `1.0`. (`ContentVersion` of `ContentInfo.plist` is a string such as
+/// `1.0`.)
 public struct ContentVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The most numbers, and the most digits of one, that are read.
+    /// The most numbers in a version, and the most digits in a number.
     public static let limits = (numbers: 8, digits: 9)
 
-    /// As it was written.
+    /// The version as it was written.
     public let text: String
-    /// The numbers without the zeros at the end, by which versions compare.
+    /// The numbers without trailing zeros, by which versions are compared.
     private let numbers: [Int]
 
-    /// Reads a version; nil when a part is empty, is not decimal digits, or there are too many.
+    /// Reads a version. Returns nil when a part is empty, is not decimal digits, or exceeds the limits.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...Self.limits.numbers).contains(parts.count) else { return nil }
@@ -25,11 +26,15 @@ public struct ContentVersion: Sendable, Hashable, Comparable, CustomStringConver
         self.numbers = numbers
     }
 
+    /// The version as it was written.
     public var description: String { text }
 
+    /// Whether both versions have the same numbers, apart from trailing zeros.
     public static func == (left: Self, right: Self) -> Bool { left.numbers == right.numbers }
 
+    /// Whether the first version is lower, number by number.
     public static func < (left: Self, right: Self) -> Bool { left.numbers.lexicographicallyPrecedes(right.numbers) }
 
+    /// Feeds the numbers to the hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(numbers) }
 }

@@ -2,16 +2,24 @@ import Foundation
 
 /// A value of a property list.
 public enum PropertyListValue: Sendable, Hashable {
+    /// A string.
     case string(String)
+    /// A boolean.
     case boolean(Bool)
+    /// A whole number.
     case integer(Int64)
+    /// A floating-point number.
     case real(Double)
+    /// A date.
     case date(Date)
+    /// Bytes.
     case data(Data)
+    /// An array of values.
     case array([PropertyListValue])
+    /// Values by key.
     case dictionary([String: PropertyListValue])
 
-    /// From what Foundation reads; nil for what no property list holds.
+    /// Creates a value from Foundation's type; nil for a type that no property list contains.
     init?(foundationValue value: Any) {
         switch value {
         case let text as String: self = .string(text)
@@ -43,7 +51,7 @@ public enum PropertyListValue: Sendable, Hashable {
         }
     }
 
-    /// As Foundation writes it.
+    /// The value as Foundation's type.
     var foundationValue: Any {
         switch self {
         case .string(let text): text
@@ -58,7 +66,7 @@ public enum PropertyListValue: Sendable, Hashable {
     }
 }
 
-/// Foundation reads booleans and all numbers as `NSNumber`; its type code tells them apart.
+/// Distinguishes booleans and kinds of numbers by their type codes, because Foundation reads all of them as `NSNumber`.
 private enum CFNumberType {
     static func isBoolean(_ number: NSNumber) -> Bool {
         number === (true as NSNumber) || number === (false as NSNumber) || code(number) == UInt8(ascii: "B")

@@ -1,45 +1,51 @@
-/// The hosted content of a product or a transaction, as far as it can be downloaded now.
+/// The hosted content of a product or transaction that the device can download now.
 public struct HostedContent: Codable, Sendable, Hashable {
     /// `ContentVersion` of the package's `ContentInfo.plist`, such as `1.0`.
     public var version: String
-    /// The sizes of the packages to download, in bytes. One for each; there is one.
+    /// The package sizes in bytes. The array always holds one size, because a product has one package.
     public var lengths: [Int64]
 
+    /// Creates a description of hosted content.
     public init(version: String, lengths: [Int64]) {
         self.version = version
         self.lengths = lengths
     }
 }
 
-/// Asks for the address of a transaction's hosted content. Sent to ``StoreRoute/content(_:)``.
+/// Asks for the download address of a transaction's hosted content. Sent to ``StoreRoute/content(_:)``.
 public struct ContentRequest: Codable, Sendable, Equatable {
+    /// The app's bundle identifier.
     public var bundleID: BundleID
-    /// The version whose download was begun: the store goes on with it while it keeps it, and otherwise gives the newest. Nil is the newest.
+    /// The version of a download that has already begun. The store grants this version as long as it keeps it, and the
+    /// newest version otherwise. Nil asks for the newest version.
     public var version: String?
 
+    /// Creates a content request.
     public init(bundleID: BundleID, version: String?) {
         self.bundleID = bundleID
         self.version = version
     }
 }
 
-/// Where the device gets a transaction's hosted content, and what has to arrive.
+/// The download address of a transaction's hosted content, with the size and digest to expect.
 public struct ContentGrant: Codable, Sendable, Equatable {
-    /// The product whose content it is.
+    /// The product that the content belongs to.
     public var contentID: ProductID
     /// `ContentVersion` of the package.
     public var version: String
     /// The package's size in bytes.
     public var length: Int64
-    /// The size of its files once unpacked, in bytes.
+    /// The total size of the unpacked files, in bytes.
     public var unpackedLength: Int64
     /// SHA-256 of the package in lower-case hexadecimal.
     public var sha256: String
-    /// The package's address: absolute, or a path and query at the store that granted it. It needs no token, and takes `Range`.
+    /// The package's address: an absolute URL, or a path and query on the store that granted it. A request to it needs
+    /// no token and may carry `Range`.
     public var url: String
-    /// Until when the address is good, in milliseconds since 1970 by the store's clock.
+    /// When the address expires, in milliseconds since 1970 by the store's clock.
     public var expires: Int64
 
+    /// Creates a content grant.
     public init(
         contentID: ProductID, version: String, length: Int64, unpackedLength: Int64, sha256: String, url: String,
         expires: Int64

@@ -1,21 +1,23 @@
-/// An exact amount of one currency, in thousandths of its unit ("milliunits": 4990 is 4.99 USD, and 120000 is ¥120), as signed transactions
-/// carry it.
+/// An exact amount in one currency, in thousandths of the currency's unit (“milliunits”), as signed transactions carry
+/// it: 4990 is 4.99 USD, and 120000 is ¥120.
 public struct Money: Hashable, Codable, Sendable {
+    /// The amount in thousandths of the currency's unit.
     public var milliunits: Int64
-    /// ISO 4217, upper case.
+    /// The currency's ISO 4217 code in upper case.
     public var currency: String
 
+    /// Creates an amount.
     public init(milliunits: Int64, currency: String) {
         self.milliunits = milliunits
         self.currency = currency
     }
 
-    /// The largest amount a catalog or a payment may hold: a million units, more than any price tier, small enough that ten of it cannot
-    /// overflow.
+    /// The largest amount that a catalog or a payment may hold: a million units. It is more than any price tier, and
+    /// ten times it cannot overflow.
     public static let largest: Int64 = 1_000_000_000
 
-    /// Reads a decimal such as `0.99`, `12` or `1200.5` exactly; nil when it is not a plain non-negative decimal with at most three
-    /// fraction digits, or above ``largest``.
+    /// Reads a decimal such as `0.99`, `12` or `1200.5` exactly. Returns nil when the text is not a plain non-negative
+    /// decimal with at most three fraction digits, or when the amount exceeds ``largest``.
     public init?(decimal: some StringProtocol, currency: String) {
         let parts = decimal.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, (1...7).contains(whole.utf8.count) else { return nil }
@@ -28,7 +30,7 @@ public struct Money: Hashable, Codable, Sendable {
         self.init(milliunits: milliunits, currency: currency)
     }
 
-    /// The plain decimal, without the currency and without needless zeros: `4.99`, `120`, `0.5`.
+    /// The plain decimal, without the currency and without trailing zeros: `4.99`, `120`, `0.5`.
     public var decimal: String {
         let (units, thousandths) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         let sign = milliunits < 0 ? "-" : ""
@@ -38,7 +40,7 @@ public struct Money: Hashable, Codable, Sendable {
         return "\(sign)\(units).\(digits)"
     }
 
-    /// The amount of `quantity` such items; nil when it does not fit.
+    /// The amount for `quantity` items; nil when it overflows.
     public func times(_ quantity: Int) -> Money? {
         let (product, overflow) = milliunits.multipliedReportingOverflow(by: Int64(quantity))
         return overflow ? nil : Money(milliunits: product, currency: currency)
@@ -48,7 +50,7 @@ public struct Money: Hashable, Codable, Sendable {
 extension StringProtocol {
     fileprivate var isDigits: Bool { utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
-    /// The digits filled up on the right with zeros.
+    /// Pads the digits on the right with zeros.
     fileprivate func padding(to length: Int) -> String {
         String(self) + String(repeating: "0", count: length - utf8.count)
     }

@@ -1,22 +1,24 @@
-/// An error that the operator orders and the device gives to the app: one of StoreKit's by Apple's name, or one of
-/// Apple's servers by its code.
+/// An error that the operator injects and the device passes to the app: either an error of StoreKit by Apple's name, or
+/// an error of Apple's servers by its code.
 public struct OrderedError: Codable, Sendable, Hashable {
     /// `SKErrorDomain` or `SSServerErrorDomain`.
     public var domain: String
+    /// The error code within the domain.
     public var code: Int
 
+    /// Creates an ordered error.
     public init(domain: String, code: Int) {
         self.domain = domain
         self.code = code
     }
 
-    /// Apple's domain of StoreKit's errors.
+    /// The domain of Apple's StoreKit errors.
     public static let storeKitDomain = "SKErrorDomain"
-    /// The domain of Apple's store servers, seen as the underlying error of `SKError.unknown`.
+    /// The domain of errors from Apple's store servers. It appears as the underlying error of `SKError.unknown`.
     public static let serverDomain = "SSServerErrorDomain"
 
-    /// The codes that Apple's store servers are known to give, as published logs of clients show them: 0 "Cannot connect
-    /// to iTunes Store", 5002 an unknown error, 5020 "Forget Your Password?", -5000 a wrong password.
+    /// The known error codes of Apple's store servers, taken from published client logs: 0 is "Cannot connect to iTunes
+    /// Store", 5002 is an unknown error, 5020 is "Forget Your Password?", and -5000 is a wrong password.
     public static let serverCodes = [0, 5002, 5020, -5000]
 
     /// The cases of `SKError.Code` in the order of their raw values, from 0 (SKError.h of iOS 16.5).
@@ -29,7 +31,8 @@ public struct OrderedError: Codable, Sendable, Hashable {
         "overlayPresentedInBackgroundScene",
     ]
 
-    /// Reads a name: a case of `SKError.Code`, or a server's code as `SSServerErrorDomain/5020`. Nil for anything else.
+    /// Reads a name: either a case of `SKError.Code`, or a server's code in the form `SSServerErrorDomain/5020`.
+    /// Returns nil for anything else.
     public init?(name: some StringProtocol) {
         if let code = Self.storeKitNames.firstIndex(where: { $0 == name }) {
             self.init(domain: Self.storeKitDomain, code: code)
@@ -48,6 +51,6 @@ public struct OrderedError: Codable, Sendable, Hashable {
             ? Self.storeKitNames[code] : "\(domain)/\(code)"
     }
 
-    /// Every name, for a help text.
+    /// All names, for help texts.
     public static let names = storeKitNames + serverCodes.map { "\(serverDomain)/\($0)" }
 }

@@ -1,22 +1,28 @@
 import Foundation
 
-/// Asks to buy. Sent to ``StoreRoute/purchases``. The same `idempotencyKey` is the same purchase for ever: the store answers a repeated
-/// key with the first answer.
+/// Asks to buy a product. Sent to ``StoreRoute/purchases``. An `idempotencyKey` stands for one purchase for ever: the
+/// store answers a repeated key with the first answer.
 public struct PurchaseRequest: Codable, Sendable, Equatable {
+    /// The idempotency key: the device's own identifier of the purchase.
     public var idempotencyKey: UUID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product to buy.
     public var productID: ProductID
-    /// 1 to ``StoreLimits/quantity``.
+    /// How many items to buy, from 1 to ``StoreLimits/quantity``.
     public var quantity: Int
-    /// What the app says of its own user, opaque to the store; at most ``StoreLimits/applicationUsername`` bytes of UTF-8.
+    /// The app's own name for its user, opaque to the store; at most ``StoreLimits/applicationUsername`` bytes of
+    /// UTF-8.
     public var applicationUsername: String?
+    /// Whether a sandbox store defers the purchase as if a parent had to approve it.
     public var simulatesAskToBuy: Bool
-    /// The unit price that the customer saw and agreed to; the store refuses with ``WireError/Code/priceChanged`` when it is not the price.
-    /// Zero agrees only to getting again what is owned.
+    /// The unit price that the customer saw and agreed to. The store refuses with ``WireError/Code/priceChanged`` when
+    /// the price differs. A price of zero only lets the customer get an owned product again.
     public var agreedPrice: Money?
-    /// The promotional offer at whose price to sell; nil for none.
+    /// The promotional offer to apply; nil for the regular price.
     public var offer: SignedOffer?
 
+    /// Creates a purchase request.
     public init(
         idempotencyKey: UUID, bundleID: BundleID, productID: ProductID, quantity: Int, applicationUsername: String?,
         simulatesAskToBuy: Bool, agreedPrice: Money?, offer: SignedOffer? = nil
@@ -32,17 +38,21 @@ public struct PurchaseRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// A subscription's promotional offer with the signature of the app's server, which chose the customer for it (Apple, "Generating a signature
-/// for promotional offers").
+/// A subscription's promotional offer, signed by the app's server for one customer (Apple, "Generating a signature for
+/// promotional offers").
 public struct SignedOffer: Codable, Sendable, Hashable {
+    /// The offer's identifier.
     public var offerID: String
+    /// The identifier of the key that made the signature.
     public var keyID: String
+    /// A UUID that is used for one signature only.
     public var nonce: UUID
-    /// ECDSA over P-256 with SHA-256 of ``message(bundleID:productID:applicationUsername:)``, as DER in Base64.
+    /// The ECDSA signature (P-256, SHA-256) of ``message(bundleID:productID:applicationUsername:)``, as DER in Base64.
     public var signature: String
-    /// When it was signed, in milliseconds since 1970.
+    /// When the offer was signed, in milliseconds since 1970.
     public var timestamp: Int64
 
+    /// Creates a signed offer.
     public init(offerID: String, keyID: String, nonce: UUID, signature: String, timestamp: Int64) {
         self.offerID = offerID
         self.keyID = keyID
@@ -51,8 +61,8 @@ public struct SignedOffer: Codable, Sendable, Hashable {
         self.timestamp = timestamp
     }
 
-    /// What is signed: bundle id, key id, product id, offer id, user name, nonce and timestamp, joined by U+2063, the user name and the nonce
-    /// in lower case.
+    /// The signed text: bundle id, key id, product id, offer id, user name, nonce and timestamp, joined by U+2063. The
+    /// user name and the nonce are in lower case.
     public func message(bundleID: BundleID, productID: ProductID, applicationUsername: String?) -> String {
         [
             bundleID.rawValue, keyID, productID.rawValue, offerID, (applicationUsername ?? "").lowercased(),
@@ -61,21 +71,27 @@ public struct SignedOffer: Codable, Sendable, Hashable {
     }
 }
 
-/// How a purchase stands at the store.
+/// The state of a purchase at the store.
 public struct PurchaseResponse: Codable, Sendable, Equatable {
+    /// The state of a purchase.
     public enum State: String, Codable, Sendable {
-        /// Paid (or owned already): `transaction` is there.
+        /// The customer paid for the product or already owns it. `transaction` is set.
         case purchased
-        /// Waits for somebody's approval; the transaction comes later in the list of unfinished ones.
+        /// The purchase waits for approval. Its transaction appears later in the list of unfinished transactions.
         case deferred
-        /// Refused for good: `failure` says why, and repeating the key gives the same answer.
+        /// The store refused the purchase for good. `failure` gives the reason, and a repeated key gets the same
+        /// answer.
         case failed
     }
 
+    /// The purchase's state.
     public var state: State
+    /// The transaction; nil unless the state is ``State/purchased``.
     public var transaction: TransactionDescription?
+    /// The reason for a refusal; nil unless the state is ``State/failed``.
     public var failure: WireError?
 
+    /// Creates a purchase response.
     public init(state: State, transaction: TransactionDescription?, failure: WireError?) {
         self.state = state
         self.transaction = transaction
@@ -83,24 +99,36 @@ public struct PurchaseResponse: Codable, Sendable, Equatable {
     }
 }
 
-/// One transaction as the device holds it. Dates are whole milliseconds since 1970.
+/// A transaction as the device holds it. Dates are whole milliseconds since 1970.
 public struct TransactionDescription: Codable, Sendable, Equatable {
+    /// The transaction's identifier.
     public var transactionID: TransactionID
+    /// The identifier of the first transaction of this purchase. It equals `transactionID` unless the transaction is a
+    /// renewal or was restored.
     public var originalTransactionID: TransactionID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
+    /// The product that was bought.
     public var productID: ProductID
+    /// The product's type.
     public var kind: ProductKind
+    /// How many items were bought.
     public var quantity: Int
+    /// When the product was bought, renewed or restored.
     public var purchaseDate: Int64
+    /// When the first transaction of this purchase was made.
     public var originalPurchaseDate: Int64
     /// The end of the paid period, for auto-renewable subscriptions.
     public var expiresDate: Int64?
+    /// The app's own name for its user, from the payment.
     public var applicationUsername: String?
-    /// The key of the payment that made it; nil when no payment of this device did.
+    /// The idempotency key of this device's payment; nil when the transaction came about in another way.
     public var idempotencyKey: UUID?
-    /// What the store hosts for the product, in the version that would be downloaded now; nil when there is nothing to download.
+    /// The product's hosted content in the version that a download would get now; nil when no content can be
+    /// downloaded.
     public var content: HostedContent?
 
+    /// Creates a transaction description.
     public init(
         transactionID: TransactionID, originalTransactionID: TransactionID, bundleID: BundleID, productID: ProductID,
         kind: ProductKind, quantity: Int, purchaseDate: Int64, originalPurchaseDate: Int64, expiresDate: Int64?,
@@ -121,28 +149,33 @@ public struct TransactionDescription: Codable, Sendable, Equatable {
     }
 }
 
-/// A page of the transactions that the device has not finished, oldest first. Asked of ``StoreRoute/unfinishedTransactions``.
+/// A page of the transactions that the device has not finished, oldest first. The answer to
+/// ``StoreRoute/unfinishedTransactions``.
 public struct UnfinishedTransactionsResponse: Codable, Sendable, Equatable {
+    /// The transactions, oldest first.
     public var transactions: [TransactionDescription]
-    /// Give it back as `after` for the next page; nil on the last.
+    /// Send this value as `after` to get the next page; nil on the last page.
     public var next: TransactionID?
 
+    /// Creates an unfinished transactions response.
     public init(transactions: [TransactionDescription], next: TransactionID?) {
         self.transactions = transactions
         self.next = next
     }
 }
 
-/// Asks for a fresh app receipt bound to this device. Sent to ``StoreRoute/appReceipt``, answered with the DER bytes.
+/// Asks for a new app receipt bound to this device. Sent to ``StoreRoute/appReceipt``; the answer is the receipt's DER.
 public struct AppReceiptRequest: Codable, Sendable, Equatable {
+    /// The app's bundle identifier.
     public var bundleID: BundleID
-    /// `CFBundleVersion`, attribute 3 of the receipt.
+    /// The app's `CFBundleVersion`, which becomes attribute 3 of the receipt.
     public var bundleVersion: String
-    /// `identifierForVendor`: its 16 bytes go into the device hash.
+    /// The device's `identifierForVendor`. Its 16 bytes go into the receipt's device hash.
     public var vendorIdentifier: UUID
-    /// What the sandbox shall pretend of the receipt; nil for a receipt as it is.
+    /// The properties that a sandbox store gives the receipt for a test; nil for an ordinary receipt.
     public var pretence: ReceiptPretence?
 
+    /// Creates an app receipt request.
     public init(
         bundleID: BundleID, bundleVersion: String, vendorIdentifier: UUID, pretence: ReceiptPretence? = nil
     ) {
@@ -153,15 +186,16 @@ public struct AppReceiptRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// The test properties of Apple's `SKReceiptRefreshRequest`. A production store takes no notice of them.
+/// The test properties of Apple's `SKReceiptRefreshRequest`. A production store ignores them.
 public struct ReceiptPretence: Codable, Sendable, Hashable {
-    /// The receipt's expiration date (attribute 21) is past.
+    /// Whether the receipt's expiration date (attribute 21) is in the past.
     public var isExpired: Bool
-    /// The receipt is of a volume purchase that was taken back.
+    /// Whether the receipt belongs to a volume purchase that was revoked.
     public var isRevoked: Bool
-    /// The receipt is of a volume purchase: `ProductionVPPSandbox` in attribute 0.
+    /// Whether the receipt belongs to a volume purchase: attribute 0 is `ProductionVPPSandbox`.
     public var isVolumePurchase: Bool
 
+    /// Creates the test properties.
     public init(isExpired: Bool, isRevoked: Bool, isVolumePurchase: Bool) {
         self.isExpired = isExpired
         self.isRevoked = isRevoked
@@ -169,5 +203,6 @@ public struct ReceiptPretence: Codable, Sendable, Hashable {
     }
 }
 
-/// Asks for the iOS 6 receipt of one transaction. Sent to ``StoreRoute/transactionReceipt(_:)``, answered with the property list's bytes.
+/// Asks for the iOS 6 receipt of one transaction. Sent to ``StoreRoute/transactionReceipt(_:)``; the answer is the
+/// bytes of the property list.
 public typealias TransactionReceiptRequest = AppReceiptRequest

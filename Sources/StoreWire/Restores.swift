@@ -1,20 +1,25 @@
 import Foundation
 
-/// Asks for a page of what an account bought earlier and has finished, to be delivered again. Sent to ``StoreRoute/restores``.
+/// Asks for a page of the account's finished purchases, to be delivered again. Sent to ``StoreRoute/restores``.
 ///
-/// What can be restored are non-consumables, auto-renewable subscriptions (each period) and free subscriptions. The same `idempotencyKey` gives
-/// the same transactions: a page that is asked for again after a lost answer has the ids that it had.
+/// An account can restore non-consumables, auto-renewable subscriptions (each period) and free subscriptions. The same
+/// `idempotencyKey` gives the same transactions: when a device asks for a page again after a lost answer, the
+/// transactions have the same ids.
 public struct RestoreRequest: Codable, Sendable, Equatable {
-    /// The restore's own key, the same for all of its pages.
+    /// The idempotency key of the restore, the same for all of its pages.
     public var idempotencyKey: UUID
+    /// The app's bundle identifier.
     public var bundleID: BundleID
-    /// The device's own id. What an earlier restore gave it and it has not finished comes with the same id, not with another.
+    /// The device's own id. A transaction that an earlier restore gave to this device, and that it has not finished,
+    /// comes again with the same id.
     public var deviceID: UUID
-    /// Only what was bought under this name, to the letter; nil for all. At most ``StoreLimits/applicationUsername`` bytes of UTF-8.
+    /// Restores only purchases with exactly this user name; nil restores all. At most
+    /// ``StoreLimits/applicationUsername`` bytes of UTF-8.
     public var applicationUsername: String?
-    /// What the page before gave as `next`; nil for the first page.
+    /// The `next` value of the page before; nil for the first page.
     public var after: TransactionID?
 
+    /// Creates a restore request.
     public init(
         idempotencyKey: UUID, bundleID: BundleID, deviceID: UUID, applicationUsername: String?, after: TransactionID?
     ) {
@@ -26,13 +31,16 @@ public struct RestoreRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// A page of restored transactions, in the order in which they were bought. Each has an id and a `purchaseDate` of its own, those of the restore,
-/// and in `originalTransactionID` and `originalPurchaseDate` those of the first transaction.
+/// A page of restored transactions, in the order in which they were bought. Each transaction has its own id and a
+/// `purchaseDate`, which is that of the restore. Its `originalTransactionID` and `originalPurchaseDate` are those of
+/// the first transaction.
 public struct RestoreResponse: Codable, Sendable, Equatable {
+    /// The restored transactions.
     public var transactions: [TransactionDescription]
-    /// Give it back as `after` for the next page; nil on the last.
+    /// Send this value as `after` to get the next page; nil on the last page.
     public var next: TransactionID?
 
+    /// Creates a restore response.
     public init(transactions: [TransactionDescription], next: TransactionID?) {
         self.transactions = transactions
         self.next = next

@@ -1,27 +1,29 @@
-/// What a device's payment sheet asks on a web page of the control port: `POST /control/v1/sheets`.
+/// A question of a device's payment sheet that the control port shows on a web page: `POST /control/v1/sheets`.
 public struct SheetQuestion: Codable, Sendable, Equatable {
-    /// What the page offers.
+    /// The answers that the page offers.
     public enum Kind: String, Codable, Sendable, CaseIterable {
-        /// Buy or cancel.
+        /// The customer buys or cancels.
         case confirm
-        /// An e-mail address and a password.
+        /// The customer enters an e-mail address and a password.
         case signIn
-        /// Only to be read.
+        /// The customer only reads the page.
         case notice
-        /// A code.
+        /// The customer enters a code.
         case code
-        /// Agree, decline or later.
+        /// The customer agrees, declines or decides later.
         case priceIncrease
     }
 
+    /// The kind of question.
     public var kind: Kind
-    /// A product's or the store's name.
+    /// The title of the page: the name of a product or of the store.
     public var title: String
-    /// What the customer reads, a line each.
+    /// The lines of text that the customer reads.
     public var lines: [String]
-    /// The account that must sign in, when it is a certain one.
+    /// The e-mail address of the account that must sign in; nil when any account may.
     public var email: String?
 
+    /// Creates a sheet question.
     public init(kind: Kind, title: String, lines: [String], email: String? = nil) {
         self.kind = kind
         self.title = title
@@ -29,7 +31,8 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
         self.email = email
     }
 
-    /// The question as it is shown: a title of at most 1000 bytes and 20 lines of at most 2000, what is cut ending in an ellipsis.
+    /// The question as the page shows it: a title of at most 1000 bytes, and at most 20 lines of at most 2000 bytes. An
+    /// ellipsis ends each text that was cut.
     public var shortened: SheetQuestion {
         SheetQuestion(
             kind: kind, title: Self.cut(title, 1000), lines: lines.prefix(20).map { Self.cut($0, 2000) }, email: email)
@@ -40,7 +43,7 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
         let ellipsis = "…"
         var kept = String.UnicodeScalarView()
         var count = ellipsis.utf8.count
-        // By scalars: one character can be of any length.
+        // The text is cut between scalars, because the length of a character has no bound.
         for scalar in text.unicodeScalars {
             count += scalar.utf8.count
             guard count <= limit else { break }
@@ -50,32 +53,42 @@ public struct SheetQuestion: Codable, Sendable, Equatable {
     }
 }
 
-/// Where the question is shown.
+/// The page that shows the question.
 public struct SheetPosted: Codable, Sendable, Equatable {
-    /// Unguessable: who knows it may answer.
+    /// The question's identifier. It cannot be guessed, and anyone who knows it may answer.
     public var id: String
     /// The page's path on the control port.
     public var path: String
 
+    /// Creates a posted question's address.
     public init(id: String, path: String) {
         self.id = id
         self.path = path
     }
 }
 
-/// What the customer did on the page. Its description leaves the password out.
+/// The customer's answer on the page. Its description leaves the password out.
 public struct SheetReply: Codable, Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// The button that the customer pressed.
     public enum Choice: String, Codable, Sendable {
+        /// The customer agreed.
         case accept
+        /// The customer declined.
         case decline
+        /// The customer decides later.
         case later
     }
 
+    /// The button that the customer pressed.
     public var choice: Choice
+    /// The e-mail address that the customer entered.
     public var email: String?
+    /// The password that the customer entered. Secret.
     public var password: String?
+    /// The code that the customer entered.
     public var code: String?
 
+    /// Creates a sheet reply.
     public init(choice: Choice, email: String? = nil, password: String? = nil, code: String? = nil) {
         self.choice = choice
         self.email = email
@@ -83,6 +96,8 @@ public struct SheetReply: Codable, Sendable, Equatable, CustomStringConvertible,
         self.code = code
     }
 
+    /// The choice alone, without the password.
     public var description: String { "SheetReply(\(choice))" }
+    /// A mirror of the choice alone, so that dumping a reply does not show the password.
     public var customMirror: Mirror { Mirror(self, children: ["choice": choice]) }
 }

@@ -1,10 +1,12 @@
-/// The two stores that run beside each other and share nothing but the catalog. Raw values are the words of `verifyReceipt` and of signed
-/// transactions.
+/// The store's environment. The production store and the sandbox run beside each other and share only the catalog. The
+/// raw values are the words of `verifyReceipt` and of signed transactions.
 public enum StoreEnvironment: String, Codable, Sendable, CaseIterable, Hashable {
+    /// The store that charges real customers.
     case production = "Production"
+    /// The store for tests, which charges nobody.
     case sandbox = "Sandbox"
 
-    /// The word in attribute 0 of an app receipt and in `receipt_type`.
+    /// The value of attribute 0 of an app receipt and of `receipt_type`.
     public var receiptType: String {
         switch self {
         case .production: "Production"
@@ -12,10 +14,10 @@ public enum StoreEnvironment: String, Codable, Sendable, CaseIterable, Hashable 
         }
     }
 
-    /// The word in addresses, file names and options: `production` or `sandbox`.
+    /// The environment's name in addresses, file names and options: `production` or `sandbox`.
     public var name: String { rawValue.lowercased() }
 
-    /// Reads `production`, `Sandbox` and the like; nil for anything else.
+    /// Reads `production` or `sandbox` in any letter case. Returns nil for anything else.
     public init?(name: String) {
         switch name.lowercased() {
         case "production": self = .production

@@ -1,23 +1,23 @@
-/// The bounds that both ends keep to.
+/// The limits that both the device and the store enforce.
 public enum StoreLimits {
     /// The largest quantity of one payment (Apple's receipts document 10).
     public static let quantity = 10
-    /// Identifiers in one product request.
+    /// The most product identifiers in one product request.
     public static let productsInOneRequest = 1000
-    /// Numbers of apps and products in one product request.
+    /// The most item numbers of apps and products in one product request.
     public static let itemsInOneRequest = 20
-    /// Bytes of UTF-8 in the signature of a ``SignedOffer``: Base64 of at most 72 bytes of DER.
+    /// The most bytes of UTF-8 in the signature of a ``SignedOffer``: Base64 of at most 72 bytes of DER.
     public static let offerSignature = 128
-    /// Bytes of UTF-8 in `applicationUsername`.
+    /// The most bytes of UTF-8 in `applicationUsername`.
     public static let applicationUsername = 512
-    /// Bytes of UTF-8 in a product or bundle identifier.
+    /// The most bytes of UTF-8 in a product or bundle identifier.
     public static let identifier = 255
-    /// Characters in a code that is redeemed.
+    /// The most characters in a redemption code.
     public static let redemptionCode = 64
-    /// Transactions in one page.
+    /// The most transactions in one page.
     public static let page = 200
-    /// Bytes in the body of a request of the device.
+    /// The most bytes in the body of a device's request.
     public static let deviceRequest = 1 << 20
-    /// Bytes in the body of a `verifyReceipt` request: a receipt of several thousand purchases in Base64.
+    /// The most bytes in the body of a `verifyReceipt` request: a receipt of several thousand purchases in Base64.
     public static let verifyReceiptRequest = 16 << 20
 }

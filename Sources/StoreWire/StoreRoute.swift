@@ -1,28 +1,47 @@
-/// The device's requests to the store, one table for both ends: ``template`` is what the server routes by, ``path`` what the client asks for.
+/// The device's requests to the store. Both ends use this table: the server routes by ``template``, and the client
+/// requests ``path``.
 public enum StoreRoute: Sendable, Equatable {
+    /// Signs the device in: ``SignInRequest``, answered with ``SignInResponse``.
     case signIn
+    /// Signs the device out and revokes its token.
     case signOut
+    /// Gets the account that is signed in: ``AccountDescription``.
     case account
+    /// Describes products: ``ProductsRequest``, answered with ``ProductsResponse``.
     case products
+    /// Buys a product: ``PurchaseRequest``, answered with ``PurchaseResponse``.
     case purchases
+    /// Lists the transactions that the device has not finished: ``UnfinishedTransactionsResponse``.
     case unfinishedTransactions(BundleID, after: TransactionID?)
+    /// Finishes a transaction.
     case finish(TransactionID)
+    /// Restores purchases: ``RestoreRequest``, answered with ``RestoreResponse``.
     case restores
+    /// Makes an app receipt: ``AppReceiptRequest``, answered with DER.
     case appReceipt
+    /// Makes the iOS 6 receipt of a transaction: ``TransactionReceiptRequest``, answered with a property list.
     case transactionReceipt(TransactionID)
+    /// Verifies a receipt for the app's server.
     case verifyReceipt
+    /// Gets the changes since the cursor `after`: ``NoticesResponse``.
     case notices(BundleID, after: Int64?, languages: [String])
+    /// Claims a promoted purchase: ``PromotionRequest``.
     case promotions
+    /// Answers a price increase: ``PriceConsentRequest``.
     case priceConsents
+    /// Redeems a code: ``CodeRedemptionRequest``.
     case redemptions
+    /// Grants the download of a transaction's hosted content: ``ContentRequest``, answered with ``ContentGrant``.
     case content(TransactionID)
 
+    /// The HTTP method of a request.
     public enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
         case delete = "DELETE"
     }
 
+    /// The HTTP method of the request.
     public var method: Method {
         switch self {
         case .account, .unfinishedTransactions, .notices: .get
@@ -33,7 +52,7 @@ public enum StoreRoute: Sendable, Equatable {
         }
     }
 
-    /// The path with `{id}` where a transaction's id stands.
+    /// The path, with `{id}` in place of a transaction's id.
     public var template: String {
         switch self {
         case .signIn, .signOut: "/device/v1/session"
@@ -54,7 +73,7 @@ public enum StoreRoute: Sendable, Equatable {
         }
     }
 
-    /// The path and query to ask for.
+    /// The path and query of the request.
     public var path: String {
         switch self {
         case .finish(let id), .transactionReceipt(let id), .content(let id):
@@ -73,7 +92,7 @@ public enum StoreRoute: Sendable, Equatable {
 }
 
 extension String {
-    /// The text with all but RFC 3986's unreserved characters percent-encoded.
+    /// The text with every character percent-encoded except the unreserved characters of RFC 3986.
     fileprivate var percentEncoded: String {
         utf8.map { byte in
             switch byte {

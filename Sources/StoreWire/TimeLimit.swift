@@ -1,10 +1,10 @@
-/// Does something that ends when its task is cancelled, and cancels it when the time is over.
+/// Runs a cancellable operation and cancels it when the time limit is reached.
 ///
-/// AsyncHTTPClient's own limit ends with an answer's head: the body behind it could drip without end.
+/// The timeout of AsyncHTTPClient covers only the head of a response; a server could send the body without end.
 /// - Parameters:
-///   - limit: none is left at zero or less.
-///   - error: what is thrown when the time is over.
-/// - Throws: what `body` throws, `error`, or `CancellationError`.
+///   - limit: the time that the operation may take. Zero or less leaves no time.
+///   - error: the error to throw when the time limit is reached.
+/// - Throws: the error of `body`, `error`, or `CancellationError`.
 package func withTimeLimit<Value: Sendable>(
     _ limit: Duration, else error: @escaping @Sendable @autoclosure () -> any Error,
     _ body: @escaping @Sendable () async throws -> Value
@@ -12,7 +12,7 @@ package func withTimeLimit<Value: Sendable>(
     try await withThrowingTaskGroup(of: Value.self) { group in
         group.addTask {
             let value = try await body()
-            // What was cut off may look like what has ended.
+            // A cancelled operation may return as if it had finished.
             try Task.checkCancellation()
             return value
         }

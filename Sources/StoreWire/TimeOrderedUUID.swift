@@ -1,12 +1,13 @@
 import Foundation
 
 extension UUID {
-    /// A UUID of version 7 (RFC 9562, section 5.7): 48 bits of milliseconds, then chance. Keys made one after another lie beside each other in the
-    /// store's index, so that a purchase among a million touches no page more than one among a thousand.
+    /// Creates a UUID of version 7 (RFC 9562, section 5.7): 48 bits of milliseconds, followed by random bits. Keys that
+    /// are made one after another are neighbours in the store's index, so that a purchase touches as few pages among a
+    /// million as among a thousand.
     ///
     /// - Parameters:
-    ///   - date: when it is made.
-    ///   - chance: a UUID of version 4, whose random bits it takes over.
+    ///   - date: the time that the UUID carries.
+    ///   - chance: a UUID of version 4 that supplies the random bits.
     public init(timeOrdered date: Date, chance: UUID) {
         let milliseconds = UInt64(max(0, min(date.timeIntervalSince1970 * 1000, 281_474_976_710_655)))
         func byte(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: milliseconds >> shift) }

@@ -1,7 +1,8 @@
 import Foundation
 
 extension UUID {
-    /// The text with capital letters, as `uuidString` has it, which Foundation on Linux makes with `snprintf` in many times the time.
+    /// The UUID's text with capital letters, equal to `uuidString`. Foundation on Linux makes `uuidString` with
+    /// `snprintf`, which takes many times as long.
     public var text: String {
         String(unsafeUninitializedCapacity: 36) { buffer in
             withUnsafeBytes(of: uuid) { bytes in
@@ -24,7 +25,8 @@ extension UUID {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// Reads a text of 32 hexadecimal digits in either case and four hyphens (RFC 9562, section 4); nil for anything else.
+    /// Reads a text of 32 hexadecimal digits in either case and four hyphens (RFC 9562, section 4). Returns nil for
+    /// anything else.
     public init?(text: Span<UInt8>) {
         guard text.count == 36 else { return nil }
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -2,12 +2,14 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Keeps blobs as objects of a bucket, named by their digests. Downloads go straight to the bucket, by presigned addresses.
+/// Keeps blobs as objects in a bucket, named by their digests. Downloads use presigned addresses and go straight to the
+/// bucket.
 public struct S3BlobStore: BlobStore {
-    /// How often a request is made that fails in passing, and how long it is waited before the second time; each time twice as long.
+    /// How often a request is tried that fails temporarily, and the pause before the second attempt. Each further pause
+    /// is twice as long.
     static let attempts = 4
     static let firstPause = Duration.milliseconds(200)
-    /// The longest that an upload of 2 GB may take; other requests have ``timeout``.
+    /// The time limit of an upload of at most 2 GB. All other requests have the limit ``timeout``.
     static let uploadTimeout = TimeAmount.minutes(60)
     static let timeout = TimeAmount.seconds(30)
 
@@ -15,7 +17,8 @@ public struct S3BlobStore: BlobStore {
     private let signature: S3Signature
     private let now: @Sendable () -> Date
 
-    /// Says at once that nobody listens, since ``attempts`` are made here. Lives as long as the process.
+    /// The client fails at once when nobody listens, because ``attempts`` are made here. It lives as long as the
+    /// process.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -25,6 +28,7 @@ public struct S3BlobStore: BlobStore {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
+    /// Creates a store for a bucket.
     /// - Parameter now: the machine's clock, which the bucket's server compares with its own.
     public init(_ location: S3Location, now: @escaping @Sendable () -> Date) {
         self.location = location
@@ -33,32 +37,35 @@ public struct S3BlobStore: BlobStore {
             accessKeyID: location.accessKeyID, secretAccessKey: location.secretAccessKey, region: location.region)
     }
 
+    /// Stores a file's bytes as an object, and checks the object's size.
     public func put(_ file: URL, as digest: BlobDigest) async throws {
         let opened = try await BlobThreads.run { try BlobFile(file) }
-        // An object's bytes are all there or the object is not; one of another length is none of ours.
+        // The server never stores part of an object. An object of another length is not one that this store wrote.
         if try await size(of: digest) == opened.size { return }
         let bytes = try opened.bytes(in: 0..<opened.size)
-        // The server compares the bytes with the hash that is signed.
+        // The server compares the bytes with the signed hash.
         let response = try await send("PUT", digest, payloadHash: digest.hexadecimal, timeout: Self.uploadTimeout) {
             $0.headers.add(name: "Content-Type", value: "application/octet-stream")
             $0.body = .stream(bytes, length: .known(opened.size))
         }
-        try await Self.check(response, "keep an object")
+        try await Self.check(response, "store an object")
         guard try await size(of: digest) == opened.size else {
-            throw BlobError(.refused, "The bucket does not hold what was put there.")
+            throw BlobError(.refused, "The bucket does not contain the object that was stored.")
         }
     }
 
+    /// The size of the object in bytes; nil when the bucket does not hold it.
     public func size(of digest: BlobDigest) async throws -> Int64? {
         let response = try await send("HEAD", digest)
         if response.status == .notFound { return nil }
-        try await Self.check(response, "tell of an object")
+        try await Self.check(response, "describe an object")
         guard let size = response.headers.first(name: "Content-Length").flatMap({ Int64($0) }) else {
-            throw BlobError(.refused, "The bucket does not tell an object's size.")
+            throw BlobError(.refused, "The bucket does not report an object's size.")
         }
         return size
     }
 
+    /// The bytes of a range of the object.
     public func bytes(of digest: BlobDigest, in range: Range<Int64>) async throws -> BlobBytes {
         guard range.lowerBound >= 0, !range.isEmpty else {
             throw BlobError(.invalidRange, "The range begins before the bytes, or is empty.")
@@ -67,21 +74,23 @@ public struct S3BlobStore: BlobStore {
             $0.headers.add(name: "Range", value: "bytes=\(range.lowerBound)-\(range.upperBound - 1)")
         }
         switch response.status {
-        case .notFound: throw BlobError(.notFound, "There is no object of that digest.")
+        case .notFound: throw BlobError(.notFound, "No object has this digest.")
         case .rangeNotSatisfiable: throw BlobError(.invalidRange, "The range is not in the object.")
-        default: try await Self.check(response, "give an object")
+        default: try await Self.check(response, "return an object")
         }
         guard response.status == .partialContent,
             response.headers.first(name: "Content-Length") == String(range.upperBound - range.lowerBound)
-        else { throw BlobError(.invalidRange, "The bucket does not give the range that was asked for.") }
+        else { throw BlobError(.invalidRange, "The bucket did not return the requested range.") }
         return BlobBytes(source: .response(response.body))
     }
 
+    /// Removes the object.
     public func remove(_ digest: BlobDigest) async throws {
         let response = try await send("DELETE", digest)
         if response.status != .notFound { try await Self.check(response, "remove an object") }
     }
 
+    /// A presigned address, which is valid for 1 second to 7 days.
     public func address(of digest: BlobDigest, seconds: Int) -> String? {
         let request = S3Signature.Request(
             method: "GET", path: path(digest), headers: [("host", location.host)],
@@ -97,7 +106,7 @@ public struct S3BlobStore: BlobStore {
         "/" + S3Signature.encoded("\(location.bucket)/\(location.prefix)\(digest)", keepsSlash: true)
     }
 
-    /// Makes a request, again when it fails in passing.
+    /// Sends a request, and repeats it when it fails temporarily.
     /// - Throws: ``BlobError`` `unavailable`.
     private func send(
         _ method: String, _ digest: BlobDigest, payloadHash: String = S3Signature.unsignedPayload,
@@ -138,13 +147,14 @@ public struct S3BlobStore: BlobStore {
         return request
     }
 
-    /// Too many requests, or a server's own trouble.
+    /// Whether the status is temporary: a timeout, too many requests, or an error of the server.
     static func isPassing(_ status: UInt) -> Bool { status == 408 || status == 429 || status >= 500 }
 
     private static func check(_ response: HTTPClientResponse, _ what: String) async throws {
         let status = response.status.code
         guard !(200..<300).contains(status) else { return }
-        // The error's word, such as SignatureDoesNotMatch; the rest may repeat what was signed.
+        // Only the error's code is shown, such as SignatureDoesNotMatch; the rest of the body may repeat what was
+        // signed.
         let body = try? await response.body.collect(upTo: 64 << 10)
         let text = body.map { String(decoding: $0.readableBytesView, as: UTF8.self) } ?? ""
         let word = text.firstMatch(of: /<Code>([A-Za-z]{1,64})<\/Code>/).map { " (\($0.1))" } ?? ""

@@ -1,20 +1,24 @@
 import Foundation
 
-/// A bucket at Amazon or at another server that speaks S3, and who may use it.
+/// A bucket at Amazon S3 or another server that speaks S3, with the credentials to use it.
 public struct S3Location: Sendable, CustomStringConvertible {
+    /// The bucket's name.
     public var bucket: String
-    /// What the keys begin with: empty, or a path that ends with `/`.
+    /// The prefix of the objects' keys: empty, or a path that ends with `/`.
     public var prefix: String
-    /// Scheme, host and port. Buckets are named in the path.
+    /// The server's scheme, host and port. Requests name the bucket in the path.
     public var endpoint: String
+    /// The region that signatures name.
     public var region: String
+    /// The access key's identifier.
     public var accessKeyID: String
-    /// Secret.
+    /// The access key. Secret.
     public var secretAccessKey: String
-    /// Secret; of temporary credentials.
+    /// The session token of temporary credentials. Secret.
     public var sessionToken: String?
 
-    /// Reads `s3://BUCKET[/PREFIX][?endpoint=https://HOST[:PORT]][&region=REGION]`, with the keys apart, since addresses are shown.
+    /// Reads `s3://BUCKET[/PREFIX][?endpoint=https://HOST[:PORT]][&region=REGION]`. The keys are separate parameters,
+    /// because addresses are shown to people.
     /// - Throws: ``BlobError`` `invalidLocation`.
     public init(
         _ text: String, accessKeyID: String, secretAccessKey: String, sessionToken: String?
@@ -28,7 +32,8 @@ public struct S3Location: Sendable, CustomStringConvertible {
         let options = url.queryItems ?? []
         if let unknown = options.first(where: { !["endpoint", "region"].contains($0.name) }) {
             throw BlobError(
-                .invalidLocation, "“\(unknown.name)” is no option of a bucket; there are endpoint and region.")
+                .invalidLocation, "“\(unknown.name)” is not an option of a bucket. The options are endpoint and region."
+            )
         }
         guard !accessKeyID.isEmpty, !secretAccessKey.isEmpty else {
             throw BlobError(
@@ -38,7 +43,7 @@ public struct S3Location: Sendable, CustomStringConvertible {
         func option(_ name: String) -> String? { options.first { $0.name == name }?.value }
         let region = option("region") ?? "us-east-1"
         guard region.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil else {
-            throw BlobError(.invalidLocation, "A region is written as us-east-1 is.")
+            throw BlobError(.invalidLocation, "The region is invalid. Write it like us-east-1.")
         }
         let endpoint = option("endpoint") ?? "https://s3.\(region).amazonaws.com"
         guard let place = URLComponents(string: endpoint), ["http", "https"].contains(place.scheme ?? ""),
@@ -54,9 +59,9 @@ public struct S3Location: Sendable, CustomStringConvertible {
         self.sessionToken = sessionToken
     }
 
-    /// Without the keys.
+    /// The bucket, prefix and endpoint, without the keys.
     public var description: String { "s3://\(bucket)/\(prefix) at \(endpoint)" }
 
-    /// The `Host` of requests.
+    /// The header `Host` of requests.
     var host: String { String(endpoint.drop { $0 != ":" }.dropFirst(3)) }
 }

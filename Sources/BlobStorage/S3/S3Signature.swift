@@ -1,20 +1,21 @@
 import Crypto
 import Foundation
 
-/// Signatures of requests by "AWS Signature Version 4" (docs.aws.amazon.com, "Authenticating Requests"), in the header and in the query.
+/// Signatures of requests by "AWS Signature Version 4" (docs.aws.amazon.com, "Authenticating Requests"), in a header
+/// and in the query.
 struct S3Signature: Sendable {
-    /// The hash of a body that is not part of the signature.
+    /// The value in place of a hash when the body is not part of the signature.
     static let unsignedPayload = "UNSIGNED-PAYLOAD"
     private static let algorithm = "AWS4-HMAC-SHA256"
 
-    /// What is signed.
+    /// The signed parts of a request.
     struct Request {
         var method: String
-        /// Encoded already, beginning with `/`.
+        /// The path, percent-encoded, beginning with `/`.
         var path: String
-        /// Not encoded.
+        /// The query, not encoded.
         var query: [(name: String, value: String)] = []
-        /// `host` and whatever else is signed, names in any case.
+        /// The headers to sign, `host` among them, with names in any case.
         var headers: [(name: String, value: String)]
         /// The body's SHA-256 in hexadecimal, or ``S3Signature/unsignedPayload``.
         var payloadHash: String
@@ -25,7 +26,7 @@ struct S3Signature: Sendable {
     var region: String
     var service = "s3"
 
-    /// The value of `Authorization`. The headers must have `x-amz-date` or `date` of the same moment.
+    /// The value of the header `Authorization`. The headers must contain `x-amz-date` or `date` with the same time.
     func authorization(_ request: Request, at date: Date) -> String {
         let time = Self.time(date)
         let signature = signature(request, time)
@@ -34,7 +35,7 @@ struct S3Signature: Sendable {
             + "Signature=\(signature)"
     }
 
-    /// The query, encoded, with which anyone can make the request for so many seconds.
+    /// The encoded query with which anyone can make the request for so many seconds.
     func presignedQuery(_ request: Request, at date: Date, seconds: Int, sessionToken: String?) -> String {
         let time = Self.time(date)
         var request = request
@@ -88,7 +89,8 @@ struct S3Signature: Sendable {
             .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
     }
 
-    /// All but RFC 3986's unreserved characters percent-encoded; in a path, the slash stays.
+    /// The text with every character percent-encoded except the unreserved characters of RFC 3986, and in a path the
+    /// slash.
     static func encoded(_ text: String, keepsSlash: Bool = false) -> String {
         text.utf8.map { byte in
             switch byte {

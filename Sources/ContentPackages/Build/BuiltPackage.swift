@@ -1,11 +1,11 @@
-/// What was built.
+/// A package that was built.
 public struct BuiltPackage: Sendable, Hashable, Codable {
     /// The package's size in bytes.
     public var length: Int64
-    /// All files together once unpacked, in bytes.
+    /// The total size of the unpacked files, in bytes.
     public var unpackedLength: Int64
-    /// How many files are in it.
+    /// The number of files in the package.
     public var files: Int
-    /// SHA-256 of the package in lower-case hexadecimal.
+    /// The SHA-256 of the package in lower-case hexadecimal.
     public var sha256: String
 }

@@ -1,18 +1,19 @@
 import Crypto
 import Foundation
 
-/// Builds packages of hosted content: the same bytes from the same files, wherever, whenever and by whomever they are built.
+/// Builds packages of hosted content. The same files always give the same bytes, independently of the place, the time
+/// and the user.
 ///
-/// A package is a xar archive of the tree with SHA-256 throughout: entries sorted by the bytes of their names, owner root and wheel, modes 0644
-/// and 0755, one fixed time. Files are packed with zlib, or stored as they are where that is no larger. Large files whose beginning, middle
-/// and end do not get smaller are taken not to as a whole.
+/// A package is a xar archive of the tree with SHA-256 checksums only: entries sorted by the bytes of their names,
+/// owner root and wheel, modes 0644 and 0755, and one fixed time. Files are packed with zlib, or stored unpacked where
+/// that is no larger. A large file is stored unpacked if its beginning, middle and end do not get smaller.
 public struct ContentPackageBuilder: Sendable {
-    /// What stands in the package for `ContentInfo.plist`; nil for the folder's own.
+    /// The contents of `ContentInfo.plist` in the package; nil for the folder's own file.
     public var info: ContentInfo?
-    /// What a package may be.
+    /// The limits of a package.
     public var limits: ContentLimits
 
-    /// Builds with the folder's own `ContentInfo.plist`, or with one made of `info`.
+    /// Creates a builder that uses the folder's own `ContentInfo.plist`, or one made from `info`.
     public init(info: ContentInfo? = nil, limits: ContentLimits = .hosted) {
         self.info = info
         self.limits = limits
@@ -20,12 +21,12 @@ public struct ContentPackageBuilder: Sendable {
 
     /// Builds a package of a folder with `ContentInfo.plist` and `Contents`. The folder is checked first.
     ///
-    /// It is written beside `file` and renamed to it at the end, in place of what was there. It blocks, with two threads of its own, and needs less
-    /// than 64 MiB of memory whatever the size of the content.
+    /// The package is written beside `file` and renamed to it at the end, replacing an existing file. The call blocks,
+    /// with two threads of its own, and needs less than 64 MiB of memory for any size of content.
     ///
-    /// - Parameter progress: told often how many bytes of the folder's files have been read.
-    /// - Throws: ``ContentPackageError``: `refused` with everything that is wrong with the folder, `unreadable`, `unwritable`, `diskFull`,
-    ///   `cancelled`. Nothing is left then.
+    /// - Parameter progress: receives, often, the number of bytes of the folder's files that have been read.
+    /// - Throws: ``ContentPackageError``: `refused` with all faults of the folder, `unreadable`, `unwritable`,
+    ///   `diskFull`, `cancelled`. Nothing is left behind then.
     @discardableResult
     public func build(
         folder: URL, into file: URL, isCancelled: @escaping () -> Bool = { false },
@@ -37,7 +38,7 @@ public struct ContentPackageBuilder: Sendable {
         while root.count > 1, root.hasSuffix("/") { root.removeLast() }
         var entries = try FolderWalk.entries(of: root, limits: limits, isCancelled: isCancelled)
         if info != nil, !entries.contains(where: { $0.path == ContentInfo.fileName }) {
-            // Its name is before “Contents” in the order of bytes.
+            // The name sorts before “Contents” by bytes.
             entries.insert(ContentEntry(path: ContentInfo.fileName, kind: .file), at: 0)
         }
         let aside = Self.aside(file)
@@ -65,7 +66,7 @@ public struct ContentPackageBuilder: Sendable {
         file.deletingLastPathComponent().appending(path: ".\(file.lastPathComponent).building").path
     }
 
-    /// Writes header, table, its sum, and the heap.
+    /// Writes the header, the table, its checksum and the heap.
     private static func assemble(
         _ entries: [ContentEntry], _ stored: [XarTableWriter.Stored?], _ packer: inout FilePacker, _ path: String,
         _ isCancelled: () -> Bool

@@ -1,24 +1,26 @@
 import CZlib
 import Foundation
 
-/// Packs blocks of files with deflate. Blocks of one file are packed independently of one another, each with the end of the one before as its
-/// dictionary, so that several threads can work on one file and the result is the same whatever their number.
+/// Packs blocks of files with deflate. The blocks of a file are packed independently of one another, each with the end
+/// of the one before as its dictionary. Several threads can therefore work on one file, and the result does not depend
+/// on their number.
 final class Deflater {
-    /// What bsdtar takes by default, too.
+    /// The compression level, which is also bsdtar's default.
     static let level: Int32 = 6
-    /// How far back deflate looks.
+    /// The size of deflate's window, in bytes.
     static let window = 1 << 15
     /// The first bytes of a zlib stream (RFC 1950): 32 KiB window, default level.
     static let streamHeader: [UInt8] = [0x78, 0x9C]
 
-    // zlib keeps the address of its state in the state, so it must not move.
+    // zlib stores the address of its state in the state, so the state must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Throws: ``ContentPackageError`` when there is no memory.
+    /// - Throws: ``ContentPackageError`` when memory cannot be allocated.
     init() throws {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // A negative window: deflate alone; the stream's header and sum are written around all blocks.
+        // A negative window makes zlib write deflate only. The header and the checksum of the stream are written around
+        // all blocks.
         let result = deflateInit2_(
             stream, Self.level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
@@ -33,9 +35,9 @@ final class Deflater {
         stream.deallocate()
     }
 
-    private static let noMemory = ContentPackageError(.unwritable, "There is no memory to pack with.")
+    private static let noMemory = ContentPackageError(.unwritable, "Memory for packing cannot be allocated.")
 
-    /// The block packed; every block but the last ends at a whole byte.
+    /// Packs the block. Every block but the last ends at a whole byte.
     func pack(_ block: [UInt8], dictionary: [UInt8], isLast: Bool) throws -> [UInt8] {
         deflateReset(stream)
         if !dictionary.isEmpty {
@@ -43,7 +45,7 @@ final class Deflater {
                 _ = deflateSetDictionary(stream, bytes.baseAddress, UInt32(bytes.count))
             }
         }
-        // Beyond what deflate alone may need: the empty block that fills up the last byte.
+        // Room beyond the bound of deflate, for the empty block that fills the last byte.
         let bound = Int(deflateBound(stream, UInt(block.count))) + 64
         return try [UInt8](unsafeUninitializedCapacity: bound) { output, filled in
             try block.withUnsafeBufferPointer { input in
@@ -60,12 +62,12 @@ final class Deflater {
         }
     }
 
-    /// The sum of RFC 1950 over a block.
+    /// The checksum of RFC 1950 over a block.
     static func adler(_ block: [UInt8]) -> UInt {
         block.withUnsafeBufferPointer { adler32(1, $0.baseAddress, UInt32($0.count)) }
     }
 
-    /// The sum over two runs of bytes, of the sums over each.
+    /// The checksum over two consecutive ranges of bytes, from the checksum of each.
     static func adler(_ first: UInt, _ second: UInt, secondLength: Int) -> UInt {
         adler32_combine(first, second, secondLength)
     }

@@ -1,17 +1,18 @@
 import Crypto
 import Foundation
 
-/// Packs files into the heap. Blocks are packed by several threads and written in order; a few are under way at a time.
+/// Packs files into the heap. Several threads pack the blocks, which are written in order; a few blocks are in progress
+/// at a time.
 struct FilePacker: ~Copyable {
     private static let blockSize = 1 << 19
-    /// What is packed to find out whether a large file gets smaller.
+    /// The size of the samples that show whether a large file gets smaller.
     private static let sampleSize = 1 << 16
     private static let underWay = 2 * Threads.count + 2
 
-    /// What is to be written next, in order.
+    /// A step of the writing, in order.
     private enum Step {
         case block(PackingJob, isFirst: Bool, isLast: Bool)
-        /// A whole file, as it is.
+        /// A whole file, stored unpacked.
         case raw
         /// A file without bytes.
         case empty
@@ -31,20 +32,20 @@ struct FilePacker: ~Copyable {
     private var heap: HeapWriter
     private let threads: PackingThreads
     private let sampler: Deflater
-    /// Files in the order in which they are written, the first first; a file of several blocks stands there once for each.
+    /// The files in the order in which they are written. A file of several blocks occurs once for each block.
     private var steps: [(path: String, step: Step)] = []
     private var stored: [XarTableWriter.Stored?] = []
     private var current = Current()
     private var done: Int64 = 0
 
     /// - Parameters:
-    ///   - heap: where the heap is written meanwhile.
-    ///   - infoBytes: what stands for `ContentInfo.plist`.
+    ///   - heap: the path of the temporary file for the heap.
+    ///   - infoBytes: the contents of `ContentInfo.plist`; nil for the folder's own file.
     init(
         root: String, heap: String, infoBytes: [UInt8]?, isCancelled: @escaping () -> Bool,
         progress: @escaping (Int64) -> Void
     ) throws {
-        // All that may fail comes first.
+        // Everything that may fail comes first.
         let sampler = try Deflater()
         unlink(heap)
         let writer = try HeapWriter(heap, base: ChecksumStyle.sha256.length)
@@ -59,7 +60,7 @@ struct FilePacker: ~Copyable {
 
     deinit { threads.close() }
 
-    /// Packs the files, and gives where each is, in the same order.
+    /// Packs the files, and returns their locations in the same order.
     mutating func pack(_ paths: [String]) throws -> [XarTableWriter.Stored?] {
         for path in paths {
             if isCancelled() { throw ContentPackageError.cancelled }
@@ -70,14 +71,16 @@ struct FilePacker: ~Copyable {
         return stored
     }
 
-    /// All that was written, in pieces.
+    /// Reads everything that was written, in pieces.
     func readHeap(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
         while offset < heap.length {
             let count = try heap.file.read(into: buffer, at: offset)
-            guard count > 0 else { throw ContentPackageError(.unreadable, "The packed files are no longer there.") }
+            guard count > 0 else {
+                throw ContentPackageError(.unreadable, "The temporary file with the packed files cannot be read.")
+            }
             try body(UnsafeRawBufferPointer(rebasing: buffer[0..<count]))
             offset += Int64(count)
         }
@@ -100,7 +103,7 @@ struct FilePacker: ~Copyable {
             if isCancelled() { throw ContentPackageError.cancelled }
             let isFirst = offset == 0
             offset += Int64(block.count)
-            // The next block is read first, so that the last is known as such whatever the file's size was said to be.
+            // The next block is read first, so that the last one is detected without relying on the stated size.
             let next = block.count == Self.blockSize ? try file.read(Self.blockSize, at: offset) : []
             try add(path, .block(job(block, tail, isLast: next.isEmpty), isFirst: isFirst, isLast: next.isEmpty))
             tail = Array(block.suffix(Deflater.window))
@@ -119,7 +122,7 @@ struct FilePacker: ~Copyable {
         if steps.count >= Self.underWay { try writeNext() }
     }
 
-    /// Whether its beginning, its middle or its end gets at least a fiftieth smaller.
+    /// Whether the file's beginning, middle or end gets at least a fiftieth smaller.
     private func getsSmaller(_ file: ReadableFile) throws -> Bool {
         let last = file.length - Int64(Self.sampleSize)
         for place in [0, last / 2, last] {

@@ -1,12 +1,13 @@
 import Crypto
 import Foundation
 
-/// Writes the bytes of the files one after another into a file of their own, which has no name and is gone with the process.
+/// Writes the bytes of the files one after another into a temporary file, which has no name and disappears with the
+/// process.
 struct HeapWriter: ~Copyable {
     private static let bufferSize = 1 << 18
 
     let file: WritableFile
-    /// From the heap's start, behind the table's checksum.
+    /// The offset from the start of the heap, after the table's checksum.
     private(set) var offset: Int64
     private let base: Int64
     private var buffer: [UInt8] = []
@@ -23,10 +24,10 @@ struct HeapWriter: ~Copyable {
         buffer.reserveCapacity(Self.bufferSize)
     }
 
-    /// In the file, all flushed.
+    /// The length of the file after flushing.
     var length: Int64 { offset - base }
 
-    /// Begins a file: its offset and its sum.
+    /// Starts a file, with its offset and its checksum.
     mutating func begin() {
         start = offset
         sum = SHA256()
@@ -41,10 +42,10 @@ struct HeapWriter: ~Copyable {
 
     mutating func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
-    /// What was written since ``begin()``.
+    /// The location and the checksum of the bytes since ``begin()``.
     func written() -> (offset: Int64, length: Int64, sum: [UInt8]) { (start, offset - start, Array(sum.finalize())) }
 
-    /// Forgets what was written since ``begin()``.
+    /// Discards the bytes since ``begin()``.
     mutating func goBack() throws {
         try flush()
         try file.cut(to: start - base)

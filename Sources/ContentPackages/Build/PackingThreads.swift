@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A block of a file, packed by one of the threads.
+/// A block of a file, which one of the threads packs.
 final class PackingJob: Sendable {
     let block: [UInt8]
     fileprivate let dictionary: [UInt8]
@@ -15,8 +15,8 @@ final class PackingJob: Sendable {
     }
 
     /// - Parameters:
-    ///   - dictionary: the last bytes before the block; none for a file's first.
-    ///   - isLast: whether the file ends with it.
+    ///   - dictionary: the last bytes before the block; empty for the first block of a file.
+    ///   - isLast: whether the block is the last of the file.
     init(block: [UInt8], dictionary: [UInt8], isLast: Bool) {
         self.block = block
         self.dictionary = dictionary
@@ -37,14 +37,14 @@ final class PackingJob: Sendable {
         isDone.signal()
     }
 
-    /// Waits until it is packed. May be asked once.
+    /// Waits until the block is packed. Call it only once.
     func packed() throws -> Packed {
         isDone.wait()
         return try outcome.withLock { $0 }?.get() ?? Packed(bytes: [], adler: 1)
     }
 }
 
-/// Threads that pack blocks in the order in which they are given.
+/// Threads that pack blocks in the order of submission.
 final class PackingThreads: Sendable {
     private struct State {
         var waiting: [PackingJob] = []
@@ -52,7 +52,7 @@ final class PackingThreads: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Signalled once for each job, and at the end once for each thread.
+    /// Signalled once for each job, and once for each thread at the end.
     private let work = DispatchSemaphore(value: 0)
     private let threads: Int
 
@@ -66,7 +66,7 @@ final class PackingThreads: Sendable {
         work.signal()
     }
 
-    /// Ends the threads; jobs that wait are dropped.
+    /// Ends the threads and drops waiting jobs.
     func close() {
         state.withLock {
             $0.isClosed = true

@@ -1,8 +1,9 @@
 import CZlib
 
-/// Writes the table of contents of a package, packed as it grows. Nothing in it depends on when, where or by whom it is built.
+/// Writes the table of contents of a package, and packs it as it grows. Its bytes do not depend on the time, the place
+/// or the user.
 struct XarTableWriter: ~Copyable {
-    /// The bytes of a file in the heap.
+    /// The location of a file's bytes in the heap.
     struct Stored {
         var offset: Int64
         var length: Int64
@@ -12,7 +13,7 @@ struct XarTableWriter: ~Copyable {
         var extracted: [UInt8]
     }
 
-    /// Every time in a package: 2001-01-01, the beginning of Apple's own count.
+    /// The time of all files in a package: 2001-01-01, Apple's reference date.
     private static let time = "2001-01-01T00:00:00Z"
 
     private var text: [UInt8] = []
@@ -57,7 +58,7 @@ struct XarTableWriter: ~Copyable {
         try packIfLarge()
     }
 
-    /// The table as it stands in the package, and its unpacked length.
+    /// The packed table, and its unpacked length.
     mutating func finish() throws -> (packed: [UInt8], unpackedLength: Int) {
         put("</toc>\n</xar>\n")
         try pack(isLast: true)

@@ -1,15 +1,15 @@
-/// A package in which nothing was found wrong. Only ``ContentCheck`` makes one.
+/// A package that passed the check. Only ``ContentCheck`` makes one.
 public struct CheckedPackage: Sendable {
-    /// The package, open.
+    /// The open package.
     public let package: ContentPackage
-    /// What it was checked against.
+    /// The expectation that it was checked against.
     public let expectation: ContentExpectation
 
-    /// What its `ContentInfo.plist` says.
+    /// The contents of its `ContentInfo.plist`.
     public var info: ContentInfo { package.info }
     /// The package's size in bytes.
     public var length: Int64 { package.length }
-    /// All files together once unpacked, in bytes: counted, not only said.
+    /// The total size of the unpacked files in bytes, which the check has counted.
     public var unpackedLength: Int64 { package.unpackedLength }
 
     init(package: ContentPackage, expectation: ContentExpectation) {

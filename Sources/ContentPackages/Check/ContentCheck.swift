@@ -1,23 +1,23 @@
 import Foundation
 
-/// Holds packages, and folders before they become packages, to the rules of hosted content. It is the same on the developer's machine and at
-/// the store.
+/// Checks packages, and folders from which packages are to be built, against the rules of hosted content. The check is
+/// the same on the developer's machine and at the store.
 public enum ContentCheck {
-    /// How a check ended.
+    /// The result of a check.
     public enum Outcome: Sendable {
-        /// Nothing is wrong.
+        /// The package follows all rules.
         case passed(CheckedPackage)
-        /// Everything that is wrong; at least one finding.
+        /// The package violates rules; there is at least one finding.
         case refused([ContentFinding])
     }
 
-    /// The most findings of one rule that are told.
+    /// The most findings of one rule that are reported.
     public static let mostFindingsOfARule = 100
 
-    /// Everything that is wrong with a folder from which a package is to be built; empty when nothing is.
+    /// The faults of a folder from which a package is to be built; empty when there are none.
     ///
-    /// It blocks while it reads.
-    /// - Parameter info: what will stand for `ContentInfo.plist`; nil when the folder's own is used.
+    /// The call blocks while it reads.
+    /// - Parameter info: the contents of `ContentInfo.plist` in the package; nil to use the folder's own file.
     /// - Throws: ``ContentPackageError`` `unreadable` when the folder or a file in it cannot be read, and `cancelled`.
     public static func findings(
         inFolder folder: URL, info: ContentInfo? = nil,
@@ -35,9 +35,9 @@ public enum ContentCheck {
         return findings(inspection)
     }
 
-    /// Everything that is wrong with a package; empty when nothing is.
+    /// The faults of a package; empty when there are none.
     ///
-    /// It blocks while it reads all of the package, on two threads.
+    /// The call blocks while it reads the whole package, on two threads.
     /// - Throws: ``ContentPackageError`` `unreadable` when the file cannot be read, and `cancelled`.
     public static func findings(
         inPackage file: URL, expecting expectation: ContentExpectation = ContentExpectation(),
@@ -51,7 +51,7 @@ public enum ContentCheck {
 
     /// Checks a package.
     ///
-    /// It blocks while it reads all of the package, on two threads.
+    /// The call blocks while it reads the whole package, on two threads.
     /// - Throws: ``ContentPackageError`` `unreadable` when the file cannot be read, and `cancelled`.
     public static func check(
         package url: URL, expecting expectation: ContentExpectation = ContentExpectation(),
@@ -59,7 +59,7 @@ public enum ContentCheck {
     ) throws -> Outcome {
         let file = try ReadableFile(url.path)
         do {
-            // Its size is known before anything in it is.
+            // The package's size is known before its contents.
             guard file.length <= limits.packedBytes else {
                 let size = Inspection(entries: [], packedLength: file.length, limits: limits)
                 return .refused(ContentRule.size.findings(size))
@@ -92,7 +92,7 @@ public enum ContentCheck {
             told.append(
                 ContentFinding(
                     rule, "There are \(count - mostFindingsOfARule) more findings of this rule.",
-                    "Mend those above, and check again."))
+                    "Correct the findings above, and check again."))
         }
         return told
     }

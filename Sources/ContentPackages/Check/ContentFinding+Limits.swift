@@ -1,14 +1,14 @@
 extension ContentFinding {
-    // What ends the reading, because going on would cost too much.
+    // These findings end the reading, because continuing would cost too much.
 
     static func tooMany(_ limits: ContentLimits) -> ContentFinding {
         ContentFinding(
-            .entries, "It has more than \(limits.entries) files and folders.",
-            "Put small files that belong together into one.")
+            .entries, "There are more than \(limits.entries) files and folders.",
+            "Combine small files that belong together.")
     }
 
     static func tooDeep(_ limits: ContentLimits) -> ContentFinding {
-        ContentFinding(.entries, "Folders are more than \(limits.depth) deep.", "Lay them out flatter.")
+        ContentFinding(.entries, "Folders are nested more than \(limits.depth) deep.", "Use fewer levels of folders.")
     }
 
     static func tooLong(_ path: String, _ limits: ContentLimits) -> ContentFinding {
@@ -19,7 +19,7 @@ extension ContentFinding {
 
     static func tooLarge(_ limits: ContentLimits) -> ContentFinding {
         ContentFinding(
-            .size, "Its files have more than \(limits.unpackedBytes) bytes.",
-            "Leave out or split content until it is at most 2 GB.")
+            .size, "The files together have more than \(limits.unpackedBytes) bytes.",
+            "Remove or split content until it has at most 2 GB.")
     }
 }

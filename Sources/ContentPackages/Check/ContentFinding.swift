@@ -1,24 +1,24 @@
-/// One thing that is wrong with a package or with the folder it is to be built from.
+/// A fault of a package, or of the folder from which it is to be built.
 public struct ContentFinding: Sendable, Hashable, Codable {
-    /// Which rule was broken. The words are stable: programs may compare them.
+    /// The violated rule. The raw values are stable: programs may compare them.
     public enum Rule: String, Sendable, Codable, CaseIterable {
-        // What an archive has to be before there is anything to check in it.
+        // Rules that an archive must follow before its contents can be checked.
 
-        /// The file is no xar archive, or ends too early.
+        /// The file is not a xar archive, or ends too early.
         case format
-        /// The table of contents is damaged or says what no table may say.
+        /// The table of contents is damaged or contains invalid values.
         case table
         /// The checksum of the table or of a file does not match.
         case checksum
         /// The table points outside of the file.
         case range
-        /// Two files have part of their bytes in common, which no tool writes.
+        /// Two files share part of their bytes, which no tool writes.
         case overlap
-        /// A file has another length than the table says.
+        /// A file does not have the length that the table states.
         case length
         /// A file's packed bytes are damaged.
         case data
-        /// A file is packed in a way that is not read here.
+        /// A file is packed with an unsupported encoding.
         case encoding
         /// The payload of a product archive is damaged or of an unknown kind.
         case payload
@@ -29,11 +29,11 @@ public struct ContentFinding: Sendable, Hashable, Codable {
         case entries
         /// The package is over 2 GB, packed or unpacked.
         case size
-        /// It unpacks to far more than its size can hold of real content.
+        /// The package unpacks to far more than its size can hold of real content.
         case bomb
-        /// A file is a program or a part of one.
+        /// A file contains a program or a part of one.
         case executableCode = "executable-code"
-        /// A file may be executed.
+        /// A file has an executable bit.
         case executableBit = "executable-bit"
         /// A folder or a file has the name of a bundle or library with code.
         case codeBundle = "code-bundle"
@@ -45,19 +45,19 @@ public struct ContentFinding: Sendable, Hashable, Codable {
         case name
         /// Names are the same, or differ only by case or Unicode form.
         case nameClash = "name-clash"
-        /// It is a device, a socket or a pipe.
+        /// A file is a device, a socket or a pipe.
         case specialFile = "special-file"
-        /// It would run as another user (setuid, setgid) or is sticky.
+        /// A file has the setuid or setgid bit, with which it would run as another user, or the sticky bit.
         case setuid
         /// `ContentInfo.plist` is not at the root.
         case infoMissing = "info-missing"
-        /// `ContentInfo.plist` lacks a key or has a wrong one.
+        /// `ContentInfo.plist` lacks a key or has an invalid one.
         case infoKeys = "info-keys"
-        /// It is for another product.
+        /// The package is for another product.
         case product
-        /// Its version is not above the live one.
+        /// The package's version is not above the live version.
         case version
-        /// There is nothing in `Contents`.
+        /// `Contents` has no file.
         case empty
         /// Something other than `ContentInfo.plist` and `Contents` is at the root.
         case layout
@@ -65,13 +65,13 @@ public struct ContentFinding: Sendable, Hashable, Codable {
         case installerScript = "installer-script"
     }
 
-    /// Which rule was broken.
+    /// The violated rule.
     public var rule: Rule
-    /// Where, from the content's root; nil when it is about the package as a whole.
+    /// The path from the content's root; nil when the finding is about the package as a whole.
     public var path: String?
-    /// What is wrong, in one sentence.
+    /// The fault, in one sentence.
     public var message: String
-    /// What to do, in one sentence.
+    /// The remedy, in one sentence.
     public var advice: String
 
     init(_ rule: Rule, path: String? = nil, _ message: String, _ advice: String) {
@@ -81,7 +81,7 @@ public struct ContentFinding: Sendable, Hashable, Codable {
         self.advice = advice
     }
 
-    /// What is wrong with an archive itself, which its maker cannot mend in the folder.
+    /// Creates a finding about the archive itself, which its maker cannot correct in the folder.
     static func damaged(_ rule: Rule, path: String? = nil, _ message: String) -> ContentFinding {
         ContentFinding(
             rule, path: path, message, "Build the package again; if it was copied or downloaded, do that again first.")

@@ -1,17 +1,17 @@
-/// A rule of hosted content. Each has a file of its own.
+/// A rule of hosted content. Each rule has a file of its own.
 struct ContentRule: Sendable {
-    /// Everything that breaks it.
+    /// The findings of everything that violates the rule.
     let findings: @Sendable (Inspection) -> [ContentFinding]
 
     /// A rule about the content as a whole.
     init(_ findings: @escaping @Sendable (Inspection) -> [ContentFinding]) { self.findings = findings }
 
-    /// A rule about each file, folder and link by itself.
+    /// A rule about each single file, folder and link.
     init(forEach finding: @escaping @Sendable (ContentEntry) -> ContentFinding?) {
         findings = { $0.entries.compactMap(finding) }
     }
 
-    /// All, in the order in which findings are told.
+    /// All rules, in the order in which findings are reported.
     static let all: [ContentRule] = [
         .info, .product, .version, .layout, .empty, .entries, .size, .bomb, .outsidePath, .name, .nameClash,
         .outsideLink,

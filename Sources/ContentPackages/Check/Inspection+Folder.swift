@@ -1,8 +1,8 @@
 import Foundation
 
 extension Inspection {
-    /// Looks at every file of a folder: what it is, and what it begins with.
-    /// - Throws: ``ContentPackageError``, `refused` when there is too much in it.
+    /// Reads the kind and the first bytes of every file of a folder.
+    /// - Throws: ``ContentPackageError``, `refused` when the folder exceeds a limit.
     init(folder: URL, limits: ContentLimits, isCancelled: () -> Bool) throws {
         self.init(entries: [], limits: limits)
         var root = folder.path
@@ -16,8 +16,8 @@ extension Inspection {
                 guard file.length <= limits.infoBytes else {
                     findings.append(
                         ContentFinding(
-                            .infoKeys, path: ContentInfo.fileName, "It has more than \(limits.infoBytes) bytes.",
-                            "Keep what is content in files below Contents."))
+                            .infoKeys, path: ContentInfo.fileName, "The file has more than \(limits.infoBytes) bytes.",
+                            "Move content into files below Contents."))
                     continue
                 }
                 info = ContentInfo.Reading(Data(try file.read(limits.infoBytes, at: 0)))

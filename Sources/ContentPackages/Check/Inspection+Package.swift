@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 extension Inspection {
-    /// Reads every file of a package: what it begins with, and whether it is whole.
+    /// Reads every file of a package, keeps its first bytes and verifies it.
     init(
         _ contents: PackageContents, limits: ContentLimits, isCancelled: @escaping @Sendable () -> Bool
     ) throws {
@@ -10,7 +10,7 @@ extension Inspection {
             entries: contents.entries, findings: contents.findings,
             info: contents.info.map { ContentInfo.Reading(Data($0)) }, packedLength: contents.archive.file.length,
             limits: limits)
-        // What is too large is not read to its end; that it is too large is said already.
+        // A package that is too large is not read to its end. It already has a finding about its size.
         guard case .plain = contents.form, unpackedLength <= limits.unpackedBytes,
             ContentRule.bomb.findings(self).isEmpty
         else { return }

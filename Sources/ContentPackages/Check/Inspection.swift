@@ -1,30 +1,30 @@
-/// Everything that the rules look at: the files of a package or a folder, already read, and what is expected of them.
+/// The input of the rules: the files of a package or a folder, already read, and the expectation.
 struct Inspection {
-    /// Files, folders and links from the content's root. A file that may have been read has its ``ContentEntry/head``.
+    /// The files, folders and links, from the content's root. A file that could be read has its ``ContentEntry/head``.
     var entries: [ContentEntry]
-    /// What was already wrong in reading.
+    /// The faults that were found while reading.
     var findings: [ContentFinding] = []
-    /// `ContentInfo.plist`; nil when there is none that could be read.
+    /// The contents of `ContentInfo.plist`; nil when it is missing or unreadable.
     var info: ContentInfo.Reading?
     /// The package's size; nil for a folder.
     var packedLength: Int64?
     var expectation = ContentExpectation()
     var limits: ContentLimits
 
-    /// All files together, unpacked.
+    /// The total size of the unpacked files.
     var unpackedLength: Int64 {
         entries.reduce(0) { $0.addingReportingOverflow($1.size).overflow ? .max : $0 + $1.size }
     }
 }
 
-/// What the package is to be, where that is known.
+/// The expected product and version of a package, where they are known.
 public struct ContentExpectation: Sendable, Hashable {
-    /// The product it must be for; nil for any.
+    /// The product that the package must be for; nil for any.
     public var productID: String?
-    /// The live version, which its own must be above; nil when there is none.
+    /// The live version, which the package's version must exceed; nil when there is none.
     public var above: ContentVersion?
 
-    /// Expects nothing, or what is given.
+    /// Creates an expectation of the given values.
     public init(productID: String? = nil, above: ContentVersion? = nil) {
         self.productID = productID
         self.above = above

@@ -1,16 +1,16 @@
 extension ContentRule {
-    /// The package does not unpack to far more than it is. Files that share their bytes count each time.
+    /// A package may not unpack to far more than its own size. Files that share their bytes count each time.
     static let bomb = ContentRule { inspection in
         guard let packed = inspection.packedLength else { return [] }
         let limits = inspection.limits
         let unpacked = inspection.unpackedLength
-        // What is over the limit of size is said to be so, and no more.
+        // A package over the size limit already has a finding of that rule.
         guard unpacked > limits.ratioFloorBytes, unpacked <= limits.unpackedBytes, unpacked / limits.ratio > packed
         else { return [] }
         return [
             ContentFinding(
-                .bomb, "It unpacks to \(unpacked) bytes, more than \(limits.ratio) times its \(packed).",
-                "Leave out files that hold nothing, and let the app make them.")
+                .bomb, "The package unpacks to \(unpacked) bytes, more than \(limits.ratio) times its \(packed).",
+                "Remove files without real content, and let the app make them.")
         ]
     }
 }

@@ -1,12 +1,12 @@
 extension ContentRule {
-    /// Nothing has the name of a bundle or library with code.
+    /// No entry may have the name of a bundle or library with code.
     static let codeBundle = ContentRule { inspection in
         var seen: Set<String> = []
         return inspection.entries.compactMap { entry in
             guard let path = bundle(in: entry), seen.insert(path).inserted else { return nil }
             return ContentFinding(
-                .codeBundle, path: path, "By its name it is a bundle or library with code.",
-                "Leave it out, or rename it if it has no code.")
+                .codeBundle, path: path, "The name is that of a bundle or library with code.",
+                "Remove it, or rename it if it has no code.")
         }
     }
 
@@ -16,7 +16,7 @@ extension ContentRule {
     ]
     private static let files: Set<String> = ["a", "dll", "dylib", "exe", "ko", "o", "so", "swiftmodule", "tbd"]
 
-    /// The outermost folder that is a bundle by its name, or the file itself.
+    /// The outermost folder whose name is that of a bundle, or the file itself.
     private static func bundle(in entry: ContentEntry) -> String? {
         let names = ContentPath.names(entry.path).map { String(decoding: $0, as: UTF8.self) }
         for (index, name) in names.enumerated() {

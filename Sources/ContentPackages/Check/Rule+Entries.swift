@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// Files and folders are not too many, nor too deep. (Reading stops there as well.)
+    /// Files and folders may not exceed the limits of number and depth. (Reading stops at these limits too.)
     static let entries = ContentRule { inspection in
         let limits = inspection.limits
         if inspection.entries.count > limits.entries { return [.tooMany(limits)] }

@@ -1,14 +1,14 @@
 extension ContentRule {
-    /// No file is a program, by what it begins with.
+    /// No file may begin like a program.
     static let executableCode = ContentRule(forEach: { entry in
         guard entry.kind == .file, let head = entry.head, let kind = ProgramKind(head) else { return nil }
         return ContentFinding(
-            .executableCode, path: entry.path, "It is executable code (\(kind.rawValue)).",
-            "Leave it out: hosted content is data, and code belongs in the app.")
+            .executableCode, path: entry.path, "The file is executable code (\(kind.rawValue)).",
+            "Remove it: hosted content is data, and code belongs in the app.")
     })
 }
 
-/// A kind of program, told by its first bytes.
+/// A kind of program, detected by its first bytes.
 enum ProgramKind: String {
     case machO = "Mach-O"
     case universal = "Mach-O for several processors, or Java"
@@ -40,7 +40,8 @@ enum ProgramKind: String {
         }
     }
 
-    /// `MZ`, and at byte 60 the place of the real header: text that begins so has too large a number there.
+    /// Detects `MZ` with a valid offset of the real header at byte 60. Text that begins with `MZ` has too large a
+    /// number there.
     private static func isPortableExecutable(_ head: [UInt8]) -> Bool {
         guard head.starts(with: Array("MZ".utf8)), head.count >= 64 else { return false }
         let place = head[60..<64].reversed().reduce(0) { $0 << 8 | Int($1) }
@@ -49,7 +50,7 @@ enum ProgramKind: String {
         return ["PE", "NE", "LE", "LX"].contains(String(decoding: head[place..<(place + 2)], as: UTF8.self))
     }
 
-    /// `#!` and the path of what runs it, after a byte order mark or not.
+    /// Detects `#!` and the path of an interpreter, with or without a byte order mark.
     private static func isScript(_ head: [UInt8]) -> Bool {
         var text = head[...]
         if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }

@@ -1,5 +1,5 @@
 extension ContentRule {
-    /// At the root are `ContentInfo.plist` and `Contents`, and nothing else; what is a folder to one file is no file itself.
+    /// The root may hold only `ContentInfo.plist` and `Contents`. A path may not lead through a file.
     static let layout = ContentRule { inspection in
         var findings: [ContentFinding] = []
         var strangers: Set<String> = []
@@ -11,21 +11,22 @@ extension ContentRule {
                 findings.append(.infoIsNoFile)
             case "Contents":
                 guard entry.path == top, entry.kind != .directory else { continue }
-                findings.append(ContentFinding(.layout, path: top, "Contents is no folder.", "Make it one."))
+                findings.append(
+                    ContentFinding(.layout, path: top, "Contents is not a folder.", "Replace it with a folder."))
             case "", ".", "..":
-                // A rule of its own.
+                // Another rule covers these names.
                 continue
             default:
                 guard strangers.insert(top).inserted else { continue }
                 findings.append(
                     ContentFinding(
                         .layout, path: top, "Only ContentInfo.plist and Contents belong at the root.",
-                        "Move it into Contents, or leave it out."))
+                        "Move it into Contents, or remove it."))
             }
         }
         let files = Set(inspection.entries.filter { $0.kind != .directory }.map { Array($0.path.utf8) })
         for entry in inspection.entries {
-            // Any of them: a package need not name the folders in between.
+            // All folders of the path, because a package need not have entries for the folders in between.
             guard
                 let folder = ContentPath.folders(above: entry.path, limit: inspection.limits.depth)
                     .first(where: files.contains),
@@ -34,7 +35,7 @@ extension ContentRule {
             findings.append(
                 .damaged(
                     .layout, path: entry.path,
-                    "Its path leads through “\(String(decoding: folder, as: UTF8.self))”, which is a file or a link."))
+                    "The path leads through “\(String(decoding: folder, as: UTF8.self))”, which is a file or a link."))
         }
         return findings
     }

@@ -1,7 +1,7 @@
 extension ContentRule {
-    /// Names are text that every file system keeps.
+    /// Names must be text that every file system accepts.
     static let name = ContentRule(forEach: { entry in
-        // A name that leads out of the content has its finding already.
+        // A name that leads out of the content already has its finding.
         let hasSlash = entry.nameHasSlash && ContentPath.isInside(entry.path)
         guard !entry.pathIsText || hasSlash || !ContentPath.hasGoodNames(entry.path) else { return nil }
         return ContentFinding(

@@ -1,8 +1,8 @@
 import Foundation
 
 extension ContentRule {
-    /// No two names in a folder are the same to a file system that passes over case or Unicode form. That holds for the
-    /// folders, too, that the package has only as parts of paths.
+    /// No two names in a folder may be equal on a file system that ignores case or Unicode form. This includes folders
+    /// that occur only as parts of paths.
     static let nameClash = ContentRule { inspection in
         var seen: [[UInt8]: Int] = [:]
         var findings: [ContentFinding] = []
@@ -12,13 +12,13 @@ extension ContentRule {
                 seen[key] = index
                 continue
             }
-            // The folders of a clash clash in every file: the first says it.
+            // Clashing folders would be reported for every file in them; only the first is.
             findings.append(clash(entry.path, with: inspection.entries[first].path))
         }
         return findings + folderClashes(inspection, seen.mapValues { inspection.entries[$0].path })
     }
 
-    /// The folders that no entry names, held against all entries (`seen`, by folded path) and one another.
+    /// Compares the folders that have no entry with all entries (`seen`, by folded path) and with one another.
     private static func folderClashes(_ inspection: Inspection, _ seen: [[UInt8]: String]) -> [ContentFinding] {
         var seen = seen
         var known: Set<[UInt8]> = []
@@ -43,11 +43,12 @@ extension ContentRule {
         ContentFinding(
             .nameClash, path: path,
             other.utf8.elementsEqual(path.utf8)
-                ? "It is in the package twice." : "It differs from another only by case or Unicode form: “\(other)”.",
-            "Rename one of them: a device may hold them for the same.")
+                ? "The name is in the package twice."
+                : "The name differs only by case or Unicode form from “\(other)”.",
+            "Rename one of them: a device may treat them as the same name.")
     }
 
-    /// What file systems that are least strict take a path for.
+    /// The path in the form in which the least strict file systems compare it.
     private static func folded(_ path: String) -> [UInt8] {
         if path.utf8.allSatisfy({ $0 < 0x80 }) {
             return path.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }

@@ -1,8 +1,9 @@
 extension ContentRule {
-    /// There are files, folders and links only.
+    /// The content may contain only files, folders and links.
     static let specialFile = ContentRule(forEach: { entry in
         guard case .special(let what) = entry.kind else { return nil }
         return ContentFinding(
-            .specialFile, path: entry.path, "It is a \(what).", "Leave it out: content is files, folders and links.")
+            .specialFile, path: entry.path, "The file is a \(what).",
+            "Remove it: content consists of files, folders and links.")
     })
 }

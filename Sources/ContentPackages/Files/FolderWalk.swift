@@ -1,8 +1,8 @@
 import Foundation
 
-/// Lists a folder with all in it, links not followed, in the order of the bytes of the paths' names.
+/// Lists a folder recursively without following links, in the order of the bytes of the names.
 enum FolderWalk {
-    /// - Throws: ``ContentPackageError`` `unreadable`, and `refused` when there is too much in it.
+    /// - Throws: ``ContentPackageError`` `unreadable`, and `refused` when the folder exceeds a limit.
     static func entries(of folder: String, limits: ContentLimits, isCancelled: () -> Bool) throws -> [ContentEntry] {
         var entries: [ContentEntry] = []
         try walk(folder, "", 0, &entries, limits, isCancelled)
@@ -60,7 +60,7 @@ enum FolderWalk {
         return String(decoding: buffer[..<count], as: UTF8.self)
     }
 
-    /// Names in the order of their bytes, and whether each is text.
+    /// The names in the order of their bytes, and whether each is valid UTF-8.
     private static func names(in folder: String, _ limits: ContentLimits) throws -> [(String, Bool)] {
         guard let stream = opendir(folder) else { throw ContentPackageError.reading(folder) }
         defer { closedir(stream) }

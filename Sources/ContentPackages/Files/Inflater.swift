@@ -1,36 +1,36 @@
 import CZlib
 
-/// Unpacks a stream of deflate, piece by piece.
+/// Unpacks a deflate stream, piece by piece.
 final class Inflater {
-    /// What surrounds the stream.
+    /// The format that wraps the stream.
     enum Wrapping {
-        /// RFC 1950, which xar calls `application/x-gzip`.
+        /// The zlib format of RFC 1950, which xar calls `application/x-gzip`.
         case zlib
-        /// RFC 1952.
+        /// The gzip format of RFC 1952.
         case gzip
     }
 
-    /// What one step did.
+    /// The result of one step.
     struct Step {
         var consumed: Int
         var produced: Int
         var isAtEnd: Bool
     }
 
-    /// The stream is no deflate, or is damaged.
+    /// The stream is not deflate, or is damaged.
     struct Damage: Error {}
 
-    // zlib keeps the address of its state in the state, so it must not move.
+    // zlib stores the address of its state in the state, so the state must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Throws: ``ContentPackageError`` when there is no memory.
+    /// - Throws: ``ContentPackageError`` when memory cannot be allocated.
     init(_ wrapping: Wrapping) throws {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let bits = wrapping == .gzip ? MAX_WBITS + 16 : MAX_WBITS
         guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             stream.deallocate()
-            throw ContentPackageError(.unreadable, "There is no memory to unpack with.")
+            throw ContentPackageError(.unreadable, "Memory for unpacking cannot be allocated.")
         }
     }
 
@@ -39,10 +39,10 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Begins another stream.
+    /// Starts another stream.
     func reset() { inflateReset(stream) }
 
-    /// Goes on as far as the input lasts or the output has room.
+    /// Unpacks until the input ends or the output is full.
     /// - Throws: ``Damage``.
     func step(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> Step {
         stream.pointee.next_in = UnsafeMutablePointer(

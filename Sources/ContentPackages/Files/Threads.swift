@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Work on several threads of its own, so that it does not hold up those that Swift's tasks run on.
+/// Runs work on threads of its own, so that it does not block the threads of Swift's tasks.
 enum Threads {
-    /// How many: two are enough to be faster than a program with one, and leave room for others.
+    /// The number of threads. Two are faster than one, and leave processors for others.
     static let count = max(1, min(2, ProcessInfo.processInfo.activeProcessorCount))
 
-    /// Does the work for every index below `count`, in any order, and returns when all is done or one has failed.
+    /// Runs the work for every index below `count`, in any order. Returns when all of it is done or one call has
+    /// failed.
     ///
-    /// - Parameter makeState: makes what one thread keeps from one index to the next.
-    /// - Throws: what the first that failed threw; no further index is begun then.
+    /// - Parameter makeState: makes the state that one thread keeps from one index to the next.
+    /// - Throws: the error of the first call that failed. No further index is started then.
     static func forEach<State>(
         _ count: Int, threads: Int = Threads.count, makeState: @escaping @Sendable () throws -> State,
         body: @escaping @Sendable (Int, State) throws -> Void
@@ -32,7 +33,7 @@ enum Threads {
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
-    /// Starts threads that do the same. The group is left by each at its end.
+    /// Starts threads that run the same work. Each thread leaves the group at its end.
     static func start(_ count: Int, _ body: @escaping @Sendable () -> Void) -> DispatchGroup {
         let group = DispatchGroup()
         for _ in 0..<count {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A new file that is written from its beginning to its end.
+/// A new file that is written from beginning to end.
 struct WritableFile: ~Copyable {
-    /// For errors.
+    /// The path, for errors.
     let path: String
     private let descriptor: Int32
 
-    /// Makes the file, which must not be there, below the folder of `root` (or of the process).
-    /// - Throws: ``ContentPackageError`` when it cannot be made.
+    /// Creates the file, which must not exist, relative to the folder `root` (or to the process's).
+    /// - Throws: ``ContentPackageError`` when it cannot be created.
     init(_ path: String, in root: Int32 = AT_FDCWD, mode: mode_t = 0o644) throws {
         descriptor = openat(root, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         self.path = path
@@ -27,12 +27,12 @@ struct WritableFile: ~Copyable {
         }
     }
 
-    /// Sets the mode whatever the process's mask is.
+    /// Sets the mode independently of the process's file mode mask.
     func setMode(_ mode: mode_t) throws {
         guard fchmod(descriptor, mode) == 0 else { throw ContentPackageError.writing(path) }
     }
 
-    /// Fills the buffer from a place on; fewer bytes only where the file ends.
+    /// Fills the buffer from an offset. Reads fewer bytes only at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
         var done = 0
         while done < buffer.count {
@@ -45,7 +45,7 @@ struct WritableFile: ~Copyable {
         return done
     }
 
-    /// Forgets all from a place on; the next write goes there.
+    /// Removes everything from an offset. The next write goes there.
     func cut(to length: Int64) throws {
         guard ftruncate(descriptor, Int(length)) == 0, lseek(descriptor, Int(length), SEEK_SET) >= 0 else {
             throw ContentPackageError.writing(path)

@@ -1,10 +1,11 @@
-/// Reads a cpio archive in the portable format of POSIX (`070707`, which productbuild writes) or the newer ones (`070701`, `070702`).
+/// Reads a cpio archive in the portable format of POSIX (`070707`, which productbuild writes) or the newer ones
+/// (`070701`, `070702`).
 final class CpioReader {
     struct Entry {
-        /// As it stands, without `./` before it.
+        /// The name without a leading `./`.
         var path: String
         var pathIsText: Bool
-        /// With the bits of the kind of file.
+        /// The mode, including the bits of the file's kind.
         var mode: Int
         var size: Int64
     }
@@ -15,12 +16,12 @@ final class CpioReader {
     }
 
     private static let trailer = "TRAILER!!!"
-    /// What may follow the archive's end to fill up a block.
+    /// The most bytes that may follow the end of the archive to fill a block.
     private static let mostPadding = 1 << 16
 
     private let stream: PayloadStream
     private let limits: ContentLimits
-    /// Bytes of the current entry that have not been read, and what fills it up.
+    /// The unread bytes of the current entry, and the number of bytes that pad it.
     private var remaining: Int64 = 0
     private var padding = 0
     private var total: Int64 = 0
@@ -31,7 +32,8 @@ final class CpioReader {
         self.limits = limits
     }
 
-    /// The next entry, after what is left of the last; nil at the archive's end, when all of the payload has been read and found right.
+    /// Skips the rest of the current entry and reads the next one; nil at the end of the archive, after the whole
+    /// payload has been read and verified.
     func next() throws -> Entry? {
         while try readChunk() != nil {}
         let magic = try stream.take(6)
@@ -39,7 +41,7 @@ final class CpioReader {
             switch String(decoding: magic, as: UTF8.self) {
             case "070707": try entry(.octal)
             case "070701", "070702": try entry(.hexadecimal)
-            default: throw stream.damaged("It is no cpio archive, or is damaged.")
+            default: throw stream.damaged("The payload is not a cpio archive, or is damaged.")
             }
         guard entry.path != Self.trailer else {
             try finish()
@@ -54,7 +56,7 @@ final class CpioReader {
         return entry
     }
 
-    /// The next bytes of the entry, good until the next call; nil at its end.
+    /// The next bytes of the entry, valid until the next call; nil at its end.
     func readChunk() throws -> UnsafeRawBufferPointer? {
         guard remaining > 0 else {
             if padding > 0 { _ = try stream.take(padding) }
@@ -62,7 +64,7 @@ final class CpioReader {
             return nil
         }
         guard let bytes = try stream.next(atMost: Int(min(remaining, 1 << 18))) else {
-            throw stream.damaged("It ends within a file.")
+            throw stream.damaged("The payload ends within a file.")
         }
         remaining -= Int64(bytes.count)
         return bytes
@@ -89,10 +91,10 @@ final class CpioReader {
             namePadding = Int((4 - (110 + nameSize) % 4) % 4)
         }
         guard (1...Int64(limits.pathBytes + 3)).contains(nameSize) else {
-            throw stream.damaged("A name in it has \(nameSize) bytes.")
+            throw stream.damaged("A name has \(nameSize) bytes, which is not a valid length.")
         }
         var name = try stream.take(Int(nameSize))[...]
-        guard name.popLast() == 0 else { throw stream.damaged("A name in it does not end where it should.") }
+        guard name.popLast() == 0 else { throw stream.damaged("A name does not end with a zero byte.") }
         if namePadding > 0 { _ = try stream.take(namePadding) }
         while name.starts(with: Array("./".utf8)) { name = name.dropFirst(2) }
         remaining = size
@@ -104,7 +106,7 @@ final class CpioReader {
 
     private func number(_ digits: ArraySlice<UInt8>, radix: Int) throws -> Int64 {
         guard let number = Int64(String(decoding: digits, as: UTF8.self), radix: radix), number >= 0 else {
-            throw stream.damaged("A number in it is none.")
+            throw stream.damaged("Invalid number in the header of a file.")
         }
         return number
     }
@@ -115,7 +117,7 @@ final class CpioReader {
         var filled = 0
         while let bytes = try stream.next(atMost: Self.mostPadding) {
             filled += bytes.count
-            guard filled <= Self.mostPadding else { throw stream.damaged("There are bytes after its end.") }
+            guard filled <= Self.mostPadding else { throw stream.damaged("Bytes follow the end of the archive.") }
         }
     }
 }

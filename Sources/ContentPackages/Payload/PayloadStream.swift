@@ -1,6 +1,6 @@
 import Foundation
 
-/// The cpio archive in a component's `Payload`, as it comes out of the xar member and its gzip.
+/// The cpio archive in a component's `Payload`, unpacked from the xar member and its gzip.
 final class PayloadStream {
     private static let outputSize = 1 << 18
 
@@ -15,9 +15,9 @@ final class PayloadStream {
     private let path: String
     private var packing = Packing.unknown
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputSize, alignment: 16)
-    /// Packed bytes that have not been unpacked yet.
+    /// The packed bytes that have not been unpacked yet.
     private var packed = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// Unpacked bytes that nobody has taken yet.
+    /// The unpacked bytes that have not been read yet.
     private var rest = UnsafeRawBufferPointer(start: nil, count: 0)
 
     init(_ archive: XarArchive, _ data: XarData, path: String) throws {
@@ -28,7 +28,7 @@ final class PayloadStream {
 
     deinit { output.deallocate() }
 
-    /// The next bytes, at most so many, good until the next call; nil at the end.
+    /// The next bytes, at most `limit`, valid until the next call; nil at the end.
     func next(atMost limit: Int) throws -> UnsafeRawBufferPointer? {
         while rest.isEmpty {
             guard let bytes = try more() else { return nil }
@@ -39,13 +39,13 @@ final class PayloadStream {
         return taken
     }
 
-    /// Exactly so many bytes.
-    /// - Throws: ``ContentPackageError`` when it ends before.
+    /// Reads exactly `count` bytes.
+    /// - Throws: ``ContentPackageError`` when the payload ends earlier.
     func take(_ count: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         while bytes.count < count {
-            guard let more = try next(atMost: count - bytes.count) else { throw damaged("It ends too early.") }
+            guard let more = try next(atMost: count - bytes.count) else { throw damaged("The payload ends too early.") }
             bytes += more
         }
         return bytes
@@ -66,7 +66,7 @@ final class PayloadStream {
         }
     }
 
-    /// Finds out what it is packed with.
+    /// Detects the compression of the payload.
     private func begin() throws {
         packing = .none
         guard try refill() else { return }
@@ -75,13 +75,14 @@ final class PayloadStream {
         } else if let other = Self.others.first(where: { packed.starts(with: $0.magic) }) {
             throw ContentPackageError(refused: [
                 ContentFinding(
-                    .encoding, path: path, "It is packed with \(other.name), which is not read here; gzip is.",
+                    .encoding, path: path,
+                    "The payload is packed with \(other.name), which is not supported. Only gzip is.",
                     "Build the package with cornerstore content build, or with productbuild --content.")
             ])
         }
     }
 
-    /// What other tools pack payloads with, and how it begins.
+    /// The compressions that other tools use for payloads, and their first bytes.
     private static let others: [(name: String, magic: [UInt8])] = [
         ("bzip2", Array("BZh".utf8)), ("xz", [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]), ("pbzx", Array("pbzx".utf8)),
         ("lzma", [0x5D, 0x00, 0x00]), ("zstd", [0x28, 0xB5, 0x2F, 0xFD]),
@@ -96,24 +97,24 @@ final class PayloadStream {
             do {
                 step = try inflater.step(packed, into: output)
             } catch is Inflater.Damage {
-                throw try damage("Its gzip is damaged.")
+                throw try damage("The payload's gzip is damaged.")
             }
             packed = UnsafeRawBufferPointer(rebasing: packed.dropFirst(step.consumed))
             if step.isAtEnd { try endMember(inflater) }
             if step.produced > 0 { return UnsafeRawBufferPointer(rebasing: output[0..<step.produced]) }
             if case .ended = packing { return nil }
-            guard hasInput else { throw damaged("Its gzip ends too early.") }
+            guard hasInput else { throw damaged("The payload's gzip ends too early.") }
         }
     }
 
-    /// gzip may go on with another member, and with nothing else.
+    /// Another gzip member may follow, and nothing else.
     private func endMember(_ inflater: Inflater) throws {
         if try packed.isEmpty && !refill() {
             packing = .ended
         } else if packed.first == Self.gzipMagic.first {
             inflater.reset()
         } else {
-            throw damaged("There are bytes after the end of its gzip.")
+            throw damaged("Bytes follow the end of the payload's gzip.")
         }
     }
 
@@ -123,7 +124,8 @@ final class PayloadStream {
         return true
     }
 
-    /// The member's own checksum tells whether it was changed after it was made; it is complete at the member's end.
+    /// The checksum of the member shows whether the payload was changed after it was made. It is complete at the
+    /// member's end.
     private func damage(_ message: String) throws -> ContentPackageError {
         while try refill() {}
         return damaged(message)

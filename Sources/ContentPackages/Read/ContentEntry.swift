@@ -1,31 +1,34 @@
 /// A file, folder or link of hosted content.
 public struct ContentEntry: Sendable, Hashable {
-    /// What it is.
+    /// The kind of an entry.
     public enum Kind: Sendable, Hashable {
+        /// A plain file.
         case file
+        /// A folder.
         case directory
-        /// A symbolic link, and where it points.
+        /// A symbolic link and its target.
         case symbolicLink(target: String)
-        /// Something that no content may have: a device, a socket, a pipe.
+        /// A kind of file that content may not contain: a device, a socket, a pipe.
         case special(String)
     }
 
-    /// From the content's root, names joined by `/`.
+    /// The path from the content's root, with names joined by `/`.
     public var path: String
-    /// What it is.
+    /// The kind of the entry.
     public var kind: Kind
-    /// Of a file, unpacked, in bytes; 0 of anything else.
+    /// The unpacked size of a file in bytes; 0 for any other kind.
     public var size: Int64
-    /// Permissions and the bits above them, as the package has them; unpacking gives 0644 and 0755 whatever they are. Nil when not said.
+    /// The permissions and the bits above them in the package; nil when the package does not say. Unpacking always
+    /// gives 0644 and 0755.
     public var mode: Int?
 
-    /// Whether ``path`` was text; else it has replacement characters.
+    /// Whether ``path`` was valid UTF-8. Otherwise it contains replacement characters.
     var pathIsText = true
-    /// Whether its name in the table of a xar archive has a slash, so that ``path`` does not tell the folder that it is in.
+    /// Whether the name in the table of a xar archive contains a slash, so that ``path`` does not show its folder.
     var nameHasSlash = false
-    /// Where its bytes are in a package; nil in a payload, in a folder, and of an empty file.
+    /// The location of the bytes in a package; nil in a payload, in a folder, and for an empty file.
     var data: XarData?
-    /// Its first bytes, where reading the package had to pass over them anyway.
+    /// The first bytes, if they were read together with the package.
     var head: [UInt8]?
 
     init(path: String, kind: Kind, size: Int64 = 0, mode: Int? = nil) {
@@ -35,6 +38,6 @@ public struct ContentEntry: Sendable, Hashable {
         self.mode = mode
     }
 
-    /// How many bytes at the beginning of a file tell what it is.
+    /// The number of bytes at the beginning of a file that identify its kind.
     static let headSize = 128
 }

@@ -1,27 +1,28 @@
 import Foundation
 
-/// A package of hosted content that was opened: what it is and what it holds.
+/// An open package of hosted content.
 ///
-/// Read are xar archives of the content's tree, and the product archives of Xcode and `productbuild --content`, which hold it as the cpio
-/// payload of a component. Nothing is known yet of whether the files are whole or allowed: that is ``ContentCheck``'s work, and
-/// ``unpack(into:limits:isCancelled:progress:)`` looks again at what it needs.
+/// It reads xar archives of the content's tree, and the product archives of Xcode and `productbuild --content`, which
+/// contain the tree as the cpio payload of a component. Opening does not check whether the files are complete or
+/// allowed: ``ContentCheck`` does, and ``unpack(into:limits:isCancelled:progress:)`` checks again what it depends on.
 public struct ContentPackage: Sendable {
-    /// What its `ContentInfo.plist` says.
+    /// The contents of its `ContentInfo.plist`.
     public let info: ContentInfo
     /// The package's size in bytes.
     public let length: Int64
 
     let contents: PackageContents
 
-    /// Files, folders and links, from the content's root.
+    /// The files, folders and links, from the content's root.
     public var entries: [ContentEntry] { contents.entries }
-    /// All files together once unpacked, in bytes, by the package's own account.
+    /// The total size of the unpacked files in bytes, as the package states it.
     public var unpackedLength: Int64 { contents.unpackedLength }
 
-    /// Opens a package and reads its table of contents. Of a product archive the whole payload is read, because it has no table.
+    /// Opens a package and reads its table of contents. A product archive has no table, so its whole payload is read.
     ///
-    /// It blocks while it reads.
-    /// - Throws: ``ContentPackageError``: `refused` with what is wrong when it is no package of hosted content or cannot be read as one.
+    /// The call blocks while it reads.
+    /// - Throws: ``ContentPackageError``; `refused` with the findings when the file is not a readable package of hosted
+    ///   content.
     public static func open(
         file: URL, limits: ContentLimits = .hosted, isCancelled: () -> Bool = { false }
     ) throws -> ContentPackage {
@@ -44,7 +45,7 @@ public struct ContentPackage: Sendable {
 
 extension ContentFinding {
     static let infoIsNoFile = ContentFinding(
-        .layout, path: ContentInfo.fileName, "ContentInfo.plist is no plain file.", "Make it one.")
+        .layout, path: ContentInfo.fileName, "ContentInfo.plist is not a plain file.", "Replace it with a plain file.")
     static let noInfo = ContentFinding(
         .infoMissing, path: ContentInfo.fileName, "There is no ContentInfo.plist at the root.",
         "Write one with \(ContentInfo.productKey) and \(ContentInfo.versionKey); cornerstore content init does.")

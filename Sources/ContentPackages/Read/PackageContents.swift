@@ -1,12 +1,12 @@
 import Foundation
 
-/// A package that was opened, with everything that was wrong in it but did not keep it from being read.
+/// An open package, with all faults that did not prevent reading it.
 struct PackageContents: Sendable {
-    /// How the content lies in the archive.
+    /// The form of the content in the archive.
     enum Form: Sendable {
-        /// The tree itself.
+        /// The archive contains the tree itself.
         case plain
-        /// In the cpio archive of a component: Xcode's and `productbuild`'s way.
+        /// A component's cpio archive contains the tree, as Xcode and `productbuild` write it.
         case payload(XarData, path: String)
     }
 
@@ -14,14 +14,14 @@ struct PackageContents: Sendable {
     var form = Form.plain
     var entries: [ContentEntry] = []
     var findings: [ContentFinding] = []
-    /// What stands in the archive before the content's root, such as the folder it was packed from; ends with `/` or is empty.
+    /// The path of the content's root in the archive, such as the folder it was packed from; empty, or ends with `/`.
     var prefix = ""
-    /// The bytes of `ContentInfo.plist`; nil when there is none that can be read.
+    /// The bytes of `ContentInfo.plist`; nil when it is missing or unreadable.
     var info: [UInt8]?
 
     var unpackedLength: Int64 { entries.reduce(0) { $0 &+ $1.size } }
 
-    /// Opens a package and reads what it holds.
+    /// Opens a package and reads its entries.
     /// - Throws: ``ContentPackageError`` when it cannot be read at all.
     init(file: ReadableFile, limits: ContentLimits, isCancelled: () -> Bool) throws {
         archive = try XarArchive(file, limits: limits)
@@ -47,7 +47,7 @@ struct PackageContents: Sendable {
             findings.append(
                 ContentFinding(
                     .installerScript, path: script.path, "The package has installer scripts.",
-                    "Build it without --scripts: nothing of hosted content is ever run."))
+                    "Build it without --scripts: no part of hosted content is ever run."))
         }
         guard let payload = payloads.first else { return nil }
         guard payloads.count == 1 else {
@@ -57,7 +57,7 @@ struct PackageContents: Sendable {
             ])
         }
         guard let data = payload.data else {
-            throw ContentPackageError.damaged(.payload, path: payload.path, "It is empty.")
+            throw ContentPackageError.damaged(.payload, path: payload.path, "The payload is empty.")
         }
         if let finding = archive.rangeFinding(of: data, path: payload.path) {
             throw ContentPackageError(refused: [finding])
@@ -65,7 +65,7 @@ struct PackageContents: Sendable {
         return (data, payload.path)
     }
 
-    /// Passes over the whole payload once: its files, and what they begin with.
+    /// Reads the whole payload once: its files and their first bytes.
     private mutating func scan(
         _ data: XarData, _ path: String, limits: ContentLimits, isCancelled: () -> Bool
     ) throws {
@@ -73,7 +73,7 @@ struct PackageContents: Sendable {
         var infos = 0
         while let found = try reader.next() {
             if isCancelled() { throw ContentPackageError.cancelled }
-            // The root itself. Anything but a folder under its name is an entry, and is found wrong.
+            // Skips the root itself. Anything but a folder under its name is an entry, which is refused later.
             let isFolder = found.mode & Int(S_IFMT) == Int(S_IFDIR)
             guard !isFolder || (!found.path.isEmpty && found.path != ".") else { continue }
             var entry = ContentEntry(path: found.path, kind: .file, mode: found.mode & 0o7777)
@@ -81,7 +81,8 @@ struct PackageContents: Sendable {
             switch found.mode & Int(S_IFMT) {
             case Int(S_IFREG):
                 entry.size = found.size
-                // The plist is wanted whole, and nobody knows yet which of that name is the one; a package that has many is not read for it.
+                // The property list is needed in full, but the content's root is not known yet. A package with many
+                // files of this name does not get all of them read.
                 let isInfo = found.path == ContentInfo.fileName || found.path.hasSuffix("/" + ContentInfo.fileName)
                 if isInfo { infos += 1 }
                 let wanted = isInfo && infos <= 8 ? limits.infoBytes : ContentEntry.headSize
@@ -127,11 +128,13 @@ struct PackageContents: Sendable {
             switch file.type {
             case "file", "": break
             case "hardlink":
-                // Where a link is not the file itself, it is a second copy of it.
+                // A link that does not name the original is a second copy of the file.
                 if entry.data == nil, let link = file.hardLink, link != "original" {
                     guard let original = originals[link] else {
                         findings.append(
-                            .damaged(.table, path: file.path, "It is a link to a file that the package does not have."))
+                            .damaged(
+                                .table, path: file.path, "The link points to a file that the package does not contain.")
+                        )
                         continue
                     }
                     entry.data = original.data
@@ -162,7 +165,8 @@ struct PackageContents: Sendable {
         findOverlaps()
     }
 
-    /// Two files may be the same bytes, but not parts of one another's; nor the table's checksum.
+    /// Two files may share the same bytes, but not parts of them, and no file may share bytes with the table's
+    /// checksum.
     private mutating func findOverlaps() {
         var ranges = entries.compactMap { entry in
             entry.data.flatMap {
@@ -177,7 +181,8 @@ struct PackageContents: Sendable {
             if range.start < last.end, (range.start, range.end) != (last.start, last.end) {
                 let path = range.path.isEmpty ? last.path : range.path
                 findings.append(
-                    .damaged(.overlap, path: path, "Some of its bytes are those of another file, or of a checksum."))
+                    .damaged(.overlap, path: path, "The file shares some of its bytes with another file or a checksum.")
+                )
             }
             if range.end > last.end { last = range }
         }
@@ -185,7 +190,8 @@ struct PackageContents: Sendable {
 
     // MARK: The root
 
-    /// Where a package was made of a folder with its name, or holds the place of installation, the root is further in.
+    /// Finds the root further down, where the package was made of a folder with its name, or contains the path of
+    /// installation.
     private mutating func stripPrefix() {
         let infos = entries.filter { entry in
             entry.kind == .file
@@ -219,8 +225,8 @@ struct PackageContents: Sendable {
         guard entry.size <= limits.infoBytes else {
             findings.append(
                 ContentFinding(
-                    .infoKeys, path: entry.path, "It has more than \(limits.infoBytes) bytes.",
-                    "Keep what is content in files below Contents."))
+                    .infoKeys, path: entry.path, "The file has more than \(limits.infoBytes) bytes.",
+                    "Move content into files below Contents."))
             return
         }
         switch form {

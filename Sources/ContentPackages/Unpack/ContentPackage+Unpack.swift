@@ -2,21 +2,24 @@ import Foundation
 import Synchronization
 
 extension ContentPackage {
-    /// Unpacks the content: afterwards `folder` holds `ContentInfo.plist` and `Contents`. Files get the mode 0644, folders 0755.
+    /// Unpacks the content. Afterwards `folder` holds `ContentInfo.plist` and `Contents`. Files have the mode 0644,
+    /// folders 0755.
     ///
-    /// It is written beside `folder` and renamed to it at the end, so that `folder` is whole or not there. Lengths and checksums are verified as
-    /// the bytes pass; no path leaves the folder. When it fails or is cancelled nothing is left; what a killed process left beside it is
-    /// removed by the next one. It blocks, with two threads of its own.
+    /// The content is written beside `folder` and renamed to it at the end, so that `folder` is complete or absent.
+    /// Lengths and checksums are verified while the bytes are written, and no path leaves the folder. A failure or a
+    /// cancellation leaves nothing behind; the next call removes what a killed process left. The call blocks, and uses
+    /// two threads of its own.
     ///
     /// - Parameters:
-    ///   - folder: where it will be; nothing may be there, or an empty folder. The folder that it is in must be there.
-    ///   - isDurable: whether everything is on the disk before it gets its name, and the name on return, so that a loss of power leaves
-    ///     all of it or nothing. Otherwise that is so for a process that is killed, not for the machine.
-    ///   - isCancelled: asked often, on several threads.
-    ///   - progress: told often how many bytes of ``unpackedLength`` have been written, always more than before; one call at a time, on
-    ///     several threads.
-    /// - Throws: ``ContentPackageError``: `refused` with what is wrong in the package, `diskFull`, `unwritable`, `alreadyThere`, `busy` when it
-    ///   is being unpacked to the same place, `cancelled`.
+    ///   - folder: the folder to make. It must be absent or empty, and its parent must exist.
+    ///   - isDurable: whether everything is on the disk before the folder gets its name, and the name when the call
+    ///     returns. A loss of power then leaves all of it or nothing. Otherwise this holds only when the process is
+    ///     killed.
+    ///   - isCancelled: called often, on several threads.
+    ///   - progress: receives the number of bytes of ``unpackedLength`` that have been written, each time more than
+    ///     before. The calls are frequent and on several threads, but one at a time.
+    /// - Throws: ``ContentPackageError``: `refused` with the faults of the package, `diskFull`, `unwritable`,
+    ///   `alreadyThere`, `busy` when the package is being unpacked to the same place, `cancelled`.
     public func unpack(
         into folder: URL, limits: ContentLimits = .hosted, isDurable: Bool = false,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -42,7 +45,7 @@ extension ContentPackage {
         }
     }
 
-    /// What has to be right before a single byte is written. The package was perhaps never checked as a whole.
+    /// The faults that prevent unpacking. The package may never have been checked as a whole.
     private static func findingsBeforeUnpacking(_ contents: PackageContents, _ limits: ContentLimits)
         -> [ContentFinding]
     {
@@ -81,9 +84,10 @@ extension ContentPackage {
             try meter.passCancellation()
             guard entry.path.utf8.starts(with: prefix.utf8), entry.mode & Int(S_IFMT) == Int(S_IFREG) else { continue }
             let path = String(decoding: entry.path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-            // The file is not the one that was looked at when it was opened.
+            // The file has changed since it was opened.
             guard wanted.contains(Array(path.utf8)) else {
-                throw ContentPackageError.damaged(.payload, path: path, "The package was changed meanwhile.")
+                throw ContentPackageError.damaged(
+                    .payload, path: path, "The package was changed while it was being unpacked.")
             }
             let file = try aside.makeFile(path)
             while let bytes = try reader.readChunk() {
@@ -94,7 +98,7 @@ extension ContentPackage {
     }
 }
 
-/// Counts what is written, and stops when it is told to.
+/// Counts the written bytes, and throws when the work is cancelled.
 private final class UnpackMeter: Sendable {
     private let isCancelled: @Sendable () -> Bool
     private let progress: @Sendable (Int64) -> Void

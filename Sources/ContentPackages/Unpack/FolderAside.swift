@@ -1,15 +1,15 @@
 import CLinux
 import Foundation
 
-/// A folder in the making, beside the one that it becomes: `.NAME.unpacking`.
+/// A temporary folder beside the one that it becomes: `.NAME.unpacking`.
 ///
-/// All names in it are made below its descriptor, and links last, so that none of them can lead a file elsewhere.
+/// All names in it are made relative to its descriptor, and links last, so that no link can redirect a file.
 final class FolderAside: Sendable {
     private let final: String
     private let aside: String
     private let descriptor: Int32
 
-    /// Makes it, in place of what a process that was killed left there.
+    /// Makes the folder, replacing one that a killed process left behind.
     init(for folder: URL) throws {
         var path = folder.path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -32,16 +32,16 @@ final class FolderAside: Sendable {
     deinit { close(descriptor) }
 
     private static func busy(_ path: String) -> ContentPackageError {
-        ContentPackageError(.busy, "Something else is being unpacked to \(path).")
+        ContentPackageError(.busy, "Another package is being unpacked to \(path). Wait until it is done.")
     }
 
-    /// Only an empty folder may be in the place.
+    /// Refuses a location that holds anything but an empty folder.
     private static func requireNothing(at path: String) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         let names = try? FileManager.default.contentsOfDirectory(atPath: path)
         guard status.st_mode & S_IFMT == S_IFDIR, names?.isEmpty == true else {
-            throw ContentPackageError(.alreadyThere, "There is something at \(path) already; remove it first.")
+            throw ContentPackageError(.alreadyThere, "\(path) already exists; remove it first.")
         }
     }
 
@@ -49,14 +49,14 @@ final class FolderAside: Sendable {
         let old = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard old >= 0 else { return }
         defer { close(old) }
-        // Whoever is still at work holds its lock.
+        // A process that is still working on the folder holds its lock.
         guard flock(old, LOCK_EX | LOCK_NB) == 0 else { throw busy(path) }
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Makes the folders of the entries, those above files too.
+    /// Makes the folders of the entries, including those that only occur in paths of files.
     func makeFolders(_ entries: [ContentEntry]) throws {
-        // Whatever the process's mask is.
+        // The mode does not depend on the process's file mode mask.
         guard fchmod(descriptor, 0o755) == 0 else { throw ContentPackageError.writing(aside) }
         var made: Set<[UInt8]> = []
         for entry in entries {
@@ -86,13 +86,13 @@ final class FolderAside: Sendable {
         }
     }
 
-    /// Waits until all that is in it is on the disk. Of the whole file system at once: thousands of small files would each wait for
-    /// the disk in turn.
+    /// Waits until the contents of the folder are on the disk. One call flushes the whole file system, because
+    /// thousands of small files would each wait for the disk in turn.
     func flush() throws {
         guard syncfs(descriptor) == 0 else { throw ContentPackageError.writing(aside) }
     }
 
-    /// Waits until the place's name is on the disk.
+    /// Waits until the folder's name is on the disk.
     private func flushName() throws {
         let slash = final.lastIndex(of: "/")
         let parent = slash.map { $0 == final.startIndex ? "/" : String(final[..<$0]) } ?? "."
@@ -102,11 +102,12 @@ final class FolderAside: Sendable {
         guard fsync(folder) == 0 else { throw ContentPackageError.writing(parent) }
     }
 
-    /// Takes the place it was made for.
+    /// Renames the folder to its final name.
     func becomeFinal(isDurable: Bool) throws {
         guard rename(aside, final) == 0 else {
             throw errno == ENOTEMPTY
-                ? ContentPackageError(.alreadyThere, "There is something at \(final) by now.")
+                ? ContentPackageError(
+                    .alreadyThere, "\(final) was made by something else in the meantime; remove it first.")
                 : ContentPackageError.writing(final)
         }
         guard isDurable else { return }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// How a sum over bytes in a xar archive is made. Newly built packages have SHA-256 alone; the others are read in older ones.
+/// The algorithm of a checksum in a xar archive. New packages use SHA-256 only; the others are read in older ones.
 enum ChecksumStyle: String, Sendable {
     case none
     case md5
@@ -9,12 +9,13 @@ enum ChecksumStyle: String, Sendable {
     case sha256
     case sha512
 
-    /// From the `style` attribute, which older archives write in upper case, and some with a hyphen; nil when it is not known.
+    /// Reads the `style` attribute, which older archives write in upper case, and some with a hyphen. Returns nil for
+    /// an unknown algorithm.
     init?(style: String) {
         self.init(rawValue: style.lowercased().replacing("-", with: ""))
     }
 
-    /// In bytes.
+    /// The length of a checksum in bytes.
     var length: Int {
         switch self {
         case .none: 0
@@ -26,7 +27,7 @@ enum ChecksumStyle: String, Sendable {
     }
 }
 
-/// A sum that something is to have.
+/// An expected checksum.
 struct Checksum: Sendable, Hashable {
     var style: ChecksumStyle
     var bytes: [UInt8]
@@ -43,7 +44,7 @@ struct Checksum: Sendable, Hashable {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// The bytes of hexadecimal text in either case; nil when it is none.
+    /// The bytes of hexadecimal text in either case; nil when the text is not hexadecimal.
     static func bytes(hexadecimal text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -65,7 +66,7 @@ struct Checksum: Sendable, Hashable {
     }
 }
 
-/// A sum in the making.
+/// A checksum that is being computed.
 enum RunningChecksum {
     case none
     case md5(Insecure.MD5)

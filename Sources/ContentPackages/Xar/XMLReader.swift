@@ -1,6 +1,7 @@
-/// Reads the XML of a xar archive's table of contents, which is elements, attributes and text in UTF-8.
+/// Reads the XML of a xar archive's table of contents: elements, attributes and text in UTF-8.
 ///
-/// It knows no document types, so that there is no entity that grows and no address that is fetched; what it is given is bounded already.
+/// It does not support document types, so that no entity can expand and no address is fetched. The size of its input is
+/// already limited.
 struct XMLReader {
     enum Token {
         case start(String, attributes: [String: String], isEmpty: Bool)
@@ -8,7 +9,7 @@ struct XMLReader {
         case text([UInt8])
     }
 
-    /// Where and why it is no such XML.
+    /// An error in the XML: the reason and the offset.
     struct Malformed: Error {
         var reason: String
         var offset: Int
@@ -19,7 +20,7 @@ struct XMLReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The next token; nil at the end.
+    /// Reads the next token; nil at the end.
     /// - Throws: ``Malformed``.
     mutating func next() throws -> Token? {
         while index < bytes.count {
@@ -33,7 +34,7 @@ struct XMLReader {
                 } else if follows("<![CDATA[") {
                     return .text(try literal())
                 } else {
-                    throw malformed("it declares a document type, which no table of contents has")
+                    throw malformed("a document type is declared, which is not supported")
                 }
             case UInt8(ascii: "/"): return try end()
             default: return try start()
@@ -58,7 +59,7 @@ struct XMLReader {
             }
             index += 1
         }
-        throw malformed("it ends within a comment or an instruction")
+        throw malformed("the text ends within a comment or an instruction")
     }
 
     private mutating func text() throws -> [UInt8] {
@@ -88,7 +89,7 @@ struct XMLReader {
         var attributes: [String: String] = [:]
         while true {
             skipSpace()
-            guard index < bytes.count else { throw malformed("it ends within a tag") }
+            guard index < bytes.count else { throw malformed("the text ends within a tag") }
             if bytes[index] == UInt8(ascii: ">") {
                 index += 1
                 return .start(name, attributes: attributes, isEmpty: false)
@@ -150,7 +151,7 @@ struct XMLReader {
 
     // MARK: References
 
-    /// The bytes with `&amp;` and its like replaced by what they stand for.
+    /// The bytes with character references such as `&amp;` replaced.
     private func resolved(_ range: Range<Int>) throws -> [UInt8] {
         guard bytes[range].contains(UInt8(ascii: "&")) else { return Array(bytes[range]) }
         var result: [UInt8] = []
@@ -163,7 +164,7 @@ struct XMLReader {
             }
             guard let end = bytes[place..<min(range.upperBound, place + 12)].firstIndex(of: UInt8(ascii: ";")),
                 let character = Self.character(String(decoding: bytes[(place + 1)..<end], as: UTF8.self))
-            else { throw Malformed(reason: "it refers to an entity, which no table of contents has", offset: place) }
+            else { throw Malformed(reason: "an entity is used, which is not supported", offset: place) }
             result += Array(String(character).utf8)
             place = end + 1
         }

@@ -1,17 +1,17 @@
 import Crypto
 
-/// A xar archive whose table of contents has been read, and matches its checksum.
+/// A xar archive with a table of contents that has been read and matches its checksum.
 struct XarArchive: Sendable {
     let file: ReadableFile
     let heapStart: Int64
     let table: XarTable
-    /// Where the table's checksum stands in the heap.
+    /// The range of the table's checksum in the heap.
     let checksumRange: Range<Int64>
 
     var heapLength: Int64 { file.length - heapStart }
 
     /// Opens an archive.
-    /// - Throws: ``ContentPackageError``; with one finding when it is no archive, or its table is damaged.
+    /// - Throws: ``ContentPackageError``; with one finding when the file is not an archive, or its table is damaged.
     init(_ file: ReadableFile, limits: ContentLimits) throws {
         let header = try XarHeader(
             try file.read(XarHeader.largestSize, at: 0), fileLength: file.length, limits: limits)
@@ -29,7 +29,7 @@ struct XarArchive: Sendable {
 
     private static func unpack(_ packed: [UInt8], length: Int) throws -> [UInt8] {
         let inflater = try Inflater(.zlib)
-        // One byte more than it may have, so that a longer one shows.
+        // One byte more than the expected length, to detect a longer table.
         let xml = try [UInt8](unsafeUninitializedCapacity: length + 1) { buffer, filled in
             let output = UnsafeMutableRawBufferPointer(buffer)
             try packed.withUnsafeBytes { input in
@@ -37,7 +37,7 @@ struct XarArchive: Sendable {
                     let step = try inflater.step(input, into: output)
                     guard step.isAtEnd, step.consumed == input.count, step.produced == length else {
                         throw ContentPackageError.damaged(
-                            .table, "The table of contents has another length than the header says.")
+                            .table, "The table of contents does not have the length that the header states.")
                     }
                     filled = step.produced
                 } catch is Inflater.Damage {
@@ -48,7 +48,7 @@ struct XarArchive: Sendable {
         return xml
     }
 
-    /// Compares the sum over the table as it stands in the file with the one in the heap.
+    /// Compares the checksum of the packed table with the one in the heap.
     private static func verify(
         _ checksum: XarTable.TableChecksum?, of packed: [UInt8], _ header: XarHeader, _ file: ReadableFile
     ) throws -> Range<Int64> {
@@ -58,13 +58,13 @@ struct XarArchive: Sendable {
             }
             return 0..<0
         }
-        // The table's own word counts: writers disagree on the header's numbers.
+        // The table decides, because writers disagree about the header's numbers.
         guard let style = checksum.style ?? header.style else {
             throw ContentPackageError.damaged(.table, "The table's checksum is of an unknown kind.")
         }
         guard checksum.size == style.length, checksum.offset >= 0,
             checksum.offset <= file.length - header.heapStart - checksum.size
-        else { throw ContentPackageError.damaged(.range, "The table's checksum is not where the table says.") }
+        else { throw ContentPackageError.damaged(.range, "The table's checksum is not at the stated location.") }
         let expected = try file.read(style.length, at: header.heapStart + checksum.offset)
         guard packed.withUnsafeBytes({ RunningChecksum.of($0, style) }) == expected else {
             throw ContentPackageError.damaged(.checksum, "The table of contents does not match its checksum.")
@@ -72,19 +72,21 @@ struct XarArchive: Sendable {
         return checksum.offset..<(checksum.offset + checksum.size)
     }
 
-    /// What is wrong with where a file's bytes are said to be; nil when nothing is.
+    /// The fault of a file's range and encoding; nil when there is none.
     func rangeFinding(of data: XarData, path: String) -> ContentFinding? {
         guard data.length <= heapLength, data.offset <= heapLength - data.length else {
-            return .damaged(.range, path: path, "The table says that its bytes are where the package has none.")
+            return .damaged(
+                .range, path: path, "The table states a location for the file's bytes that is outside the package.")
         }
         switch data.encoding {
         case .raw where data.length != data.size:
             return .damaged(
-                .length, path: path, "The table says \(data.size) bytes for it, and \(data.length) for the same packed."
+                .length, path: path,
+                "The table states \(data.size) bytes for the file, but \(data.length) bytes stored unpacked."
             )
         case .other(let style):
             return ContentFinding(
-                .encoding, path: path, "It is packed as “\(style)”, which is not read here.",
+                .encoding, path: path, "The file is packed as “\(style)”, which is not supported.",
                 "Build the package with cornerstore content build, which packs with zlib.")
         default: return nil
         }

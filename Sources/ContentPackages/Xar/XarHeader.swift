@@ -1,29 +1,30 @@
-/// The first bytes of a xar archive; all numbers are big-endian. (Format as bsdtar writes it and 7-Zip reads it.)
+/// The first bytes of a xar archive. All numbers are big-endian. (The format is as bsdtar writes it and 7-Zip reads
+/// it.)
 struct XarHeader: Equatable {
     static let magic: [UInt8] = Array("xar!".utf8)
-    /// The size that is written: without a checksum's name.
+    /// The size of a written header, without the name of a checksum.
     static let size = 28
-    /// The largest that is read: a name may follow.
+    /// The size of the largest header that is read, with the name of a checksum.
     static let largestSize = 28 + 64
 
-    /// Of the whole header, in bytes.
+    /// The size of the header in bytes.
     var headerSize: Int
-    /// Of the table of contents as it stands after the header, in bytes.
+    /// The packed size of the table of contents in bytes.
     var tableLength: Int64
-    /// Of the table of contents once unpacked, in bytes.
+    /// The unpacked size of the table of contents in bytes.
     var unpackedTableLength: Int64
-    /// How the table's checksum is made; nil when the number is not known, and the table itself is to say it.
+    /// The algorithm of the table's checksum; nil when the number is unknown and only the table can say it.
     var style: ChecksumStyle?
 
-    /// Where the heap begins, from which all offsets of the table count.
+    /// The start of the heap, from which all offsets of the table count.
     var heapStart: Int64 { Int64(headerSize) + tableLength }
 
     /// - Parameters:
-    ///   - bytes: the file's first ``largestSize`` bytes, or all when it has fewer.
-    ///   - fileLength: of the whole file.
+    ///   - bytes: the first ``largestSize`` bytes of the file, or all bytes of a smaller file.
+    ///   - fileLength: the size of the file in bytes.
     init(_ bytes: [UInt8], fileLength: Int64, limits: ContentLimits) throws {
         guard bytes.starts(with: Self.magic) else {
-            throw ContentPackageError.damaged(.format, "The file is no xar archive.")
+            throw ContentPackageError.damaged(.format, "The file is not a xar archive.")
         }
         guard bytes.count >= Self.size else {
             throw ContentPackageError.damaged(.format, "The file ends within its header.")
@@ -32,12 +33,13 @@ struct XarHeader: Equatable {
         headerSize = Int(number(4..<6))
         // The version (bytes 6 and 7) is 1, or 0 in some writers; neither changes anything.
         guard headerSize >= Self.size, headerSize <= Self.largestSize, headerSize <= bytes.count else {
-            throw ContentPackageError.damaged(.format, "The header says that it has \(headerSize) bytes.")
+            throw ContentPackageError.damaged(
+                .format, "The header states an invalid size for itself: \(headerSize) bytes.")
         }
         let (packed, unpacked) = (number(8..<16), number(16..<24))
         guard packed <= UInt64(limits.tableBytes), unpacked <= UInt64(limits.unpackedTableBytes) else {
             throw ContentPackageError.damaged(
-                .table, "The table of contents has \(packed) bytes, \(unpacked) unpacked, which is more than is read.")
+                .table, "The table of contents has \(packed) bytes, \(unpacked) unpacked, which exceeds the limit.")
         }
         guard packed > 0, unpacked > 0 else {
             throw ContentPackageError.damaged(.table, "The table of contents is empty.")
@@ -50,8 +52,8 @@ struct XarHeader: Equatable {
         }
     }
 
-    /// For a table that was packed. The table itself says that its sum is SHA-256, and the header says nothing: libarchive, and so bsdtar, opens no
-    /// archive in whose header it finds another sum than MD5 or SHA-1.
+    /// Creates the header of a packed table. The table names SHA-256 as its checksum, and the header names none:
+    /// libarchive, and therefore bsdtar, opens no archive whose header names another checksum than MD5 or SHA-1.
     init(tableLength: Int, unpackedTableLength: Int) {
         headerSize = Self.size
         self.tableLength = Int64(tableLength)
@@ -59,7 +61,7 @@ struct XarHeader: Equatable {
         style = ChecksumStyle.none
     }
 
-    /// The header as it is written.
+    /// The bytes of the header.
     var bytes: [UInt8] {
         func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
             withUnsafeBytes(of: number.bigEndian) { Array($0) }
@@ -68,7 +70,8 @@ struct XarHeader: Equatable {
             + bigEndian(UInt64(unpackedTableLength)) + bigEndian(UInt32(0))
     }
 
-    /// Sources disagree on 3: Apple's tools and 7-Zip mean SHA-256 by it, the original xar a name that follows the header.
+    /// Sources disagree about 3: to Apple's tools and 7-Zip it means SHA-256, to the original xar a name that follows
+    /// the header.
     private static func style(_ number: UInt64, name: ArraySlice<UInt8>) -> ChecksumStyle? {
         switch number {
         case 0: ChecksumStyle.none

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Reads the files of an archive one after another, unpacked, and checks lengths and sums as the bytes pass.
+/// Reads and unpacks the files of an archive one after another, and verifies lengths and checksums at the same time.
 final class XarMemberReader {
     private static let inputSize = 1 << 17
     private static let outputSize = 1 << 18
 
     private let archive: XarArchive
-    /// Whether the sum over the packed bytes is checked even where there is one over the unpacked.
+    /// Whether to verify the checksum of the packed bytes even if there is one of the unpacked bytes.
     private let checksEverything: Bool
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: inputSize, alignment: 16)
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputSize, alignment: 16)
@@ -16,7 +16,7 @@ final class XarMemberReader {
     private var path = ""
     private var archivedSum = RunningChecksum.none
     private var extractedSum = RunningChecksum.none
-    /// Packed bytes read from the file, and of those the ones still in ``input``.
+    /// The number of packed bytes that were read from the file, and the range of those still in ``input``.
     private var taken: Int64 = 0
     private var waiting: Range<Int> = 0..<0
     private var produced: Int64 = 0
@@ -32,7 +32,7 @@ final class XarMemberReader {
         output.deallocate()
     }
 
-    /// Begins a file, whose range has been checked.
+    /// Starts a file, whose range has been checked.
     func begin(_ data: XarData, path: String) throws {
         self.data = data
         self.path = path
@@ -45,8 +45,9 @@ final class XarMemberReader {
         }
     }
 
-    /// The next unpacked bytes, good until the next call; nil when the file is at its end and everything has been found right.
-    /// - Throws: ``ContentPackageError`` with one finding when lengths, sums or the packed bytes are wrong.
+    /// The next unpacked bytes, valid until the next call; nil at the end of the file, after everything has been
+    /// verified.
+    /// - Throws: ``ContentPackageError`` with one finding when lengths, checksums or the packed bytes are wrong.
     func next() throws -> UnsafeRawBufferPointer? {
         guard !isAtEnd else { return nil }
         return data.encoding == .raw ? try nextRaw() : try nextUnpacked()
@@ -67,36 +68,37 @@ final class XarMemberReader {
             do {
                 step = try inflater.step(UnsafeRawBufferPointer(rebasing: input[waiting]), into: output)
             } catch is Inflater.Damage {
-                throw try damage("Its packed bytes are damaged.")
+                throw try damage("The file's packed bytes are damaged.")
             }
             waiting = (waiting.lowerBound + step.consumed)..<waiting.upperBound
             if step.isAtEnd {
                 guard waiting.isEmpty, taken == data.length else {
-                    throw try damage("There are bytes after the end of its packed ones.")
+                    throw try damage("Bytes follow the end of the file's packed bytes.")
                 }
                 isAtEnd = true
             }
             if step.produced > 0 { return try pass(UnsafeRawBufferPointer(rebasing: output[0..<step.produced])) }
             if isAtEnd { return try finish() }
-            guard hasInput else { throw try damage("Its packed bytes end too early.") }
+            guard hasInput else { throw try damage("The file's packed bytes end too early.") }
         }
     }
 
-    /// Counts and sums unpacked bytes.
+    /// Adds unpacked bytes to the count and the checksum.
     private func pass(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
         produced += Int64(bytes.count)
         guard produced <= data.size else {
-            throw ContentPackageError.damaged(.length, path: path, "It unpacks to more than its \(data.size) bytes.")
+            throw ContentPackageError.damaged(
+                .length, path: path, "The file unpacks to more than the stated \(data.size) bytes.")
         }
         extractedSum.update(bytes)
         if isAtEnd {
-            // The stream ended with these bytes; all sums are complete.
+            // The stream ended with these bytes, so all checksums are complete.
             _ = try finish()
         }
         return bytes
     }
 
-    /// Reads packed bytes; false when there are no more.
+    /// Reads packed bytes. Returns false when there are no more.
     private func fill() throws -> Bool {
         let count = Int(min(Int64(Self.inputSize), data.length - taken))
         guard count > 0 else { return false }
@@ -104,7 +106,7 @@ final class XarMemberReader {
             into: UnsafeMutableRawBufferPointer(rebasing: input[0..<count]), at: archive.heapStart + data.offset + taken
         )
         guard read == count else {
-            throw ContentPackageError.damaged(.range, path: path, "The package ends within it.")
+            throw ContentPackageError.damaged(.range, path: path, "The package ends within the file.")
         }
         archivedSum.update(UnsafeRawBufferPointer(rebasing: input[0..<count]))
         taken += Int64(count)
@@ -112,7 +114,8 @@ final class XarMemberReader {
         return true
     }
 
-    /// The reason for bytes that cannot be unpacked: a sum that does not match says that they were changed after they were packed.
+    /// The reason why bytes cannot be unpacked. A checksum that does not match shows that they were changed after they
+    /// were packed.
     private func damage(_ message: String) throws -> ContentPackageError {
         while try fill() {}
         if let archived = data.archived, archived.style != .none, case let sum = archivedSum.finish(), !sum.isEmpty,
@@ -131,10 +134,10 @@ final class XarMemberReader {
         }
         guard produced == data.size else {
             throw ContentPackageError.damaged(
-                .length, path: path, "It unpacks to \(produced) bytes, not to its \(data.size).")
+                .length, path: path, "The file unpacks to \(produced) bytes instead of \(data.size).")
         }
         if let extracted = data.extracted, extractedSum.finish() != extracted.bytes {
-            throw ContentPackageError.damaged(.checksum, path: path, "It does not match its checksum.")
+            throw ContentPackageError.damaged(.checksum, path: path, "The file does not match its checksum.")
         }
         return nil
     }

@@ -1,61 +1,61 @@
 /// The table of contents of a xar archive.
 struct XarTable: Sendable {
-    /// The table's own checksum, whose bytes stand in the heap.
+    /// The table's own checksum. Its bytes are in the heap.
     struct TableChecksum: Sendable {
         var style: ChecksumStyle?
         var offset: Int64
         var size: Int64
     }
 
-    /// Nil when there is none.
+    /// The table's checksum; nil when it has none.
     var checksum: TableChecksum?
-    /// Parents before children.
+    /// All files, parents before children.
     var files: [XarFile] = []
 }
 
-/// A file, folder or link of the table.
+/// A file, folder or link in the table.
 struct XarFile: Sendable {
     var id = ""
-    /// The index of the folder it is in; nil at the root.
+    /// The index of the parent folder; nil at the root.
     var parent: Int?
-    /// Folders above it.
+    /// The number of folders above.
     var depth = 0
     var name: String?
-    /// Whether the name was text in UTF-8; else ``name`` has a replacement in its place.
+    /// Whether the name was valid UTF-8. Otherwise ``name`` holds a replacement.
     var nameIsText = true
-    /// `file`, `directory`, `symlink`, `hardlink`, `fifo`, `character special`, `block special`, `socket`.
+    /// The type: `file`, `directory`, `symlink`, `hardlink`, `fifo`, `character special`, `block special`, `socket`.
     var type = ""
-    /// Of a hard link: `original`, or the id of the file that has the bytes.
+    /// The value of a hard link: `original`, or the id of the file that has the bytes.
     var hardLink: String?
-    /// Where a symbolic link points.
+    /// The target of a symbolic link.
     var target: String?
-    /// Permissions and the bits above them; nil when not said.
+    /// The permissions and the bits above them; nil when the table does not say.
     var mode: Int?
     var data: XarData?
-    /// From the root, names joined by `/` as they stand.
+    /// The path from the root, with the unchanged names joined by `/`.
     var path = ""
 }
 
 /// The bytes of a file.
 struct XarData: Sendable, Hashable {
     enum Encoding: Hashable, Sendable {
-        /// As they are.
+        /// The bytes are not packed.
         case raw
-        /// A zlib stream (RFC 1950), whatever `application/x-gzip` suggests.
+        /// A zlib stream (RFC 1950), despite the name `application/x-gzip`.
         case zlib
-        /// One that is not read here.
+        /// An unsupported encoding.
         case other(String)
     }
 
-    /// From the heap's start.
+    /// The offset from the start of the heap.
     var offset: Int64
-    /// In the archive.
+    /// The length in the archive.
     var length: Int64
-    /// Once unpacked.
+    /// The unpacked size.
     var size: Int64
     var encoding: Encoding
-    /// Over the bytes as they stand in the archive.
+    /// The checksum of the bytes in the archive.
     var archived: Checksum?
-    /// Over the unpacked bytes.
+    /// The checksum of the unpacked bytes.
     var extracted: Checksum?
 }

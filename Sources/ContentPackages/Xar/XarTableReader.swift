@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the table of contents of a xar archive from its XML.
 ///
-/// Elements that it does not know are passed over with all in them; those it knows may stand where they belong and nowhere else, once.
+/// It skips unknown elements with their contents. A known element may occur only in its place, and only once.
 struct XarTableReader {
     private enum Place {
         case archive
@@ -10,7 +10,7 @@ struct XarTableReader {
         case checksum
         case file(Int)
         case data(Int)
-        /// An element whose text is wanted.
+        /// An element whose text is read.
         case value(of: Int?)
     }
 
@@ -26,9 +26,9 @@ struct XarTableReader {
     private let limits: ContentLimits
     private var table = XarTable()
     private var places: [Place] = []
-    /// Names of the open elements.
+    /// The names of the open elements.
     private var names: [String] = []
-    /// How many elements within one that is passed over.
+    /// The depth within an element that is skipped.
     private var skipped = 0
     private var attributes: [String: String] = [:]
     private var text: [UInt8] = []
@@ -43,7 +43,7 @@ struct XarTableReader {
             return try reader.read(xml)
         } catch let error as XMLReader.Malformed {
             throw ContentPackageError.damaged(
-                .table, "The table of contents is no XML that is read here: \(error.reason) (byte \(error.offset)).")
+                .table, "The table of contents is not valid XML: \(error.reason) (byte \(error.offset)).")
         }
     }
 
@@ -60,7 +60,7 @@ struct XarTableReader {
             case .text(let bytes):
                 guard skipped == 0, case .value? = places.last else { continue }
                 guard text.count + bytes.count <= limits.pathBytes * 2 else {
-                    throw damaged("A value in it is too long")
+                    throw damaged("A value is too long")
                 }
                 text += bytes
             }
@@ -98,7 +98,7 @@ struct XarTableReader {
         case (.table?, "file"): try startFile(attributes, parent: nil)
         case (.file(let index)?, "file"): try startFile(attributes, parent: index)
         case (.file(let index)?, "data"):
-            guard table.files[index].data == nil else { throw damaged("A file in it has data twice") }
+            guard table.files[index].data == nil else { throw damaged("A file has data twice") }
             parts = DataParts()
             places.append(.data(index))
         case (.data?, "encoding"):
@@ -134,7 +134,7 @@ struct XarTableReader {
 
     private mutating func end(_ name: String) throws {
         guard names.popLast() == name else {
-            throw damaged("The end of “\(name.prefix(32))” stands where none belongs")
+            throw damaged("The end of “\(name.prefix(32))” is misplaced")
         }
         guard skipped == 0 else {
             skipped -= 1
@@ -159,7 +159,7 @@ struct XarTableReader {
         if case .data? = places.last { return try endDataValue(name) }
         switch name {
         case "name":
-            guard table.files[index].name == nil else { throw damaged("A file in it has two names") }
+            guard table.files[index].name == nil else { throw damaged("A file has two names") }
             setName(index)
         case "type":
             table.files[index].type = trimmed()
@@ -167,7 +167,7 @@ struct XarTableReader {
         case "link": table.files[index].target = String(decoding: text, as: UTF8.self)
         default:
             guard let mode = Int(trimmed(), radix: 8), (0...0o177_7777).contains(mode) else {
-                throw damaged("A file's mode in it is not octal")
+                throw damaged("A file's mode is not octal")
             }
             table.files[index].mode = mode & 0o7777
         }
@@ -175,7 +175,7 @@ struct XarTableReader {
 
     private mutating func setName(_ index: Int) {
         var bytes = text
-        // Writers give names that are no text so.
+        // Writers encode names in this way that are not valid UTF-8.
         if attributes["enctype"] == "base64" {
             bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) } ?? [0]
         }
@@ -195,16 +195,17 @@ struct XarTableReader {
 
     private mutating func endData(_ index: Int) throws {
         guard let offset = parts.offset, let length = parts.length, let size = parts.size else {
-            throw damaged("A file in it has data without offset, length or size")
+            throw damaged("A file has data without offset, length or size")
         }
         table.files[index].data = XarData(
             offset: offset, length: length, size: size, encoding: parts.encoding, archived: parts.archived,
             extracted: parts.extracted)
     }
 
-    /// The path is made at the end of a folder's own name, which may stand after its first child; so children take it later.
+    /// The path is made at the end of a folder's own name, which may follow its first child. Children therefore get
+    /// theirs later.
     private mutating func endFile(_ index: Int) throws {
-        guard table.files[index].name != nil else { throw damaged("A file in it has no name") }
+        guard table.files[index].name != nil else { throw damaged("A file has no name") }
         guard table.files[index].parent == nil else { return }
         for place in index..<table.files.count {
             let name = table.files[place].name ?? ""
@@ -222,12 +223,12 @@ struct XarTableReader {
             .trimmingCharacters(in: .whitespaces)
     }
 
-    /// Decimal digits alone; more than fit are refused.
+    /// Reads decimal digits. Numbers that do not fit are refused.
     private func number() throws -> Int64 {
         let digits = trimmed()
         guard (1...19).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(digits)
-        else { throw damaged("A number in it is none, or too large") }
+        else { throw damaged("A number is invalid or too large") }
         return number
     }
 
@@ -236,7 +237,7 @@ struct XarTableReader {
             throw damaged("It has a checksum of an unknown kind, “\((attributes["style"] ?? "").prefix(32))”")
         }
         guard let bytes = Checksum.bytes(hexadecimal: trimmed()), bytes.count == style.length else {
-            throw damaged("It has a checksum of a wrong length")
+            throw damaged("A checksum has a wrong length")
         }
         return Checksum(style: style, bytes: bytes)
     }

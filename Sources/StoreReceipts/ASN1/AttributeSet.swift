@@ -1,7 +1,7 @@
-/// Builds `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`, the shape of a receipt's payload and
+/// Builds `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`, the form of a receipt's payload and
 /// of each purchase in it.
 ///
-/// Elements are sorted by their encoding, as DER asks of a SET OF and as Apple's server does (receipts of 2015 to
+/// Elements are sorted by their encoding, as DER requires of a SET OF and as Apple's server does (receipts of 2015 to
 /// 2025).
 struct AttributeSet {
     private var bytes: [UInt8] = []
@@ -12,7 +12,7 @@ struct AttributeSet {
         elements.reserveCapacity(32)
     }
 
-    /// Adds an attribute whose value stands as it is.
+    /// Adds an attribute with an encoded value.
     mutating func addRaw(_ type: Int64, version: Int64, _ value: some Collection<UInt8>) {
         begin(type, version: version, valueCount: value.count)
         bytes.append(contentsOf: value)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The octets of an OCTET STRING: a place in the input, or put together from the pieces of a constructed one.
+/// The octets of an OCTET STRING: a range of the input, or the joined segments of a constructed string.
 enum Octets {
     case contiguous(Range<Int>)
     case assembled([UInt8])
 }
 
 extension BERCursor {
-    /// Reads an OCTET STRING, primitive or in pieces (Xcode's way).
+    /// Reads an OCTET STRING, primitive or constructed (as Xcode writes it).
     mutating func octets(_ what: StaticString) throws(ReceiptRejection) -> Octets {
         let start = position
         let element = try next()

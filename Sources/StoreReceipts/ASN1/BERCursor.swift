@@ -1,7 +1,7 @@
-/// One tag-length-value of BER, as offsets into the bytes it was read from.
+/// A BER element (tag, length and value), as offsets into the bytes that it was read from.
 struct BERElement {
     let tag: UInt8
-    /// Where the tag stands.
+    /// The offset of the tag.
     let start: Int
     /// The value's octets, without the end-of-contents mark of an indefinite length.
     let content: Range<Int>
@@ -11,11 +11,12 @@ struct BERElement {
     var whole: Range<Int> { start..<end }
 }
 
-/// Walks BER (X.690) in place: copies nothing, checks every length against what holds it, and counts how deep it is.
+/// Reads BER (X.690) in place: it copies nothing, checks every length against the enclosing element, and limits the
+/// depth.
 ///
-/// DER is what Apple's server sends; Xcode sends indefinite lengths and constructed octet strings, so both are read.
+/// Apple's server sends DER. Xcode sends indefinite lengths and constructed octet strings, so the cursor reads both.
 struct BERCursor {
-    /// No receipt is nested more than eleven deep, counting the certificates' own structure.
+    /// No known receipt is nested more than eleven levels deep, counting the certificates' own structure.
     static let maximumDepth = 16
 
     let bytes: UnsafeRawBufferPointer
@@ -23,7 +24,7 @@ struct BERCursor {
     let end: Int
     let depth: Int
 
-    /// Walks all of `bytes`.
+    /// Reads all of `bytes`.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.init(bytes: bytes, range: 0..<bytes.count, depth: 0)
     }
@@ -37,13 +38,13 @@ struct BERCursor {
 
     var isAtEnd: Bool { position == end }
 
-    /// The tag that comes next, or nil at the end.
+    /// The tag of the next element; nil at the end.
     var upcomingTag: UInt8? { position < end ? bytes[position] : nil }
 
-    /// Reads one element and steps over it.
+    /// Reads one element and moves past it.
     @inline(__always)
     mutating func next() throws(ReceiptRejection) -> BERElement {
-        // Nearly all elements are short; a receipt has a thousand of them, and reading it should cost no more than
+        // Nearly all elements are short. A receipt has a thousand of them, and reading it should cost no more than
         // checking its signature.
         let start = position
         if end - start >= 2 {
@@ -57,7 +58,7 @@ struct BERCursor {
         return try nextOfAnyForm()
     }
 
-    /// Steps over an element of so many octets that the caller has read itself.
+    /// Moves past an element of so many octets that the caller has read itself.
     @inline(__always)
     mutating func skip(_ count: Int) { position += count }
 
@@ -67,7 +68,7 @@ struct BERCursor {
         guard end - start >= 2 else { throw shortage() }
         let tag = bytes[start]
         guard tag & 0x1f != 0x1f, tag != 0 else {
-            throw ReceiptRejection(.malformed, "a tag at offset \(start) is none that a receipt has")
+            throw ReceiptRejection(.malformed, "a tag at offset \(start) is not one that receipts use")
         }
         let first = bytes[start + 1]
         var contentStart = start + 2
@@ -95,7 +96,7 @@ struct BERCursor {
         return BERElement(tag: tag, start: start, content: contentStart..<position, end: position)
     }
 
-    /// Reads one element that must have this tag; `what` names it in the error.
+    /// Reads one element that must have this tag. `what` names the element in the error.
     @inline(__always)
     mutating func next(_ tag: UInt8, _ what: StaticString) throws(ReceiptRejection) -> BERElement {
         let start = position
@@ -116,7 +117,7 @@ struct BERCursor {
         return BERCursor(bytes: bytes, range: element.content, depth: depth + 1)
     }
 
-    /// Refuses what follows the last element that a structure may have.
+    /// Refuses any octets after the last element of a structure.
     @inline(__always)
     func expectEnd(_ what: StaticString) throws(ReceiptRejection) {
         guard isAtEnd else { throw goingOn(what) }
@@ -124,19 +125,20 @@ struct BERCursor {
 
     @inline(never)
     private func goingOn(_ what: StaticString) -> ReceiptRejection {
-        ReceiptRejection(.malformed, "\(what) goes on after its last element, at offset \(position)")
+        ReceiptRejection(.malformed, "\(what) has more octets after its last element, at offset \(position)")
     }
 
     private static var tooDeep: ReceiptRejection { ReceiptRejection(.tooDeep, "nested more than \(maximumDepth) deep") }
 
-    /// Bytes that run out where the input ends are missing; elsewhere an inner length contradicts an outer one.
+    /// An element that exceeds the input is truncated; one that only exceeds the enclosing element contradicts its
+    /// length.
     private func shortage() -> ReceiptRejection {
         end == bytes.count
             ? ReceiptRejection(.truncated, "the bytes end inside the element at offset \(position)")
-            : ReceiptRejection(.malformed, "the element at offset \(position) is longer than what holds it")
+            : ReceiptRejection(.malformed, "the element at offset \(position) is longer than its enclosing element")
     }
 
-    /// Finds the two zero octets that close an indefinite length, stepping over whole elements.
+    /// Finds the two zero octets that end an indefinite length, moving past whole elements.
     private func endOfContents(from offset: Int, depth: Int) throws(ReceiptRejection) -> Int {
         guard depth <= Self.maximumDepth else { throw Self.tooDeep }
         var inner = BERCursor(bytes: bytes, range: offset..<end, depth: depth)

@@ -1,4 +1,4 @@
-/// DER, written into byte arrays (X.690).
+/// Writes DER (X.690) into byte arrays.
 enum DERWriter {
     /// Appends a tag and a length in its shortest form.
     static func appendHeader(_ tag: UInt8, length: Int, to bytes: inout [UInt8]) {
@@ -21,7 +21,7 @@ enum DERWriter {
         }
     }
 
-    /// How many octets ``appendHeader(_:length:to:)`` writes.
+    /// The number of octets that ``appendHeader(_:length:to:)`` writes.
     static func headerCount(length: Int) -> Int {
         switch length {
         case ..<0x80: 2
@@ -32,7 +32,7 @@ enum DERWriter {
         }
     }
 
-    /// A whole element.
+    /// An element with its header.
     static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(content.count + 6)
@@ -41,14 +41,14 @@ enum DERWriter {
         return bytes
     }
 
-    /// How many octets the content of an INTEGER takes.
+    /// The number of octets of an INTEGER's content.
     static func integerCount(_ value: Int64) -> Int {
         var count = 1
         while count < 8, value >> (count * 8 - 1) != (value < 0 ? -1 : 0) { count += 1 }
         return count
     }
 
-    /// Appends a whole INTEGER.
+    /// Appends an INTEGER with its header.
     static func appendInteger(_ value: Int64, to bytes: inout [UInt8]) {
         let count = integerCount(value)
         bytes.append(BERTag.integer)

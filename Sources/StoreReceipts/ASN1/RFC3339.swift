@@ -1,18 +1,19 @@
 import Foundation
 
-/// The dates inside receipts: RFC 3339 text, read and written with whole numbers only (a date formatter costs more than
-/// the RSA check).
+/// Reads and writes the dates inside receipts, RFC 3339 text, with integer arithmetic only. A date formatter costs more
+/// than the RSA check.
 enum RFC3339 {
-    /// Reads `2024-02-23T17:27:16Z`; also a fraction of a second, and the offsets `+01:00` and `+0100` that Xcode
-    /// wrote. Nil for anything else.
+    /// Reads `2024-02-23T17:27:16Z`, optionally with a fraction of a second, and with the offsets `+01:00` and `+0100`
+    /// that older versions of Xcode wrote. Returns nil for anything else.
     static func parse(_ text: UnsafeRawBufferPointer) -> Date? {
         parseUTC(text) ?? parseAnyForm(text)
     }
 
-    /// Reads the form of Apple's server, `2024-02-23T17:27:16Z`. Nil for any other.
+    /// Reads the form of Apple's server, `2024-02-23T17:27:16Z`. Returns nil for any other form.
     private static func parseUTC(_ text: UnsafeRawBufferPointer) -> Date? {
         guard text.count == 20, let base = text.baseAddress else { return nil }
-        // `dddd-dd-`, `ddTdd:dd` and `:ddZ`; taking the zeros and separators away leaves the digits and zeros.
+        // The text is `dddd-dd-`, `ddTdd:dd` and `:ddZ`. Subtracting the zeros and separators leaves the digits and
+        // zeros.
         let (first, second) = (
             UInt64(littleEndian: base.loadUnaligned(as: UInt64.self)),
             UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -21,7 +22,7 @@ enum RFC3339 {
         let days = first ^ 0x2D30_302D_3030_3030
         let times = second ^ 0x3030_3A30_3054_3030
         let seconds = rest ^ 0x5A30_303A
-        // What is above nine reaches its byte's high bit when 118 is added.
+        // Adding 118 sets the high bit of every byte that is above nine.
         let tooHigh = (days &+ 0x7676_7676_7676_7676) | (times &+ 0x7676_7676_7676_7676)
         guard (tooHigh | days | times) & 0x8080_8080_8080_8080 == 0,
             (seconds &+ 0x7676_7676 | seconds) & 0x8080_8080 == 0,
@@ -67,7 +68,7 @@ enum RFC3339 {
         return Date(timeIntervalSinceReferenceDate: Double(seconds - referenceSeconds) + fraction)
     }
 
-    /// Writes `2024-02-23T17:27:16Z`, cutting off what is below a second. Nil outside the years 0001 to 9999.
+    /// Writes `2024-02-23T17:27:16Z` without the fraction of a second. Returns nil outside the years 0001 to 9999.
     static func format(_ date: Date) -> [UInt8]? {
         let interval = date.timeIntervalSinceReferenceDate.rounded(.down)
         guard interval.isFinite, abs(interval) < 1e12 else { return nil }
@@ -93,7 +94,7 @@ enum RFC3339 {
         return text
     }
 
-    /// 2001-01-01T00:00:00Z, where Foundation counts from, in seconds since 1970.
+    /// 2001-01-01T00:00:00Z, Foundation's reference date, in seconds since 1970.
     private static let referenceSeconds = 978_307_200
 
     private static func offsetSeconds(_ text: UnsafeRawBufferPointer, _ position: Int) -> Int? {
@@ -141,8 +142,8 @@ enum RFC3339 {
         }
     }
 
-    /// Days from 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes
-    /// last.
+    /// The days from 1970-01-01 in the proleptic Gregorian calendar. Years are counted from March, so that the leap day
+    /// comes last.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400

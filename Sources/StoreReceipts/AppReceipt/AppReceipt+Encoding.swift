@@ -1,9 +1,9 @@
 import Foundation
 
 extension AppReceipt {
-    /// The attributes without a property that Apple's server writes into every receipt: 6 and 7 (which look encrypted
-    /// there, and of which nobody but the store makes sense), 14 and 25 (small numbers) and 20 (empty), as measured on
-    /// receipts of 2015 to 2025.
+    /// The attributes without a property that Apple's server writes into every receipt, as measured on receipts of 2015
+    /// to 2025: 6 and 7, which look encrypted and which only the store can read, 14 and 25, which are small numbers,
+    /// and 20, which is empty.
     public static func serverAttributes(attribute6: [UInt8], attribute7: [UInt8]) -> [ReceiptAttribute] {
         [
             ReceiptAttribute(type: 6, version: 1, value: attribute6),
@@ -14,11 +14,11 @@ extension AppReceipt {
         ]
     }
 
-    /// The attributes that have a property; others of this number would contradict it.
+    /// The attributes that have a property. Another attribute with one of these numbers would contradict the property.
     private static let propertyTypes: Set<Int64> = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 21]
 
-    /// The payload as Apple's server encodes it: a DER SET, sorted; attribute 4 of version 2, all others of version 1;
-    /// no download date as an empty string. Dates lose what is below a second.
+    /// The payload as Apple's server encodes it: a sorted DER SET, with attribute 4 of version 2 and all others of
+    /// version 1. An absent download date is an empty string. Dates lose their fractions of a second.
     func encodedPayload() throws(ReceiptAuthorityError) -> [UInt8] {
         guard bundleIDValue == Self.bundleIDValue(bundleID) else {
             throw ReceiptAuthorityError(.unencodable, "bundleIDValue is not the encoding of the bundle id")
@@ -49,10 +49,10 @@ extension AppReceipt {
         return set.encoded()
     }
 
-    /// A date as attributes hold it.
+    /// A date in the form of the attributes.
     fileprivate static func text(_ date: Date) throws(ReceiptAuthorityError) -> [UInt8] {
         guard let text = RFC3339.format(date) else {
-            throw ReceiptAuthorityError(.unencodable, "a date lies outside the years 1 to 9999")
+            throw ReceiptAuthorityError(.unencodable, "a date is outside the years 1 to 9999")
         }
         return text
     }
@@ -67,8 +67,8 @@ extension AppReceipt {
 }
 
 extension InAppPurchase {
-    /// The attributes without a property that Apple's server writes into every purchase: 1709 and 1714 to 1718, empty,
-    /// and 1722, zero, as measured on receipts of 2025.
+    /// The attributes without a property that Apple's server writes into every purchase, as measured on receipts of
+    /// 2025: 1709 and 1714 to 1718, which are empty, and 1722, which is zero.
     public static let serverAttributes: [ReceiptAttribute] =
         [1_709, 1_714, 1_715, 1_716, 1_717, 1_718].map {
             ReceiptAttribute(type: $0, version: 1, value: [BERTag.utf8String, 0])
@@ -79,8 +79,8 @@ extension InAppPurchase {
         1_701, 1_702, 1_703, 1_704, 1_705, 1_706, 1_707, 1_708, 1_710, 1_711, 1_712, 1_713, 1_719, 1_721,
     ]
 
-    /// The value of an attribute 17 as Apple's server encodes it; without an expiry or a cancellation their strings are
-    /// empty.
+    /// The value of attribute 17 as Apple's server encodes it. An absent expiration or cancellation date is an empty
+    /// string.
     func encoded() throws(ReceiptAuthorityError) -> [UInt8] {
         try ReceiptAttribute.check(otherAttributes, single: 1_700...1_763, taken: Self.propertyTypes)
         var set = AttributeSet(expecting: 512)
@@ -106,8 +106,8 @@ extension InAppPurchase {
 }
 
 extension ReceiptAttribute {
-    /// Refuses what a reader would refuse or take for something else: numbers that have a property, and Apple's numbers
-    /// twice.
+    /// Refuses attributes that a reader would refuse or misread: numbers that have a property, and repeated numbers of
+    /// Apple's.
     fileprivate static func check(
         _ attributes: [ReceiptAttribute], single: ClosedRange<Int64>, taken: Set<Int64>
     ) throws(ReceiptAuthorityError) {
@@ -115,7 +115,7 @@ extension ReceiptAttribute {
             guard !taken.contains(attribute.type), !attributes[..<index].contains(where: { $0.type == attribute.type })
             else {
                 throw ReceiptAuthorityError(
-                    .unencodable, "otherAttributes holds \(attribute.type), which is there already")
+                    .unencodable, "otherAttributes repeats attribute \(attribute.type)")
             }
         }
     }

@@ -1,53 +1,56 @@
 import Foundation
 import StoreWire
 
-/// What an app receipt says: the attributes of its payload, in Swift's types. A value of this type proves nothing; only
-/// ``VerifiedReceipt`` does.
+/// The contents of an app receipt: the attributes of its payload, in Swift's types. A value of this type proves
+/// nothing; only ``VerifiedReceipt`` does.
 ///
-/// Attribute numbers and encodings: Apple's "Receipt fields", and, where undocumented, as measured on receipts of
-/// Apple's server.
+/// Attribute numbers and encodings come from Apple's "Receipt fields" and, where they are undocumented, from
+/// measurements on receipts of Apple's server.
 public struct AppReceipt: Sendable, Equatable {
-    /// 0, UTF8String: `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`.
+    /// The kind of receipt (attribute 0, UTF8String): `Production`, `ProductionSandbox`, `ProductionVPP`,
+    /// `ProductionVPPSandbox` or `Xcode`.
     public var receiptType: String
-    /// 1, INTEGER: the app's Apple ID; 0 in the sandbox.
+    /// The app's Apple ID (attribute 1, INTEGER); 0 in the sandbox.
     public var appItemID: Int64
-    /// 2, UTF8String.
+    /// The app's bundle identifier (attribute 2, UTF8String).
     public var bundleID: String
-    /// The whole value of attribute 2 with its tag and length, as the device hash takes it.
+    /// The whole value of attribute 2 with its tag and length, which goes into the device hash.
     public var bundleIDValue: [UInt8]
-    /// 3, UTF8String: `CFBundleVersion`.
+    /// The app's `CFBundleVersion` (attribute 3, UTF8String).
     public var applicationVersion: String
-    /// 4, raw bytes (16 from Apple's server, 8 from Xcode).
+    /// The opaque value of the device hash (attribute 4, raw bytes: 16 from Apple's server, 8 from Xcode).
     public var opaqueValue: [UInt8]
-    /// 5, 20 raw bytes: ``deviceHash(deviceIdentifier:opaqueValue:bundleIDValue:)``.
+    /// The device hash (attribute 5, 20 raw bytes): ``deviceHash(deviceIdentifier:opaqueValue:bundleIDValue:)``.
     public var deviceHash: [UInt8]
-    /// 8, IA5String, empty in the sandbox.
+    /// When the app was downloaded (attribute 8, IA5String); empty in the sandbox.
     public var downloadDate: Date?
-    /// 9, INTEGER.
+    /// The version of the store's fulfillment tool (attribute 9, INTEGER).
     public var fulfillmentToolVersion: Int64?
-    /// 10, IA5String: `4+`.
+    /// The app's age rating (attribute 10, IA5String), such as `4+`.
     public var ageRating: String?
-    /// 11, INTEGER; 0 in the sandbox.
+    /// The developer's number (attribute 11, INTEGER); 0 in the sandbox.
     public var developerID: Int64?
-    /// 12, IA5String: when the receipt was made; certificates are judged at this date.
+    /// When the receipt was made (attribute 12, IA5String). Certificates are judged at this date.
     public var creationDate: Date
-    /// 13, INTEGER, seen as the system's version (`170200`).
+    /// The system's version (attribute 13, INTEGER), seen as `170200`.
     public var systemVersion: Int64?
-    /// 15, INTEGER; 0 in the sandbox.
+    /// The number of the app's download (attribute 15, INTEGER); 0 in the sandbox.
     public var downloadID: Int64
-    /// 16, INTEGER; 0 in the sandbox.
+    /// The number of the app's version (attribute 16, INTEGER); 0 in the sandbox.
     public var versionExternalIdentifier: Int64
-    /// 17, one attribute each.
+    /// The purchases, one attribute 17 each.
     public var inApp: [InAppPurchase]
-    /// 18, IA5String: when the app itself was bought; always 2013-08-01T07:00:00Z in the sandbox.
+    /// When the app itself was bought (attribute 18, IA5String); always 2013-08-01T07:00:00Z in the sandbox.
     public var originalPurchaseDate: Date?
-    /// 19, UTF8String; `1.0` in the sandbox.
+    /// The version of the app that was bought first (attribute 19, UTF8String); `1.0` in the sandbox.
     public var originalApplicationVersion: String?
-    /// 21, IA5String: only for volume purchases (and 4001-01-01 from Xcode).
+    /// When the receipt expires (attribute 21, IA5String); present only for volume purchases, and as 4001-01-01 from
+    /// Xcode.
     public var expirationDate: Date?
-    /// Everything that has no property of its own (6, 7, 14, 20, 25 and whatever comes), with its value as it stands.
+    /// The attributes that have no property of their own (6, 7, 14, 20, 25 and any others), with unchanged values.
     public var otherAttributes: [ReceiptAttribute]
 
+    /// Creates the contents of an app receipt.
     public init(
         receiptType: String, appItemID: Int64, bundleID: String, bundleIDValue: [UInt8], applicationVersion: String,
         opaqueValue: [UInt8], deviceHash: [UInt8], downloadDate: Date?, fulfillmentToolVersion: Int64?,
@@ -79,7 +82,7 @@ public struct AppReceipt: Sendable, Equatable {
         self.otherAttributes = otherAttributes
     }
 
-    /// The store that made it by attribute 0, or nil for Xcode's and unknown words.
+    /// The environment of the store that made the receipt, by attribute 0; nil for Xcode and for unknown values.
     public var environment: StoreEnvironment? {
         switch receiptType {
         case "Production", "ProductionVPP": .production
@@ -89,13 +92,16 @@ public struct AppReceipt: Sendable, Equatable {
     }
 }
 
-/// An attribute that is kept as it stands.
+/// An attribute with its value as it is in the receipt.
 public struct ReceiptAttribute: Sendable, Equatable {
+    /// The attribute's number.
     public var type: Int64
+    /// The attribute's version.
     public var version: Int64
     /// The content of the value's OCTET STRING.
     public var value: [UInt8]
 
+    /// Creates an attribute.
     public init(type: Int64, version: Int64, value: [UInt8]) {
         self.type = type
         self.version = version

@@ -1,38 +1,41 @@
 import Foundation
 
-/// One purchase in an app receipt (the SET inside attribute 17).
+/// A purchase in an app receipt (the SET inside attribute 17).
 public struct InAppPurchase: Sendable, Equatable {
-    /// 1701, INTEGER.
+    /// How many items were bought (attribute 1701, INTEGER).
     public var quantity: Int64
-    /// 1702, UTF8String.
+    /// The product's identifier (attribute 1702, UTF8String).
     public var productID: String
-    /// 1703, UTF8String.
+    /// The transaction's identifier (attribute 1703, UTF8String).
     public var transactionID: String
-    /// 1704, IA5String.
+    /// When the product was bought, renewed or restored (attribute 1704, IA5String).
     public var purchaseDate: Date
-    /// 1705, UTF8String; Xcode leaves it out.
+    /// The first transaction's identifier (attribute 1705, UTF8String). Xcode leaves it out.
     public var originalTransactionID: String?
-    /// 1706, IA5String; Xcode leaves it out.
+    /// The first transaction's date (attribute 1706, IA5String). Xcode leaves it out.
     public var originalPurchaseDate: Date?
-    /// 1707, INTEGER: 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
+    /// The product's type (attribute 1707, INTEGER): 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
     public var productType: Int64?
-    /// 1708, IA5String: the end of a subscription's period.
+    /// The end of the subscription's period (attribute 1708, IA5String).
     public var expiresDate: Date?
-    /// 1710, INTEGER: the product's Apple ID; 0 in the sandbox.
+    /// The product's Apple ID (attribute 1710, INTEGER); 0 in the sandbox.
     public var itemID: Int64?
-    /// 1711, INTEGER; 0 for what is not a subscription.
+    /// The number of the subscription's period (attribute 1711, INTEGER); 0 for other products.
     public var webOrderLineItemID: Int64?
-    /// 1712, IA5String, empty when not cancelled.
+    /// When the purchase was cancelled (attribute 1712, IA5String); the string is empty for a purchase that was not
+    /// cancelled.
     public var cancellationDate: Date?
-    /// 1713, INTEGER 0 or 1.
+    /// Whether the period is a free trial (attribute 1713, INTEGER 0 or 1).
     public var isTrialPeriod: Bool?
-    /// 1719, INTEGER 0 or 1.
+    /// Whether the period has an introductory price (attribute 1719, INTEGER 0 or 1).
     public var isInIntroOfferPeriod: Bool?
-    /// 1721, UTF8String.
+    /// The promotional offer's identifier (attribute 1721, UTF8String).
     public var promotionalOfferID: String?
-    /// Everything else (1709, 1714 to 1718, 1722 and whatever comes), as it stands.
+    /// The attributes that have no property of their own (1709, 1714 to 1718, 1722 and any others), with unchanged
+    /// values.
     public var otherAttributes: [ReceiptAttribute]
 
+    /// Creates a purchase.
     public init(
         quantity: Int64, productID: String, transactionID: String, purchaseDate: Date, originalTransactionID: String?,
         originalPurchaseDate: Date?, productType: Int64?, expiresDate: Date?, itemID: Int64?,

@@ -1,10 +1,10 @@
-/// Gathers the attributes without a property. As long as they are the usual ones in the usual order, nothing is
-/// allocated: the purchases of Apple's server and Cornerstore's all share one array.
+/// Collects the attributes without a property. It allocates nothing as long as the attributes are the usual ones in the
+/// usual order: all purchases from Apple's server and from Cornerstore share one array.
 struct OtherAttributes {
     private let usual: [ReceiptAttribute]
-    /// How many of the usual ones came, before any other.
+    /// How many usual attributes were read before any other.
     private var usualCount = 0
-    /// All that came, once one was not the usual one.
+    /// All attributes that were read, once one of them was not the usual one.
     private var unusual: [ReceiptAttribute] = []
 
     init(usual: [ReceiptAttribute]) {

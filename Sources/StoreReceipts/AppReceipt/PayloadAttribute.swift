@@ -1,12 +1,13 @@
 import Foundation
 
-/// One attribute in place.
+/// An attribute in the receipt's bytes.
 struct PayloadAttribute {
     let type: Int64
     let version: Int64
     let value: BERCursor
 
-    /// The value as it stands. The constants of Apple's server are shared rather than allocated for every purchase.
+    /// The attribute with its unchanged value. The constants of Apple's server are shared, not allocated for every
+    /// purchase.
     var kept: ReceiptAttribute {
         let range = value.position..<value.end
         let octets: [UInt8] =
@@ -20,7 +21,7 @@ struct PayloadAttribute {
         return ReceiptAttribute(type: type, version: version, value: octets)
     }
 
-    /// Whether it would be kept as this one.
+    /// Whether ``kept`` would equal this attribute.
     @inline(__always)
     func isKept(_ attribute: ReceiptAttribute) -> Bool {
         type == attribute.type && version == attribute.version
@@ -35,7 +36,7 @@ struct PayloadAttribute {
 
     /// The value as one INTEGER.
     func integer() throws(ReceiptRejection) -> Int64 {
-        // 02 01 NN, as nearly all are.
+        // Nearly all are 02 01 NN.
         if value.remaining == 3, value.bytes[value.position] == BERTag.integer, value.bytes[value.position + 1] == 1 {
             return Int64(Int8(bitPattern: value.bytes[value.position + 2]))
         }
@@ -56,7 +57,7 @@ struct PayloadAttribute {
         return text
     }
 
-    /// The value as one UTF8String or IA5String, which is often this one: then it is shared rather than allocated.
+    /// The value as one UTF8String or IA5String. Returns `known`, without an allocation, when the value equals it.
     func text(or known: String) throws(ReceiptRejection) -> String {
         let characters = try string()
         var known = known
@@ -69,7 +70,7 @@ struct PayloadAttribute {
         return isKnown ? known : try text()
     }
 
-    /// The value as a date; nil where it is empty.
+    /// The value as a date; nil when it is empty.
     func date() throws(ReceiptRejection) -> Date? {
         if value.isAtEnd { return nil }
         let characters = try string()
@@ -80,7 +81,7 @@ struct PayloadAttribute {
         return date
     }
 
-    /// The value as a date that must be there.
+    /// The value as a date, which must not be empty.
     func requiredDate() throws(ReceiptRejection) -> Date {
         guard let date = try date() else { throw ReceiptRejection(.malformed, "attribute \(type) is empty") }
         return date
@@ -108,11 +109,11 @@ struct PayloadAttribute {
 }
 
 extension BERCursor {
-    /// How many octets are left.
+    /// The number of octets that are left.
     var remaining: Int { end - position }
 
-    /// Reads an attribute in the form that all of a purchase's have: lengths below 128, a type of two octets and a
-    /// version of one. Nil for any other form, good or bad, and then nothing was read.
+    /// Reads an attribute in the form that all attributes of a purchase have: lengths below 128, a type of two octets
+    /// and a version of one octet. For any other form, valid or not, it reads nothing and returns nil.
     @inline(__always)
     mutating func nextPurchaseAttribute() -> PayloadAttribute? {
         // 30 LL 02 02 TT TT 02 01 VV 04 MM and MM octets of value.

@@ -2,8 +2,9 @@ import Foundation
 
 /// Reads a receipt's payload, `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`, in one pass.
 ///
-/// Encodings: Apple's "Receipt fields" and, where undocumented, receipts of Apple's server and of Xcode. Tolerated: any
-/// order, unknown attributes (kept), empty dates, and missing attributes that Xcode leaves out.
+/// The encodings come from Apple's "Receipt fields" and, where they are undocumented, from receipts of Apple's server
+/// and of Xcode. The reader accepts any order, keeps unknown attributes, and accepts empty dates and the absence of
+/// attributes that Xcode leaves out.
 struct PayloadReader {
     private var remainingAttributes: Int
 
@@ -28,7 +29,7 @@ struct PayloadReader {
         while !attributes.isAtEnd {
             let attribute = try nextAttribute(&attributes)
             if attribute.type == 17 {
-                // A receipt that holds one purchase often holds more; growing step by step moves them all.
+                // A receipt with one purchase often holds more, and growing the array step by step would move them all.
                 if receipt.inApp.isEmpty {
                     receipt.inApp.reserveCapacity(min(16, 1 + payload.count / max(64, attribute.value.remaining)))
                 }
@@ -81,10 +82,10 @@ struct PayloadReader {
     }
 }
 
-/// Which attributes were there: each known one may come once, or two readers of one receipt could see two different
-/// things.
+/// The attributes that were read. Each known attribute may occur only once; otherwise two readers of one receipt could
+/// see different values.
 private struct SeenTypes {
-    /// The number that the lowest bit stands for.
+    /// The attribute number of the lowest bit.
     let base: Int64
     private var mask: UInt64 = 0
 
@@ -92,7 +93,7 @@ private struct SeenTypes {
         self.base = base
     }
 
-    /// Takes a number from the base to 63 above it.
+    /// Adds a number from the base to 63 above it.
     @inline(__always)
     mutating func insert(_ number: Int64) throws(ReceiptRejection) {
         let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: number - base)

@@ -1,31 +1,31 @@
-/// An app receipt that was read but not verified, for looking into it. Nothing in it may be believed;
-/// ``ReceiptVerifier`` makes what may.
+/// An app receipt that was read but not verified, for inspection. Do not trust its contents; ``ReceiptVerifier`` makes
+/// a ``VerifiedReceipt`` that can be trusted.
 public struct ReceiptContainer: Sendable {
-    /// The octets that are signed.
+    /// The signed octets.
     public let payload: [UInt8]
     /// The certificates in DER, in the receipt's order.
     public let certificates: [[UInt8]]
-    /// What the payload is digested with.
+    /// The digest algorithm of the signature.
     public let digest: Digest
     /// The signature's octets.
     public let signature: [UInt8]
-    /// Whether the signature is over signed attributes that name the payload's digest (Apple writes none).
+    /// Whether the signature covers signed attributes that contain the payload's digest. Apple writes none.
     public let hasSignedAttributes: Bool
-    /// What the payload says.
+    /// The contents of the payload.
     public let receipt: AppReceipt
 
-    /// The digest of the signature.
+    /// A digest algorithm.
     public enum Digest: String, Sendable {
-        /// Apple's until 2023.
+        /// SHA-1, Apple's algorithm until 2023.
         case sha1
-        /// Apple's since.
+        /// SHA-256, Apple's algorithm since 2023.
         case sha256
     }
 
     /// Reads a receipt as the device holds it: binary, not Base64.
     ///
-    /// Throws ``ReceiptRejection`` with `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or
-    /// `unsupportedAlgorithm`.
+    /// - Throws: ``ReceiptRejection`` with `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or
+    ///   `unsupportedAlgorithm`.
     public static func parse(
         _ bytes: [UInt8], limits: ReceiptLimits = .standard
     ) throws(ReceiptRejection) -> ReceiptContainer {

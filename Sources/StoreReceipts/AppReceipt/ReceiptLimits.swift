@@ -1,12 +1,12 @@
-/// How much of a receipt is read before it is refused as `tooLarge`. Nesting is bounded at 16 and certificates at 8
-/// besides.
+/// The size limits of a receipt; a larger one is refused as `tooLarge`. Nesting is also limited to 16 levels, and the
+/// number of certificates to 8.
 public struct ReceiptLimits: Sendable, Equatable {
-    /// The whole receipt, in bytes.
+    /// The largest receipt, in bytes.
     public var byteCount: Int
-    /// Attributes of the payload and of its purchases together: what bounds the memory that a parsed receipt takes.
+    /// The most attributes of the payload and its purchases together. It bounds the memory that a parsed receipt takes.
     public var attributeCount: Int
 
-    /// Limits of the caller's own, for instance below what a server takes as a body.
+    /// Creates limits, for instance lower ones than a server's limit of a request body.
     public init(byteCount: Int, attributeCount: Int) {
         self.byteCount = byteCount
         self.attributeCount = attributeCount

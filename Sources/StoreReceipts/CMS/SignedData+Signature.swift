@@ -17,8 +17,8 @@ extension SignedData {
         }
     }
 
-    /// Whether the signature over the payload (or over the signed attributes, and they name the payload's digest) is
-    /// `key`'s.
+    /// Whether `key` made the signature over the payload. If there are signed attributes, the signature covers them,
+    /// and they must contain the payload's digest.
     func isSigned(by key: _RSA.Signing.PublicKey, _ bytes: UnsafeRawBufferPointer) throws(ReceiptRejection) -> Bool {
         let value = _RSA.Signing.RSASignature(rawRepresentation: UnsafeRawBufferPointer(rebasing: bytes[signature]))
         guard let signedAttributes else {
@@ -37,7 +37,7 @@ extension SignedData {
             }
         }
         guard try attributesName(payloadDigest, bytes, signedAttributes) else { return false }
-        // What is signed is the SET OF itself; in the message it stands under an implicit [0] (RFC 5652 §5.4).
+        // The signature covers the SET OF itself, which the message carries under an implicit [0] (RFC 5652 §5.4).
         var set = Array(bytes[signedAttributes])
         set[0] = BERTag.set
         return switch digest {
@@ -46,14 +46,14 @@ extension SignedData {
         }
     }
 
-    /// The digest, by the way that asks the buffer nothing at run time.
+    /// The digest, computed without dynamic casts of the buffer.
     private static func sha256(_ payload: UnsafeRawBufferPointer) -> SHA256.Digest {
         var hash = SHA256()
         hash.update(bufferPointer: payload)
         return hash.finalize()
     }
 
-    /// Whether the signed attributes hold, once each, the content type "data" and this digest.
+    /// Whether the signed attributes contain the content type "data" and this digest, each exactly once.
     private func attributesName(
         _ payloadDigest: [UInt8], _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(ReceiptRejection) -> Bool {

@@ -1,28 +1,28 @@
-/// A CMS SignedData (RFC 5652) as places in the receipt's bytes: what is signed, by whom, and the signature.
+/// A CMS SignedData (RFC 5652) as ranges of the receipt's bytes: the signed content, the signer and the signature.
 ///
-/// Narrower than CMS: one signer, known by issuer and serial number, with RSA over SHA-1 or SHA-256; one to eight
-/// certificates; no revocation lists and no unsigned attributes. Apple's server and Xcode write no signed attributes;
-/// receipts of other makers that have them are read too.
+/// It accepts less than CMS allows: one signer, identified by issuer and serial number, with RSA over SHA-1 or SHA-256;
+/// one to eight certificates; no revocation lists and no unsigned attributes. Apple's server and Xcode write no signed
+/// attributes; receipts from other writers that have them are also read.
 struct SignedData {
     static let maximumCertificates = 8
     private static let maximumSignature = 1_024
 
     var content: Octets
-    /// The content of the certificates' `[0]`: the key under which a chain is remembered.
+    /// The content of the certificates' `[0]`, by which a verified chain is remembered.
     var certificates: Range<Int>
-    /// Each certificate, whole.
+    /// Each certificate, with its tag and length.
     var certificateElements: [Range<Int>]
-    /// The signer's issuer, a whole Name.
+    /// The Name of the signer's issuer, with its tag and length.
     var issuer: Range<Int>
     /// The content of the signer's serial number.
     var serialNumber: Range<Int>
     var digest: SignatureDigest
-    /// The `[0]` of the signed attributes, whole.
+    /// The `[0]` of the signed attributes, with its tag and length.
     var signedAttributes: Range<Int>?
     var signature: Range<Int>
 
-    /// Reads the envelope. Throws `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or
-    /// `unsupportedAlgorithm`.
+    /// Reads the envelope.
+    /// - Throws: `malformed`, `truncated`, `trailingData`, `tooDeep`, `tooLarge` or `unsupportedAlgorithm`.
     init(_ bytes: UnsafeRawBufferPointer) throws(ReceiptRejection) {
         var top = BERCursor(bytes)
         let outer = try top.next(BERTag.sequence, "ContentInfo")
@@ -40,7 +40,7 @@ struct SignedData {
         try explicit.expectEnd("the signed data")
 
         guard try body.integer("the version") == 1 else {
-            throw ReceiptRejection(.malformed, "SignedData is not of version 1")
+            throw ReceiptRejection(.malformed, "the version of SignedData is not 1")
         }
         var digests = try body.inside(try body.next(BERTag.set, "the digest algorithms"))
         let announced = try digests.digestAlgorithm()
@@ -55,7 +55,7 @@ struct SignedData {
         try signers.expectEnd("the signers")
 
         guard try signer.integer("the signer's version") == 1 else {
-            throw ReceiptRejection(.malformed, "SignerInfo is not of version 1")
+            throw ReceiptRejection(.malformed, "the version of SignerInfo is not 1")
         }
         var identity = try signer.inside(try signer.next(BERTag.sequence, "the signer's issuer and serial number"))
         issuer = try identity.next(BERTag.sequence, "the signer's issuer").whole
@@ -76,21 +76,21 @@ struct SignedData {
     }
 }
 
-/// The two digests that receipts are signed over.
+/// The two digest algorithms of receipt signatures.
 enum SignatureDigest: Sendable, Equatable {
-    /// Apple's until 2023.
+    /// Apple's algorithm until 2023.
     case sha1
     case sha256
 }
 
 extension BERCursor {
-    /// `SEQUENCE { OBJECT IDENTIFIER, NULL OPTIONAL }`: the places of the identifier.
+    /// Reads `SEQUENCE { OBJECT IDENTIFIER, NULL OPTIONAL }` and returns the range of the identifier.
     private mutating func algorithm(_ what: StaticString) throws(ReceiptRejection) -> Range<Int> {
         var parts = try inside(try next(BERTag.sequence, what))
         let identifier = try parts.next(BERTag.objectIdentifier, what)
         if !parts.isAtEnd {
             let parameters = try parts.next(BERTag.null, "NULL parameters")
-            guard parameters.content.isEmpty else { throw ReceiptRejection(.malformed, "a NULL that holds something") }
+            guard parameters.content.isEmpty else { throw ReceiptRejection(.malformed, "a NULL is not empty") }
         }
         try parts.expectEnd(what)
         return identifier.content

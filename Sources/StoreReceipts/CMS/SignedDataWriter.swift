@@ -1,15 +1,15 @@
 /// Writes the CMS message around a payload as Apple's server does.
 ///
-/// DER; SignedData of version 1; SHA-256 with NULL parameters; the payload as one primitive OCTET STRING; the
-/// certificates in the given order; one SignerInfo by issuer and serial number, without signed attributes, with
-/// rsaEncryption and NULL (measured on a receipt of 2025).
+/// The message is DER: SignedData of version 1; SHA-256 with NULL parameters; the payload as one primitive OCTET
+/// STRING; the certificates in the given order; one SignerInfo by issuer and serial number, without signed attributes,
+/// with rsaEncryption and NULL (measured on a receipt of 2025).
 struct SignedDataWriter: Sendable {
-    /// The certificates under their tag, the same for every receipt.
+    /// The certificates under their tag, which are the same for every receipt.
     private let certificateSet: [UInt8]
-    /// SignerInfo up to the signature, likewise.
+    /// SignerInfo up to the signature, which is the same for every receipt.
     private let signerInfoPrefix: [UInt8]
 
-    /// `certificates` begins with the signer's.
+    /// Creates a writer. The first certificate is the signer's.
     init(certificates: [[UInt8]]) throws(ReceiptRejection) {
         guard let leaf = certificates.first else { throw ReceiptRejection(.malformed, "no certificate was given") }
         certificateSet = DERWriter.element(BERTag.context0, certificates.flatMap { $0 })

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The directory that holds the authority's keys: mode 0700, files 0600, each written aside, made durable and renamed
-/// into place.
+/// The directory that holds the authority's keys, with mode 0700 and files of mode 0600. Each file is written under
+/// another name, flushed to the disk and renamed into place.
 struct AuthorityFiles {
     let directory: URL
 
     private static let directoryMode = 0o700
     private static let fileMode = 0o600
 
-    /// The names of what is in the directory; nil if there is none.
+    /// The names of the directory's entries; nil if there is no directory.
     func contents() throws(ReceiptAuthorityError) -> [String]? {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: directory.path, isDirectory: &isDirectory) else { return nil }
@@ -22,7 +22,8 @@ struct AuthorityFiles {
         }
     }
 
-    /// Reads a file; throws `exposedKey` if others than the owner may.
+    /// Reads a file.
+    /// - Throws: `exposedKey` if others than the owner may read it.
     func read(_ name: String) throws(ReceiptAuthorityError) -> String {
         let path = directory.appendingPathComponent(name).path
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
@@ -31,7 +32,7 @@ struct AuthorityFiles {
         }
         guard mode & 0o077 == 0 else {
             throw ReceiptAuthorityError(
-                .exposedKey, "\(path) may be read by others; make it 0600, or replace the keys if they leaked")
+                .exposedKey, "others can read \(path); set its mode to 0600, or replace the keys if they leaked")
         }
         guard let data = FileManager.default.contents(atPath: path), data.count <= 65_536 else {
             throw ReceiptAuthorityError(.storage, "cannot read \(path)")
@@ -42,11 +43,11 @@ struct AuthorityFiles {
         return text
     }
 
-    /// Makes the directory with all files in it, or nothing: the files go into a directory beside it, which is renamed
-    /// when all are durable.
+    /// Creates the directory with all files in it, or nothing: the files go into a second directory, which is renamed
+    /// when all of them are on the disk.
     func create(_ files: [String: String]) throws(ReceiptAuthorityError) {
         let parent = directory.deletingLastPathComponent()
-        // A fixed name, so that what a crash left behind is found; nothing was ever signed with it.
+        // A fixed name finds the directory that a crash left behind. Nothing was ever signed with its keys.
         let aside = AuthorityFiles(directory: parent.appendingPathComponent(".\(directory.lastPathComponent).new"))
         do {
             try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
@@ -61,7 +62,7 @@ struct AuthorityFiles {
             throw ReceiptAuthorityError(.storage, "cannot make the directory \(aside.directory.path)")
         }
         for (name, text) in files { try aside.write(name, text) }
-        // rename(2) replaces a directory only if it is empty, so keys that are there are never lost.
+        // rename(2) replaces a directory only if it is empty, so existing keys are never lost.
         guard rename(aside.directory.path, directory.path) == 0 else {
             throw ReceiptAuthorityError(.storage, "cannot rename \(aside.directory.path) to \(directory.path)")
         }
@@ -81,7 +82,7 @@ struct AuthorityFiles {
 
     private func write(_ name: String, _ text: String) throws(ReceiptAuthorityError) {
         let path = directory.appendingPathComponent(name).path
-        // Created with its mode: there is no moment at which others could open it.
+        // The file is created with its mode, so that others can never open it.
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t(Self.fileMode))
         guard descriptor >= 0 else { throw ReceiptAuthorityError(.storage, "cannot write \(path)") }
         defer { close(descriptor) }
@@ -102,7 +103,7 @@ struct AuthorityFiles {
         Foundation.write(descriptor, octets.baseAddress, octets.count)
     }
 
-    /// Makes the directory's entries durable.
+    /// Flushes the directory's entries to the disk.
     private func synchronize() throws(ReceiptAuthorityError) {
         let descriptor = open(directory.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

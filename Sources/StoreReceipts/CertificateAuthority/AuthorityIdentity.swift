@@ -10,14 +10,14 @@ enum AuthorityKey: Sendable {
     case p256(P256.Signing.PrivateKey)
     case p384(P384.Signing.PrivateKey)
 
-    /// The kinds, for making and reading keys.
+    /// The kinds of keys, for making and reading them.
     enum Kind: Sendable {
         case rsa
         case p256
         case p384
     }
 
-    /// A new key from the system's generator; RSA ones take some 0.1 s.
+    /// Makes a key with the system's generator. An RSA key takes some 0.1 s.
     static func generate(_ kind: Kind) throws -> AuthorityKey {
         switch kind {
         case .rsa: .rsa(try _RSA.Signing.PrivateKey(keySize: .bits2048))
@@ -34,7 +34,7 @@ enum AuthorityKey: Sendable {
         }
     }
 
-    /// PKCS#8 in PEM.
+    /// The key as PKCS#8 in PEM.
     var pem: String {
         switch self {
         case .rsa(let key): key.pkcs8PEMRepresentation
@@ -43,7 +43,7 @@ enum AuthorityKey: Sendable {
         }
     }
 
-    /// The key as certificates' issuers need it.
+    /// The key in the form in which it issues certificates.
     var certificateKey: Certificate.PrivateKey {
         switch self {
         case .rsa(let key): Certificate.PrivateKey(key)
@@ -61,7 +61,7 @@ enum AuthorityKey: Sendable {
     }
 }
 
-/// A key with its certificate: one file, so that both are replaced at once.
+/// A key with its certificate, in one file so that both are replaced at once.
 struct AuthorityIdentity: Sendable {
     let key: AuthorityKey
     let certificate: Certificate
@@ -75,12 +75,13 @@ struct AuthorityIdentity: Sendable {
         der = serializer.serializedBytes
     }
 
-    /// The file's text: the key, then the certificate.
+    /// The text of the file: the key, then the certificate.
     func pem() throws -> String {
         key.pem.trimmingCharacters(in: .newlines) + "\n" + (try certificate.serializeAsPEM().pemString) + "\n"
     }
 
-    /// Reads ``pem()``; throws `damaged` unless the key is of its kind and the certificate's.
+    /// Reads the text that ``pem()`` writes.
+    /// - Throws: `damaged` unless the key is of the expected kind and matches the certificate.
     init(pem: String, kind: AuthorityKey.Kind, file: String) throws(ReceiptAuthorityError) {
         do {
             let documents = try PEMDocument.parseMultiple(pemString: pem)

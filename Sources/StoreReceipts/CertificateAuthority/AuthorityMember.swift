@@ -1,7 +1,7 @@
 import StoreWire
 import X509
 
-/// One key with its certificate, by its place in the authority.
+/// The position of a key and its certificate in the authority.
 enum AuthorityMember: Sendable, Hashable {
     /// The two chains.
     enum Purpose: String, Sendable, Hashable, CaseIterable {
@@ -13,7 +13,7 @@ enum AuthorityMember: Sendable, Hashable {
     case intermediate(Purpose)
     case leaf(Purpose, StoreEnvironment)
 
-    /// Issuers before what they issue.
+    /// All members, each issuer before the members that it issues.
     static let all: [AuthorityMember] = Purpose.allCases.flatMap { purpose in
         [.root(purpose), .intermediate(purpose)] + StoreEnvironment.allCases.map { .leaf(purpose, $0) }
     }
@@ -56,13 +56,13 @@ enum AuthorityMember: Sendable, Hashable {
         }
     }
 
-    /// Makes the whole authority.
+    /// Makes all members of the authority.
     static func makeAll() async throws(ReceiptAuthorityError) -> [AuthorityMember: AuthorityIdentity] {
         try await make(all, knowing: [:])
     }
 
-    /// Makes `members` anew, issued by each other or by what is in `known`. The keys are made side by side: RSA ones
-    /// are slow.
+    /// Makes new keys and certificates for `members`, issued by each other or by members in `known`. The keys are made
+    /// concurrently, because RSA keys take long.
     static func make(
         _ members: [AuthorityMember], knowing known: [AuthorityMember: AuthorityIdentity]
     ) async throws(ReceiptAuthorityError) -> [AuthorityMember: AuthorityIdentity] {
@@ -87,14 +87,15 @@ enum AuthorityMember: Sendable, Hashable {
     }
 }
 
-/// One chain of the authority, found to hang together.
+/// One chain of the authority, whose certificates are known to issue one another.
 struct AuthorityHierarchy {
     let purpose: AuthorityMember.Purpose
     let root: AuthorityIdentity
     private let intermediate: AuthorityIdentity
     private let leaves: [StoreEnvironment: AuthorityIdentity]
 
-    /// Throws `damaged` if a certificate is missing or was not issued by the one above it.
+    /// Checks the chain.
+    /// - Throws: `damaged` if a certificate is missing or was not issued by the one above it.
     init(
         _ purpose: AuthorityMember.Purpose, _ identities: [AuthorityMember: AuthorityIdentity]
     ) throws(ReceiptAuthorityError) {

@@ -2,14 +2,15 @@ import Foundation
 import StoreWire
 import X509
 
-/// Cornerstore's own stand-in for Apple's certificates: a root, an intermediate and a leaf per environment for receipts
-/// (RSA 2048) and the same for JWS (P-384, leaves P-256), with Apple's marker OIDs. All names say TEST.
+/// Cornerstore's own certificate authority, which takes the place of Apple's. It has a root, an intermediate and a leaf
+/// per environment for receipts (RSA 2048), and the same for JWS (P-384, leaves P-256), with Apple's marker OIDs. All
+/// names say TEST.
 ///
-/// It lives in a directory of its own (mode 0700, files 0600), one PEM file with key and certificate each. Leaves may
-/// be replaced; what they signed stays valid while root and intermediate stay.
+/// The authority has a directory of its own (mode 0700, files 0600), with one PEM file per key and certificate. Leaves
+/// may be replaced; their signatures stay valid as long as the root and the intermediate stay.
 public struct CertificateAuthority: Sendable {
-    /// When every certificate is valid: 2000-01-01 to 2200-01-01 (UTC), the range to which the store's clock may be
-    /// set.
+    /// The validity of every certificate, 2000-01-01 to 2200-01-01 (UTC), which is also the range to which the store's
+    /// clock may be set.
     public static let validity: ClosedRange<Date> =
         Date(timeIntervalSince1970: 946_684_800)...Date(timeIntervalSince1970: 7_258_118_400)
 
@@ -20,7 +21,7 @@ public struct CertificateAuthority: Sendable {
     private let productionJWS: JWSIdentity
     private let sandboxJWS: JWSIdentity
 
-    /// The root of the receipts' chain, in DER.
+    /// The root of the receipt chain, in DER.
     public let receiptRoot: [UInt8]
     /// The root of the JWS chain, in DER.
     public let jwsRoot: [UInt8]
@@ -42,9 +43,9 @@ public struct CertificateAuthority: Sendable {
 
     /// Opens the authority in `directory`, or makes one if the directory is absent or empty.
     ///
-    /// Throws ``ReceiptAuthorityError``: `incomplete`, `damaged` or `exposedKey` for a directory that holds something
-    /// else than a whole authority (keys are never made anew silently), `storage`, and `outsideValidity` if `date` is
-    /// none for which it could sign.
+    /// - Throws: ``ReceiptAuthorityError``: `incomplete`, `damaged` or `exposedKey` if the directory holds anything but
+    ///   a complete authority (keys are never replaced silently), `storage`, and `outsideValidity` if the authority
+    ///   cannot sign at `date`.
     public static func open(directory: URL, at date: Date) async throws(ReceiptAuthorityError) -> CertificateAuthority {
         guard validity.contains(date) else {
             throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")
@@ -73,8 +74,7 @@ public struct CertificateAuthority: Sendable {
         return try CertificateAuthority(files, identities)
     }
 
-    /// Replaces all leaves, in the directory and in the value returned. Receipts signed by the old ones go on to
-    /// verify.
+    /// Replaces all leaves, in the directory and in the returned value. Receipts signed by the old leaves still verify.
     public func rotateLeaves(at date: Date) async throws(ReceiptAuthorityError) -> CertificateAuthority {
         guard Self.validity.contains(date) else {
             throw ReceiptAuthorityError(.outsideValidity, "the clock must lie between the years 2000 and 2200")
@@ -101,7 +101,7 @@ public struct CertificateAuthority: Sendable {
         return texts
     }
 
-    /// What signs this environment's receipts.
+    /// The signer of this environment's receipts.
     public func receiptSigner(for environment: StoreEnvironment) -> ReceiptSigner {
         switch environment {
         case .production: productionSigner
@@ -109,7 +109,7 @@ public struct CertificateAuthority: Sendable {
         }
     }
 
-    /// What signs this environment's JWS.
+    /// The signer of this environment's JWS.
     public func jwsIdentity(for environment: StoreEnvironment) -> JWSIdentity {
         switch environment {
         case .production: productionJWS

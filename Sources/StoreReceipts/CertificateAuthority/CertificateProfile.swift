@@ -2,7 +2,7 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// What stands in a certificate of the authority, by its place in the chain; as Apple's have it (measured).
+/// The contents of a certificate of the authority by its position in the chain, as measured on Apple's certificates.
 struct CertificateProfile: Sendable {
     enum Role: Sendable {
         case root
@@ -59,7 +59,7 @@ struct CertificateProfile: Sendable {
         return try AuthorityIdentity(key: key, certificate: certificate)
     }
 
-    /// A marker's value is NULL.
+    /// The value of a marker is NULL.
     private static func marker(_ identifier: ASN1ObjectIdentifier) -> Certificate.Extension {
         Certificate.Extension(oid: identifier, critical: false, value: [BERTag.null, 0])
     }

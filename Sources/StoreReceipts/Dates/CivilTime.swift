@@ -1,7 +1,7 @@
-/// A moment split into the parts of the proleptic Gregorian calendar, in whatever zone `seconds` was shifted to.
+/// A time split into the fields of the proleptic Gregorian calendar, in the zone to which the seconds were shifted.
 ///
-/// Integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost more than
-/// the rest of it.
+/// It uses integer arithmetic only: a `verifyReceipt` answer holds dozens of dates, and Foundation's formatters cost
+/// more than the rest of the answer.
 struct CivilTime: Equatable {
     var year: Int
     var month: Int
@@ -10,12 +10,12 @@ struct CivilTime: Equatable {
     var minute: Int
     var second: Int
 
-    /// The parts of the moment `seconds` after 1970-01-01T00:00:00.
+    /// The fields of the time `seconds` after 1970-01-01T00:00:00.
     init(secondsSince1970 seconds: Int64) {
         let days = Int(seconds.flooredQuotient(86_400))
         let rest = Int(seconds - Int64(days) * 86_400)
-        // Years start in March here, so that the leap day is the last of its year; 719_468 days lie between 0000-03-01
-        // and 1970-01-01.
+        // Years start in March here, so that the leap day is the last of its year. There are 719_468 days between
+        // 0000-03-01 and 1970-01-01.
         let shifted = days + 719_468
         let era = shifted.flooredQuotient(146_097)
         let dayOfEra = shifted - era * 146_097
@@ -30,7 +30,7 @@ struct CivilTime: Equatable {
         second = rest % 60
     }
 
-    /// The parts as given, or nil when there is no such day or time (a leap second is no such time).
+    /// The given fields; nil when there is no such day or time. A leap second is not accepted.
     init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day) else { return nil }
         guard (0..<24).contains(hour), (0..<60).contains(minute), (0..<60).contains(second) else { return nil }
@@ -42,13 +42,13 @@ struct CivilTime: Equatable {
         self.second = second
     }
 
-    /// Seconds since 1970-01-01T00:00:00 in the zone these parts are in.
+    /// The seconds since 1970-01-01T00:00:00 in the zone of these fields.
     var secondsSince1970: Int64 {
         Int64(Self.daysSince1970(year: year, month: month, day: day)) * 86_400
             + Int64(hour * 3_600 + minute * 60 + second)
     }
 
-    /// Days from 1970-01-01 to the day given.
+    /// The days from 1970-01-01 to the given day.
     static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = marchYear.flooredQuotient(400)
@@ -63,7 +63,7 @@ struct CivilTime: Equatable {
         return rest < 0 ? rest + 7 : rest
     }
 
-    /// How many days the month has.
+    /// The number of days in the month.
     static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -84,7 +84,7 @@ extension CivilTime {
         Self.write(day, to: text + 8)
     }
 
-    /// Writes eight bytes, `08:25:37`, of so many seconds after midnight.
+    /// Writes eight bytes, such as `08:25:37`, for a time in seconds after midnight.
     @inline(__always)
     static func writeTime(ofDay seconds: Int, to text: UnsafeMutableRawPointer) {
         let minutes = seconds / 60

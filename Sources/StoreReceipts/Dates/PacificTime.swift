@@ -1,21 +1,23 @@
-/// The clock of Los Angeles, which the `_pst` fields of `verifyReceipt` show (with daylight saving time, whatever their
-/// name says).
+/// The time zone of Los Angeles, which the `_pst` fields of `verifyReceipt` use. Despite their name, the fields follow
+/// daylight saving time.
 ///
-/// The rules of the United States since the Uniform Time Act (IANA time zone data, `northamerica`, rule `US`): clocks
-/// change at 2:00 local time. Before 1967 standard time is shown; years that have not come yet follow the rule of 2007.
+/// The rules are those of the United States since the Uniform Time Act (IANA time zone data, `northamerica`, rule
+/// `US`): clocks change at 2:00 local time. Before 1967 the zone has standard time only; future years follow the rule
+/// of 2007.
 enum PacificTime {
-    /// Seconds to add to UTC, -28 800 or -25 200.
+    /// The seconds to add to UTC: -28 800 or -25 200.
     static func offset(secondsSince1970 seconds: Int64) -> Int64 {
         period(secondsSince1970: seconds).offset
     }
 
-    /// A time (in seconds since 1970, UTC) during which clocks do not change, at most a year, and the seconds to add.
+    /// A span of at most a year, in seconds since 1970 (UTC), during which clocks do not change, and the seconds to
+    /// add.
     struct Period {
         var seconds: Range<Int64>
         var offset: Int64
     }
 
-    /// The period that the moment lies in.
+    /// The period that contains the time.
     static func period(secondsSince1970 seconds: Int64) -> Period {
         let standard: Int64 = -28_800
         let year = CivilTime(secondsSince1970: seconds + standard).year
@@ -29,7 +31,7 @@ enum PacificTime {
         return Period(seconds: start..<end, offset: -25_200)
     }
 
-    /// When daylight saving time starts and ends in that year, in seconds since 1970, UTC.
+    /// When daylight saving time starts and ends in that year, in seconds since 1970 (UTC).
     private static func daylightSaving(of year: Int) -> (start: Int64, end: Int64)? {
         guard year >= 1967 else { return nil }
         let start: Int =

@@ -1,7 +1,7 @@
 extension ReceiptDate {
-    /// Reads the date of an ASN.1 receipt (RFC 3339): `2024-02-23T17:27:16Z`, also with a fraction, of which
-    /// milliseconds are kept, and with the offset from UTC that older Xcode writes (`+0100` or `+01:00`). Nil for
-    /// anything else.
+    /// Reads the date of an ASN.1 receipt (RFC 3339), such as `2024-02-23T17:27:16Z`. The date may have a fraction, of
+    /// which milliseconds are kept, and the offset from UTC that older versions of Xcode write (`+0100` or `+01:00`).
+    /// Returns nil for anything else.
     public init?(rfc3339 text: some Sequence<UInt8>) {
         var digits = DateDigits(text)
         guard let time = digits.civilTime(separator: UInt8(ascii: "T")) else { return nil }
@@ -9,8 +9,8 @@ extension ReceiptDate {
         self.init(milliseconds: (time.secondsSince1970 - offset) * 1_000 + fraction)
     }
 
-    /// Reads the readable form in UTC, `2015-11-18 04:34:41 Etc/GMT`. Nil for anything else, and for the form of Los
-    /// Angeles, which is ambiguous for an hour each autumn.
+    /// Reads the readable form in UTC, such as `2015-11-18 04:34:41 Etc/GMT`. Returns nil for anything else, including
+    /// the form of Los Angeles, which is ambiguous for an hour each autumn.
     public init?(gmt text: some Sequence<UInt8>) {
         var digits = DateDigits(text)
         guard let time = digits.civilTime(separator: UInt8(ascii: " ")), digits.rest.elementsEqual(" Etc/GMT".utf8)
@@ -18,8 +18,8 @@ extension ReceiptDate {
         self.init(milliseconds: time.secondsSince1970 * 1_000)
     }
 
-    /// Reads milliseconds since 1970 in decimal, `1447821281000`. Nil for anything else and for what lies outside
-    /// ``earliest`` and ``latest``.
+    /// Reads milliseconds since 1970 in decimal, such as `1447821281000`. Returns nil for anything else and for times
+    /// outside ``earliest`` and ``latest``.
     public init?(millisecondsText text: String) {
         guard text.utf8.count <= 16, let milliseconds = Int64(text), !text.hasPrefix("+") else { return nil }
         guard milliseconds >= Self.earliest, milliseconds <= Self.latest else { return nil }
@@ -27,13 +27,13 @@ extension ReceiptDate {
     }
 }
 
-/// The bytes of a date that is being read, at most as many as a date can have.
+/// The bytes of a date that is being read, at most as many as a date has.
 private struct DateDigits {
     private let bytes: [UInt8]
     private var position = 0
 
     init(_ text: some Sequence<UInt8>) {
-        // One more than the longest date, so that a longer text does not pass for a date.
+        // One byte more than the longest date, so that a longer text is not accepted.
         bytes = Array(text.prefix(48))
     }
 
@@ -74,8 +74,7 @@ private struct DateDigits {
         return CivilTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 
-    /// The fraction of a second in milliseconds, rounded down; 0 if there is none, nil if a point stands without
-    /// digits.
+    /// The fraction of a second in milliseconds, rounded down; 0 without a fraction, nil for a point without digits.
     mutating func milliseconds() -> Int64? {
         guard take(UInt8(ascii: ".")) else { return 0 }
         var milliseconds = 0
@@ -89,7 +88,7 @@ private struct DateDigits {
         return Int64(milliseconds)
     }
 
-    /// Seconds ahead of UTC.
+    /// The seconds ahead of UTC.
     mutating func offset() -> Int64? {
         if take(UInt8(ascii: "Z")) { return 0 }
         let sign: Int64

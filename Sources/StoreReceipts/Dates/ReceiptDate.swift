@@ -1,27 +1,29 @@
 import Foundation
 
-/// A moment as receipts and `verifyReceipt` give it: whole milliseconds since 1970-01-01T00:00:00Z, with Apple's ways
-/// to write it.
+/// A time in receipts and `verifyReceipt` answers: whole milliseconds since 1970-01-01T00:00:00Z, with Apple's text
+/// forms.
 ///
-/// Moments before year 1 or after year 9999 do not fit the forms; they become the first or last that does.
+/// The text forms cannot express times before year 1 or after year 9999; such a time becomes the first or last possible
+/// one.
 public struct ReceiptDate: Sendable, Hashable, Comparable {
     /// Milliseconds since 1970-01-01T00:00:00Z, within ``earliest`` and ``latest``.
     public let milliseconds: Int64
 
-    /// 0001-01-02T00:00:00Z: a day after the first, since Los Angeles is behind UTC.
+    /// The earliest time, 0001-01-02T00:00:00Z. It is a day later than year 1 begins, because Los Angeles is behind
+    /// UTC.
     public static let earliest: Int64 = -62_135_510_400_000
-    /// 9999-12-31T23:59:59.999Z.
+    /// The latest time, 9999-12-31T23:59:59.999Z.
     public static let latest: Int64 = 253_402_300_799_999
 
-    /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
+    /// Creates a date from milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) {
         self.milliseconds = min(max(milliseconds, Self.earliest), Self.latest)
     }
 
-    /// The moment to the nearest millisecond.
+    /// Creates a date, rounded to the nearest millisecond.
     public init(_ date: Date) {
         let interval = date.timeIntervalSince1970
-        // Receipts hold whole seconds, for which nothing needs rounding.
+        // Receipts hold whole seconds, which need no rounding.
         if let seconds = Int64(exactly: interval), abs(seconds) < Self.latest / 1_000 {
             self.init(milliseconds: seconds * 1_000)
             return
@@ -32,32 +34,33 @@ public struct ReceiptDate: Sendable, Hashable, Comparable {
         } else if milliseconds > Double(Self.earliest) {
             self.init(milliseconds: Int64(milliseconds))
         } else {
-            // NaN comes here as well.
+            // NaN is handled here too.
             self.init(milliseconds: Self.earliest)
         }
     }
 
-    /// The same moment in Foundation's type.
+    /// The same time as Foundation's type.
     public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 
-    /// The same moment without its milliseconds, as ASN.1 receipts hold it.
+    /// The same time without its milliseconds, as ASN.1 receipts hold it.
     public var wholeSeconds: ReceiptDate { ReceiptDate(milliseconds: seconds * 1_000) }
 
-    /// The field without suffix: `2018-07-15 08:25:37 Etc/GMT`.
+    /// The form of the field without suffix: `2018-07-15 08:25:37 Etc/GMT`.
     public var gmt: String { text { $0.appendGMT(self) } }
 
-    /// The field with `_ms`: `1531643137000`.
+    /// The form of the field with `_ms`: `1531643137000`.
     public var millisecondsText: String { String(milliseconds) }
 
-    /// The field with `_pst`: `2018-07-15 01:25:37 America/Los_Angeles`.
+    /// The form of the field with `_pst`: `2018-07-15 01:25:37 America/Los_Angeles`.
     public var pacific: String { text { $0.appendPacific(self) } }
 
     /// The form of ASN.1 receipts, in UTC and without fraction: `2018-07-15T08:25:37Z`.
     public var rfc3339: String { text { $0.appendRFC3339(self) } }
 
+    /// Whether the first date is earlier.
     public static func < (left: ReceiptDate, right: ReceiptDate) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Seconds since 1970, rounded down.
+    /// The seconds since 1970, rounded down.
     var seconds: Int64 { milliseconds.flooredQuotient(1_000) }
 
     private func text(_ write: (inout [UInt8]) -> Void) -> String {

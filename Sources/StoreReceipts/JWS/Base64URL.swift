@@ -1,6 +1,6 @@
 /// Base64 with `-` and `_` and without padding (RFC 4648, section 5), as JWS has it.
 enum Base64URL {
-    /// The bytes that the text stands for; nil if it is padded, wrapped or has other characters.
+    /// The decoded bytes; nil if the text is padded, wrapped or has other characters.
     static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         Base64.decodedWithoutPadding(text.span, values)
     }

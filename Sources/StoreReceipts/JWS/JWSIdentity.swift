@@ -1,10 +1,10 @@
 import Crypto
 
-/// What signs transactions and notifications as JWS with ES256.
+/// A key and its chain, which sign transactions and notifications as JWS with ES256.
 public struct JWSIdentity: Sendable {
     /// The leaf's key.
     public let privateKey: P256.Signing.PrivateKey
-    /// Leaf, intermediate and root in DER, as `x5c` lists them.
+    /// The leaf, the intermediate and the root in DER, in the order of `x5c`.
     public let certificates: [[UInt8]]
     /// The protected header in base64url, the same for every payload: `alg` and `x5c`, as Apple's server writes it.
     private let header: String
@@ -16,7 +16,8 @@ public struct JWSIdentity: Sendable {
         header = Base64URL.encoded("{\"alg\":\"ES256\",\"x5c\":[\(x5c)]}".utf8)
     }
 
-    /// The payload (JSON) signed, as a JWS in compact form. Throws `signing` if the key fails.
+    /// Signs a JSON payload and returns the JWS in compact form.
+    /// - Throws: `signing` if the key fails.
     public func sign(_ payload: [UInt8]) throws(ReceiptAuthorityError) -> String {
         let input = header + "." + Base64URL.encoded(payload)
         do {

@@ -1,27 +1,29 @@
 import Crypto
 import Glibc
 
-/// The signer of a payload whose chain was verified before: what spares the next payload with the same header everything but one check of a
-/// signature.
+/// The signer of a payload whose chain was verified before. The next payload with the same header needs only one
+/// signature check.
 struct KnownSigner: Sendable {
-    /// The header's segment, character for character.
+    /// The header's segment of the message, with exactly the same characters.
     let segment: [UInt8]
-    /// The hash of what is signed, as far as the segment and its dot go.
+    /// The hash state after the segment and its dot, the first part of the signed text.
     let hashed: SHA256
-    /// The header, and the certificates in it.
+    /// The decoded header and its certificates.
     let header: [UInt8]
     let certificates: [[UInt8]]
     let publicKey: P256.Signing.PublicKey
     let chain: VerifiedChain
 }
 
-/// The signers met lately, bounded. Only those whose chains end in the caller's roots get in, so a stranger cannot fill it.
+/// The most recent signers, limited in number. Only signers whose chains end in the caller's roots are added, so that a
+/// stranger cannot fill the list.
 struct KnownSigners {
     private static let capacity = 32
     private var signers: [KnownSigner] = []
     private var oldest = 0
 
-    /// Headers of different signers differ, though late; there are few signers, and this costs less than reading one certificate.
+    /// Headers of different signers differ only near their ends. There are few signers, and comparing them all costs
+    /// less than reading one certificate.
     func find(_ segment: ArraySlice<UInt8>) -> KnownSigner? {
         segment.withUnsafeBytes { sought in
             signers.first { signer in

@@ -3,11 +3,11 @@ import X509
 
 extension ReceiptVerifier {
     /// Verifies a JWS: its structure, its signature, its chain to one of the verifier's roots at its own `signedDate`,
-    /// the markers of leaf and intermediate, and the bundle id if one is expected (versions and devices are not said by
-    /// every payload and not looked at).
+    /// the markers of leaf and intermediate, and the bundle id if one is expected. Versions and devices are not
+    /// checked, because not every payload contains them.
     ///
-    /// Fails with `malformed`, `tooLarge`, `unsupportedAlgorithm`, `badSignature`, `unknownIssuer`, `wrongChain`,
-    /// `expired`, `missingMarker` or `wrongBundleID`. Xcode's payloads need ``ReceiptExpectation/allowsXcode`` and
+    /// A failure is `malformed`, `tooLarge`, `unsupportedAlgorithm`, `badSignature`, `unknownIssuer`, `wrongChain`,
+    /// `expired`, `missingMarker` or `wrongBundleID`. Payloads of Xcode need ``ReceiptExpectation/allowsXcode`` and
     /// their certificate among the roots.
     public func verifySignedPayload(
         _ text: [UInt8], expecting expectation: ReceiptExpectation
@@ -25,8 +25,8 @@ extension ReceiptVerifier {
         }
     }
 
-    /// Verifies a JWS without waiting, if its signer was met before and its certificates were valid at its date, or if it is refused before they
-    /// matter. Otherwise nil: call ``verifySignedPayload(_:expecting:)``.
+    /// Verifies a JWS without suspending, if its signer is known and its certificates were valid at its date, or if it
+    /// is refused before they matter. Returns nil otherwise: call ``verifySignedPayload(_:expecting:)``.
     public func verifySignedPayloadIfSignerIsKnown(
         _ text: [UInt8], expecting expectation: ReceiptExpectation
     ) -> Result<VerifiedPayload, ReceiptRejection>? {
@@ -39,7 +39,7 @@ extension ReceiptVerifier {
         }
     }
 
-    /// The payload, and its signer if it was met before.
+    /// The payload, and its signer if the signer is known.
     private func parse(_ text: [UInt8]) throws(ReceiptRejection) -> (SignedPayload, KnownSigner?) {
         var signer: KnownSigner?
         let content = try SignedPayload.parse(text) { segment in
@@ -49,7 +49,7 @@ extension ReceiptVerifier {
         return (content, signer)
     }
 
-    /// The chain of a signer that was met before, after its signature was checked; nil for another signer or date.
+    /// The chain of a known signer, after its signature was checked; nil for another signer or date.
     private func checkKnown(
         _ content: SignedPayload, _ signer: KnownSigner?
     ) throws(ReceiptRejection) -> VerifiedChain? {
@@ -93,11 +93,12 @@ extension ReceiptVerifier {
     ) async throws(ReceiptRejection) -> VerifiedChain {
         let leaf = content.certificates[0]
         let embedded = Array(content.certificates.dropFirst())
-        // Xcode's own certificate is never remembered: who does not ask for it must not meet it.
+        // Xcode's own certificate is never remembered, because callers that do not allow Xcode must not meet it.
         if let root = chains.anchors.root(der: leaf) {
             guard expectation.allowsXcode, embedded.isEmpty, content.environment == "Xcode" else {
                 throw ReceiptRejection(
-                    .unknownIssuer, "a root signed the payload itself, and the caller allows that only to Xcode")
+                    .unknownIssuer, "a root signed the payload itself, which only Xcode may do, if the caller allows it"
+                )
             }
             let validity = try root.checkValidity(at: content.signedDate)
             return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)

@@ -1,41 +1,41 @@
 import Foundation
 
-/// A transaction, renewal, app transaction or notification as Apple signs them since 2021: a JWS (RFC 7515) in compact
-/// form with ES256 and the certificates in `x5c`. Read but not verified: nothing in it may be believed.
+/// A transaction, renewal, app transaction or notification as Apple has signed them since 2021: a JWS (RFC 7515) in
+/// compact form with ES256 and the certificates in `x5c`. It was read but not verified: do not trust its contents.
 public struct SignedPayload: Sendable, Equatable {
-    /// The protected header, JSON.
+    /// The protected header in JSON.
     public let header: [UInt8]
-    /// The payload, JSON.
+    /// The payload in JSON.
     public let payload: [UInt8]
-    /// `x5c`: leaf, intermediate and root in DER (Xcode gives one).
+    /// The certificates of `x5c`: leaf, intermediate and root in DER. Xcode gives only one.
     public let certificates: [[UInt8]]
-    /// r and s, 32 octets each.
+    /// The signature: r and s, 32 octets each.
     public let signature: [UInt8]
-    /// When it was signed: `signedDate`, or `receiptCreationDate` of an app transaction. Certificates are judged at
-    /// this date.
+    /// When the payload was signed: `signedDate`, or `receiptCreationDate` of an app transaction. Certificates are
+    /// judged at this date.
     public let signedDate: Date
-    /// `bundleId`, beside the other fields or under `data`, where notifications have it.
+    /// The value of `bundleId`, which is beside the other fields, or under `data` in notifications.
     public let bundleID: String?
-    /// `environment`, likewise, or an app transaction's `receiptType`: `Production`, `Sandbox`, `Xcode` or
-    /// `LocalTesting`.
+    /// The value of `environment` in the same places, or `receiptType` of an app transaction: `Production`, `Sandbox`,
+    /// `Xcode` or `LocalTesting`.
     public let environment: String?
-    /// The header and the payload as they stand in the message, with the dot between them: what is signed.
+    /// The signed text: the segments of the header and the payload, with the dot between them.
     let signingInput: ArraySlice<UInt8>
     /// The payload's members.
     package let fields: FlatJSONObject
 
-    /// More than any that Apple signs.
+    /// The largest payload that is read, in bytes. It is larger than any that Apple signs.
     public static let maximumByteCount = 1 << 20
 
-    /// Reads a JWS; white space around it is passed over.
+    /// Reads a JWS, ignoring white space around it.
     ///
-    /// Throws ``ReceiptRejection`` with `malformed`, `tooLarge` or `unsupportedAlgorithm` (anything but ES256).
+    /// - Throws: ``ReceiptRejection`` with `malformed`, `tooLarge` or `unsupportedAlgorithm` (anything but ES256).
     public static func parse(_ text: [UInt8]) throws(ReceiptRejection) -> SignedPayload {
         try parse(text) { _ in nil }
     }
 
     /// Reads a JWS.
-    /// - Parameter known: what the header's segment was read as before; nil for a new one.
+    /// - Parameter known: finds the known signer of a header's segment; nil for a new one.
     static func parse(
         _ text: [UInt8], known: (ArraySlice<UInt8>) -> KnownSigner?
     ) throws(ReceiptRejection) -> SignedPayload {
@@ -51,7 +51,7 @@ public struct SignedPayload: Sendable, Equatable {
             let second = text[(first + 1)..<end].firstIndex(of: dot)
         else { throw notThreeParts }
         let signer = known(text[start..<first])
-        // Of a third dot the signature's Base64 is not.
+        // A third dot makes the signature's Base64 invalid.
         guard let header = signer?.header ?? Base64URL.decoded(text[start..<first]),
             let payload = Base64URL.decoded(text[(first + 1)..<second]),
             let signature = Base64URL.decoded(text[(second + 1)..<end])
@@ -62,7 +62,7 @@ public struct SignedPayload: Sendable, Equatable {
         } else {
             certificates = try Self.certificates(inHeader: header)
         }
-        guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature is not of 64 octets") }
+        guard signature.count == 64 else { throw ReceiptRejection(.malformed, "the signature does not have 64 octets") }
         let fields: FlatJSONObject
         let claims: Claims
         do throws(FlatJSONScanner.Failure) {
@@ -92,7 +92,7 @@ public struct SignedPayload: Sendable, Equatable {
             throw ReceiptRejection(.malformed, "the header is not JSON with alg and x5c")
         }
         guard fields.alg == "ES256" else { throw ReceiptRejection(.unsupportedAlgorithm, "the algorithm is not ES256") }
-        // A critical header (RFC 7515 §4.1.11) must be understood, and Apple has none.
+        // A reader must understand every critical header (RFC 7515 §4.1.11), and Apple has none.
         guard fields.crit == nil else { throw ReceiptRejection(.malformed, "the header has a critical part") }
         return try certificates(fields.x5c)
     }

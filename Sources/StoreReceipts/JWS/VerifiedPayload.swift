@@ -1,8 +1,9 @@
-/// A signed payload whose signature and chain were found good. Only ``ReceiptVerifier`` makes one.
+/// A signed payload with a verified signature and chain. Only ``ReceiptVerifier`` makes one.
 public struct VerifiedPayload: Sendable, Equatable {
-    /// What was signed.
+    /// The payload.
     public let content: SignedPayload
-    /// The SHA-256 fingerprint of the root it was verified under, which says whose payload it is.
+    /// The SHA-256 fingerprint of the root under which the payload was verified. It identifies the store that made the
+    /// payload.
     public let rootFingerprint: [UInt8]
 
     init(content: SignedPayload, rootFingerprint: [UInt8]) {

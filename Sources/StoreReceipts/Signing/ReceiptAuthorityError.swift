@@ -1,32 +1,31 @@
-/// What went wrong while signing a receipt, or while making or opening the ``CertificateAuthority``. Never holds key
-/// material.
+/// An error in signing a receipt, or in making or opening the ``CertificateAuthority``. It never contains key material.
 public struct ReceiptAuthorityError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of failure.
     public enum Code: String, Sendable {
-        /// A receipt that cannot be written: a date outside the years 1 to 9999, or values that contradict one another.
+        /// The receipt cannot be encoded: a date is outside the years 1 to 9999, or values contradict one another.
         case unencodable
-        /// The key and the certificates given do not belong together.
+        /// The given key and certificates do not belong together.
         case mismatchedKey = "mismatched-key"
-        /// The directory holds some of the authority's files, but not all.
+        /// The directory holds only some of the authority's files.
         case incomplete
-        /// A file that cannot be read as what it should be, or does not fit the others.
+        /// A file is malformed or does not match the others.
         case damaged
-        /// A private key that others may read.
+        /// Others than the owner may read a private key.
         case exposedKey = "exposed-key"
         /// The directory or a file cannot be read or written.
         case storage
-        /// A date outside ``CertificateAuthority/validity``.
+        /// The date is outside ``CertificateAuthority/validity``.
         case outsideValidity = "outside-validity"
         /// The key could not sign.
         case signing
     }
 
-    /// Which kind it is; stable.
+    /// The kind of failure. It is stable.
     public var code: Code
     /// What was wrong, where, and what to do.
     public var detail: String
 
-    /// An error of a kind, with what was wrong, where, and what to do.
+    /// Creates an error of a kind. The detail says what was wrong, where, and what to do.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

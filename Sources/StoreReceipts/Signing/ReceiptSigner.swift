@@ -2,19 +2,20 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// Signs app receipts with one leaf of the ``CertificateAuthority``, element for element as Apple's server does.
+/// Signs app receipts with one leaf of the ``CertificateAuthority``, with the same elements as Apple's server.
 ///
-/// See ``sign(_:)`` for what comes out; the message is DER with leaf, intermediate and root inside.
+/// ``sign(_:)`` returns a DER message that contains the leaf, the intermediate and the root.
 public struct ReceiptSigner: Sendable {
     private let key: _RSA.Signing.PrivateKey
-    /// Leaf, intermediate and root in DER.
+    /// The leaf, the intermediate and the root in DER.
     public let certificates: [[UInt8]]
     private let envelope: SignedDataWriter
 
     /// The leaf that signs, in DER.
     public var leafCertificate: [UInt8] { certificates[0] }
 
-    /// `certificates` begins with the leaf; throws `mismatchedKey` where the key is not the leaf's.
+    /// Creates a signer. The first certificate is the leaf.
+    /// - Throws: `mismatchedKey` if the key is not the leaf's.
     init(key: _RSA.Signing.PrivateKey, certificates: [[UInt8]]) throws(ReceiptAuthorityError) {
         guard let leaf = certificates.first else {
             throw ReceiptAuthorityError(.mismatchedKey, "no certificate was given")
@@ -37,17 +38,18 @@ public struct ReceiptSigner: Sendable {
         }
     }
 
-    /// Signs a receipt. Purchases and other attributes come back from a parser in the order of their encodings, as DER
-    /// sorts them.
+    /// Signs a receipt. A parser returns the purchases and other attributes in the order of their encodings, because
+    /// DER sorts them.
     ///
-    /// Throws `unencodable` for a receipt that cannot be written and `signing` where the key fails.
+    /// - Throws: `unencodable` for a receipt that cannot be encoded, and `signing` if the key fails.
     public func sign(_ receipt: AppReceipt) throws(ReceiptAuthorityError) -> SignedReceipt {
         let payload = try receipt.encodedPayload()
         let signature = try signature(SHA256.hash(data: payload))
         return SignedReceipt(bytes: envelope.message(payload: payload, signature: Array(signature)))
     }
 
-    /// The RSA PKCS#1 v1.5 signature over SHA-1 of `bytes`, for the iOS 6 transaction receipt, which never had another.
+    /// The RSA PKCS#1 v1.5 signature over SHA-1 of `bytes`, for the iOS 6 transaction receipt, which never used another
+    /// digest.
     public func signature(overSHA1Of bytes: [UInt8]) throws(ReceiptAuthorityError) -> [UInt8] {
         Array(try signature(Insecure.SHA1.hash(data: bytes)))
     }

@@ -1,4 +1,4 @@
-/// A receipt that a ``ReceiptSigner`` signed, as it goes to a device.
+/// A receipt that a ``ReceiptSigner`` signed, in the form that a device receives.
 public struct SignedReceipt: Sendable, Equatable {
     /// The CMS message in DER.
     public let bytes: [UInt8]

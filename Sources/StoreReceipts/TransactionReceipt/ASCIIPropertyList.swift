@@ -9,23 +9,24 @@ struct ASCIIPropertyList: Equatable {
     /// One line of it.
     typealias Entry = TransactionReceipt.Entry
 
-    /// In the order in which they stand.
+    /// The entries, in the order of the text.
     var entries: [Entry]
 
-    /// The largest text that is read; receipts of Apple's have under 6 000 bytes.
+    /// The largest text that is read, in bytes. Apple's receipts have less than 6 000.
     static let maximumSize = 64 << 10
-    /// The most entries that are read; receipts of Apple's have under 30.
+    /// The most entries that are read. Apple's receipts have less than 30.
     static let maximumEntries = 64
 
     init(entries: [Entry]) {
         self.entries = entries
     }
 
-    /// Reads a text. Throws ``ReceiptRejection/Code`` `tooLarge`, `truncated`, `trailingData`, `tooDeep` (for
-    /// dictionaries, arrays and data as values) or `malformed` (also for a key that stands twice).
+    /// Reads a text.
+    /// - Throws: ``ReceiptRejection/Code`` `tooLarge`, `truncated`, `trailingData`, `tooDeep` (for dictionaries, arrays
+    ///   and data as values) or `malformed` (also for a repeated key).
     init(text: [UInt8]) throws(ReceiptRejection) {
         guard text.count <= Self.maximumSize else {
-            throw ReceiptRejection(.tooLarge, "a property list of \(text.count) bytes")
+            throw ReceiptRejection(.tooLarge, "the property list has \(text.count) bytes")
         }
         var reader = PropertyListReader(text: text)
         entries = try reader.dictionary()
@@ -34,8 +35,8 @@ struct ASCIIPropertyList: Equatable {
     /// The value of a key.
     subscript(key: String) -> String? { entries.first { $0.key == key }?.value }
 
-    /// The text as Apple's server writes it: a tab before each line, line feeds between, nothing after the closing
-    /// brace.
+    /// The text as Apple's server writes it: a tab before each line, line feeds between the lines, and nothing after
+    /// the closing brace.
     var text: [UInt8] {
         var text: [UInt8] = []
         text.append(literal: "{\n")
@@ -52,7 +53,8 @@ struct ASCIIPropertyList: Equatable {
 }
 
 extension [UInt8] {
-    /// Appends the string as it stands between the quotation marks: ASCII, everything else as `\U` with a UTF-16 unit.
+    /// Appends the string's form between the quotation marks: ASCII, and every other character as `\U` with a UTF-16
+    /// unit.
     fileprivate mutating func appendPropertyListEscaped(_ text: String) {
         let hexadecimal = Array("0123456789abcdef".utf8)
         for unit in text.utf16 {
@@ -88,9 +90,10 @@ private struct PropertyListReader {
             try expect(UInt8(ascii: "="))
             let value = try string()
             try expect(UInt8(ascii: ";"))
-            guard keys.insert(key).inserted else { throw malformed("a key stands twice") }
+            guard keys.insert(key).inserted else { throw malformed("a key is repeated") }
             guard entries.count < ASCIIPropertyList.maximumEntries else {
-                throw ReceiptRejection(.tooLarge, "a property list of over \(ASCIIPropertyList.maximumEntries) entries")
+                throw ReceiptRejection(
+                    .tooLarge, "the property list has more than \(ASCIIPropertyList.maximumEntries) entries")
             }
             entries.append(ASCIIPropertyList.Entry(key: key, value: value))
         }
@@ -101,7 +104,7 @@ private struct PropertyListReader {
         return entries
     }
 
-    /// The next byte that is not white space, which stays unread.
+    /// Peeks at the next byte that is not white space.
     private mutating func peek() -> UInt8? {
         while position < text.count {
             switch text[position] {
@@ -138,7 +141,7 @@ private struct PropertyListReader {
         }
     }
 
-    /// A string without quotation marks, of the characters that may stand so.
+    /// A string without quotation marks, of the characters that are allowed there.
     private mutating func bare() throws(ReceiptRejection) -> String {
         let start = position
         loop: while position < text.count {
@@ -158,8 +161,7 @@ private struct PropertyListReader {
 
     private mutating func quoted() throws(ReceiptRejection) -> String {
         var bytes: [UInt8] = []
-        // Units of UTF-16 from escapes, until a character that is none ends the run: two of them can make one
-        // character.
+        // The UTF-16 units of consecutive escapes: two of them can form one character.
         var units: [UInt16] = []
         while position < text.count {
             let byte = text[position]
@@ -182,12 +184,15 @@ private struct PropertyListReader {
 
     private func flush(_ units: inout [UInt16], to bytes: inout [UInt8]) throws(ReceiptRejection) {
         guard !units.isEmpty else { return }
-        guard let text = String(validating: units, as: UTF16.self) else { throw malformed("a surrogate stands alone") }
+        guard let text = String(validating: units, as: UTF16.self) else {
+            throw malformed("a surrogate is not part of a pair")
+        }
         bytes.append(contentsOf: text.utf8)
         units.removeAll()
     }
 
-    /// Reads an escape. Octal ones above 177 are characters of the NeXTSTEP set, which no receipt has, and are refused.
+    /// Reads an escape. Octal escapes above 177 are characters of the NeXTSTEP set. No receipt has them, and they are
+    /// refused.
     private mutating func escape() throws(ReceiptRejection) -> UInt16 {
         guard position + 1 < text.count else { throw truncated }
         let letter = text[position + 1]

@@ -5,7 +5,7 @@ public enum ReceiptKind: Sendable, Equatable {
     /// The property list that iOS 6 gave for each transaction.
     case transaction
 
-    /// Tells the kind by the first bytes; nil if they begin neither. It says nothing of the rest.
+    /// Detects the kind by the first bytes; nil if they match neither. It does not check the rest.
     public static func detect(_ bytes: [UInt8]) -> ReceiptKind? {
         // PKCS#7 begins with the tag of a SEQUENCE.
         if bytes.first == 0x30 { return .app }

@@ -1,20 +1,22 @@
 import Foundation
 import StoreWire
 
-/// The whole transaction receipt as `SKPaymentTransaction.transactionReceipt` hands it to an app: a property list with
-/// the signature, the purchase and, outside the signature, the environment.
+/// A transaction receipt as an app gets it from `SKPaymentTransaction.transactionReceipt`: a property list with the
+/// signature, the purchase and, outside the signature, the environment.
 public struct SignedTransactionReceipt: Sendable, Equatable {
-    /// `signature`
+    /// The value of `signature`.
     public var signature: TransactionSignature
-    /// `purchase-info`, decoded; kept byte by byte, since it is what was signed.
+    /// The decoded `purchase-info`, kept byte by byte because the signature covers it.
     public var purchaseInfo: [UInt8]
-    /// `environment`: `Sandbox`; production leaves it out. It is not signed: whose receipt this is, only the root says.
+    /// The value of `environment`: `Sandbox`; production leaves it out. The signature does not cover it: only the root
+    /// identifies the store that made the receipt.
     public var environment: StoreEnvironment
-    /// `pod`: `100` in the sandbox, a small number in production.
+    /// The value of `pod`: `100` in the sandbox, a small number in production.
     public var pod: String?
-    /// `signing-status`, always `0`.
+    /// The value of `signing-status`, always `0`.
     public var signingStatus: String?
 
+    /// Creates a receipt from its parts.
     public init(
         signature: TransactionSignature, purchaseInfo: [UInt8], environment: StoreEnvironment, pod: String?,
         signingStatus: String?
@@ -26,8 +28,8 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
         self.signingStatus = signingStatus
     }
 
-    /// Reads a receipt. Throws ``ReceiptRejection`` with what is wrong. `purchase-info` is not read any further;
-    /// ``receipt()`` does.
+    /// Reads a receipt, but not its `purchase-info`, which ``receipt()`` reads.
+    /// - Throws: ``ReceiptRejection`` with the reason.
     public init(bytes: [UInt8]) throws(ReceiptRejection) {
         let list = try ASCIIPropertyList(text: bytes)
         let environment: StoreEnvironment
@@ -48,10 +50,10 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
     /// Signs a receipt of version 3.
     ///
     /// - Parameters:
-    ///   - receipt: What the receipt says.
-    ///   - environment: Which store it is of; decides `environment` and `pod`.
-    ///   - certificate: The signer's certificate in DER.
-    ///   - sign: Gives the RSA-2048 signature (PKCS#1 v1.5) over the SHA-1 of the bytes it is handed.
+    ///   - receipt: the contents of the receipt.
+    ///   - environment: the store that makes the receipt; decides `environment` and `pod`.
+    ///   - certificate: the signer's certificate in DER.
+    ///   - sign: makes the RSA-2048 signature (PKCS#1 v1.5) over the SHA-1 of the given bytes.
     public static func signed(
         _ receipt: TransactionReceipt, environment: StoreEnvironment, certificate: [UInt8],
         by sign: (_ signedBytes: [UInt8]) throws -> [UInt8]
@@ -67,7 +69,7 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
         )
     }
 
-    /// The bytes that an app gets, and sends Base64-encoded as `receipt-data`.
+    /// The bytes that an app receives. It sends them Base64-encoded as `receipt-data`.
     public var bytes: [UInt8] {
         var entries = [
             TransactionReceipt.Entry(key: "signature", value: Base64.encoded(signature.blob)),
@@ -79,18 +81,19 @@ public struct SignedTransactionReceipt: Sendable, Equatable {
         return ASCIIPropertyList(entries: entries).text
     }
 
-    /// What `purchase-info` says, unproven. Throws ``ReceiptRejection`` with what is wrong.
+    /// The contents of `purchase-info`, not verified.
+    /// - Throws: ``ReceiptRejection`` with the reason.
     public func receipt() throws(ReceiptRejection) -> TransactionReceipt {
         try TransactionReceipt(purchaseInfo: purchaseInfo)
     }
 
-    /// Checks the RSA signature over the SHA-1 of the signed bytes with the leaf's key, and the leaf's chain at the
-    /// date, and gives the SHA-256 fingerprint of the root.
+    /// A function that checks the RSA signature over the SHA-1 of the signed bytes with the leaf's key, and the leaf's
+    /// chain at the date. It returns the SHA-256 fingerprint of the root.
     public typealias Verification = (
         _ signedBytes: [UInt8], _ signature: [UInt8], _ leaf: [UInt8], _ date: Date
     ) async -> Result<[UInt8], ReceiptRejection>
 
-    /// The receipt, or why it was refused. Signature and chain are judged at the date of the purchase.
+    /// The verified receipt, or the reason for its refusal. Signature and chain are judged at the date of the purchase.
     public func verified(
         by verify: Verification
     ) async -> Result<VerifiedTransactionReceipt, ReceiptRejection> {

@@ -1,6 +1,7 @@
 extension TransactionReceipt {
-    /// Reads the decoded `purchase-info`. Throws ``ReceiptRejection`` with what is wrong in the property list, or
-    /// `malformed` for a key that is missing or has a value that cannot be.
+    /// Reads the decoded `purchase-info`.
+    /// - Throws: ``ReceiptRejection`` with the error of the property list, or `malformed` for a key that is missing or
+    ///   has an impossible value.
     public init(purchaseInfo: [UInt8]) throws(ReceiptRejection) {
         let reader = PurchaseInfoReader(try ASCIIPropertyList(text: purchaseInfo))
         guard let quantity = Int64(try reader.required("quantity")), quantity > 0 else {
@@ -35,11 +36,11 @@ extension TransactionReceipt {
         otherEntries = reader.rest
     }
 
-    /// `purchase-info` before Base64, the property list that is signed.
+    /// The value of `purchase-info` before Base64: the property list that is signed.
     public var purchaseInfo: [UInt8] { ASCIIPropertyList(entries: entries).text }
 
-    /// The lines of the property list, all forms of the dates included. `verifyReceipt` answers with the same, hyphens
-    /// replaced.
+    /// The lines of the property list, including all forms of the dates. `verifyReceipt` answers with the same keys,
+    /// with underscores for hyphens.
     public var entries: [Entry] {
         var entries: [Entry] = []
         func add(_ key: String, _ value: String?) {
@@ -77,7 +78,7 @@ extension TransactionReceipt {
     }
 }
 
-/// Takes the values of a property list out of it, key by key.
+/// Reads the values of a property list, key by key.
 private struct PurchaseInfoReader {
     private let list: ASCIIPropertyList
 
@@ -115,7 +116,7 @@ private struct PurchaseInfoReader {
         }
     }
 
-    /// The date by its milliseconds or, in old receipts, by its readable form.
+    /// The date, from its milliseconds or, in old receipts, from its readable form.
     func date(_ key: String) throws(ReceiptRejection) -> ReceiptDate? {
         try date(milliseconds: key + "-ms", readable: key)
     }

@@ -1,61 +1,64 @@
-/// What an iOS 6 transaction receipt says of one purchase (its `purchase-info`). A value of this type proves nothing;
-/// only ``VerifiedTransactionReceipt`` does.
+/// The contents of an iOS 6 transaction receipt (its `purchase-info`), which describe one purchase. A value of this
+/// type proves nothing; only ``VerifiedTransactionReceipt`` does.
 ///
-/// Keys and forms are those of receipts of Apple's server of 2011 to 2021; Apple has never documented them beyond
+/// Keys and forms are those of receipts of Apple's server of 2011 to 2021. Apple has never documented them beyond
 /// `verifyReceipt`.
 public struct TransactionReceipt: Sendable, Equatable {
     /// One line of the property list.
     public struct Entry: Sendable, Hashable {
+        /// The key.
         public var key: String
+        /// The value.
         public var value: String
 
+        /// Creates a line.
         public init(key: String, value: String) {
             self.key = key
             self.value = value
         }
     }
 
-    /// `quantity`
+    /// How many items were bought: `quantity`.
     public var quantity: Int64
-    /// `product-id`
+    /// The product's identifier: `product-id`.
     public var productID: String
-    /// `transaction-id`
+    /// The transaction's identifier: `transaction-id`.
     public var transactionID: String
-    /// `original-transaction-id`
+    /// The first transaction's identifier: `original-transaction-id`.
     public var originalTransactionID: String
-    /// `bid`
+    /// The app's bundle identifier: `bid`.
     public var bundleID: String
-    /// `bvrs`
+    /// The app's `CFBundleVersion`: `bvrs`.
     public var bundleVersion: String
-    /// `item-id`: the product's Apple ID.
+    /// The product's Apple ID: `item-id`.
     public var itemID: String?
-    /// `purchase-date`, `-ms` and `-pst`; receipts of 2011 have only the first.
+    /// The date of the purchase: `purchase-date`, `-ms` and `-pst`. Receipts of 2011 have only the first.
     public var purchaseDate: ReceiptDate
-    /// `original-purchase-date`, `-ms` and `-pst`.
+    /// The first transaction's date: `original-purchase-date`, `-ms` and `-pst`.
     public var originalPurchaseDate: ReceiptDate
-    /// `unique-identifier`: the device's UDID.
+    /// The device's UDID: `unique-identifier`.
     public var uniqueIdentifier: String?
-    /// `unique-vendor-identifier`: `identifierForVendor`.
+    /// The device's `identifierForVendor`: `unique-vendor-identifier`.
     public var uniqueVendorIdentifier: String?
-    /// `app-item-id`; production only.
+    /// The app's Apple ID: `app-item-id`; production only.
     public var appItemID: String?
-    /// `version-external-identifier`; production only.
+    /// The number of the app's version: `version-external-identifier`; production only.
     public var versionExternalIdentifier: String?
-    /// `expires-date` (in milliseconds), `expires-date-formatted` and `-formatted-pst`; only of auto-renewable
-    /// subscriptions.
+    /// The end of the subscription's period: `expires-date` (in milliseconds), `expires-date-formatted` and
+    /// `-formatted-pst`; only for auto-renewable subscriptions.
     public var expiresDate: ReceiptDate?
-    /// `web-order-line-item-id`; only of auto-renewable subscriptions.
+    /// The number of the subscription's period: `web-order-line-item-id`; only for auto-renewable subscriptions.
     public var webOrderLineItemID: String?
-    /// `is-trial-period`
+    /// Whether the period is a free trial: `is-trial-period`.
     public var isTrialPeriod: Bool?
-    /// `is-in-intro-offer-period`
+    /// Whether the period has an introductory price: `is-in-intro-offer-period`.
     public var isInIntroOfferPeriod: Bool?
-    /// `hosted-iap-version`; only with hosted content.
+    /// The version of the hosted content: `hosted-iap-version`; only for products with hosted content.
     public var hostedIAPVersion: String?
-    /// Every other key, as it stands and in its order. Keys that this type has properties for are not written from
-    /// here.
+    /// All other lines, unchanged and in their order. A key that has a property is not written from here.
     public var otherEntries: [Entry]
 
+    /// Creates the contents of a receipt.
     public init(
         quantity: Int64, productID: String, transactionID: String, originalTransactionID: String, bundleID: String,
         bundleVersion: String, purchaseDate: ReceiptDate, originalPurchaseDate: ReceiptDate, itemID: String? = nil,

@@ -1,31 +1,33 @@
-/// The `signature` of a transaction receipt, decoded: version (1 byte), RSA signature (128 bytes in version 2, 256 in
-/// version 3), length of the certificate (4 bytes, the highest first), certificate.
+/// The decoded `signature` of a transaction receipt: version (1 byte), RSA signature (128 bytes in version 2, 256 in
+/// version 3), length of the certificate (4 bytes, big-endian), certificate.
 ///
-/// Layout and signed bytes as found on Apple's receipts of both versions, and as Apple's sample
-/// `VerificationController` (2012) reads them.
+/// The layout and the signed bytes were found on Apple's receipts of both versions. Apple's sample
+/// `VerificationController` (2012) reads them in the same way.
 public struct TransactionSignature: Sendable, Equatable {
-    /// The version byte, which is also the first of the signed bytes.
+    /// The version byte, which is also the first signed byte.
     public enum Version: UInt8, Sendable, CaseIterable {
-        /// Until 2014: RSA with 1024 bits.
+        /// RSA with 1024 bits, used until 2014.
         case two = 2
-        /// Since then: RSA with 2048 bits. SHA-1 stayed.
+        /// RSA with 2048 bits, used since 2014. The digest is still SHA-1.
         case three = 3
 
-        /// Bytes in the signature.
+        /// The size of the signature in bytes.
         public var signatureSize: Int { self == .two ? 128 : 256 }
     }
 
+    /// The version.
     public var version: Version
-    /// RSA, PKCS#1 v1.5, over the SHA-1 of ``signedBytes(version:purchaseInfo:)``.
+    /// The RSA signature (PKCS#1 v1.5) over the SHA-1 of ``signedBytes(version:purchaseInfo:)``.
     public var signature: [UInt8]
-    /// The signer's certificate in DER. The chain above it is not in the receipt.
+    /// The signer's certificate in DER. The receipt does not contain the chain above it.
     public var certificate: [UInt8]
 
     /// The largest certificate that is read, in bytes.
     public static let maximumCertificate = 8 << 10
 
-    /// A signature with its certificate. Throws `malformed` if the signature's size is not that of the version, or the
-    /// certificate is empty or larger than ``maximumCertificate``.
+    /// Creates a signature with its certificate.
+    /// - Throws: `malformed` if the signature does not have the version's size, or the certificate is empty or larger
+    ///   than ``maximumCertificate``.
     public init(version: Version, signature: [UInt8], certificate: [UInt8]) throws(ReceiptRejection) {
         guard signature.count == version.signatureSize else {
             throw ReceiptRejection(
@@ -41,8 +43,8 @@ public struct TransactionSignature: Sendable, Equatable {
         self.certificate = certificate
     }
 
-    /// Reads the decoded `signature`. Throws `truncated`, `trailingData`, `unsupportedAlgorithm` for another version,
-    /// or `malformed`.
+    /// Reads the decoded `signature`.
+    /// - Throws: `truncated`, `trailingData`, `unsupportedAlgorithm` for another version, or `malformed`.
     public init(blob: [UInt8]) throws(ReceiptRejection) {
         guard let first = blob.first else { throw ReceiptRejection(.truncated, "the signature is empty") }
         guard let version = Version(rawValue: first) else {
@@ -63,14 +65,14 @@ public struct TransactionSignature: Sendable, Equatable {
         try self.init(version: version, signature: Array(blob[1..<lengthStart]), certificate: Array(certificate))
     }
 
-    /// `signature` before Base64.
+    /// The value of `signature` before Base64.
     public var blob: [UInt8] {
         let length = UInt32(truncatingIfNeeded: certificate.count)
         let lengthBytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) }
         return [version.rawValue] + signature + lengthBytes + certificate
     }
 
-    /// What is signed: the version byte and the decoded `purchase-info`.
+    /// The signed bytes: the version byte and the decoded `purchase-info`.
     public static func signedBytes(version: Version, purchaseInfo: [UInt8]) -> [UInt8] {
         [version.rawValue] + purchaseInfo
     }

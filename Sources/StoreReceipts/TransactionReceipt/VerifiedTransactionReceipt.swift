@@ -1,13 +1,15 @@
 import StoreWire
 
-/// A transaction receipt whose signature and chain were found good. Only ``SignedTransactionReceipt/verified(by:)``
-/// makes one.
+/// A transaction receipt with a verified signature and chain. Only ``SignedTransactionReceipt/verified(by:)`` makes
+/// one.
 public struct VerifiedTransactionReceipt: Sendable, Equatable {
+    /// The contents of the receipt.
     public let receipt: TransactionReceipt
-    /// The `environment` beside the signed part. Anyone can change it, so it decides 21007 and 21008 at most where both
-    /// stores share a root.
+    /// The `environment` outside the signed part. Anyone can change it, so it may decide 21007 and 21008 only where
+    /// both stores share a root.
     public let statedEnvironment: StoreEnvironment
-    /// The SHA-256 fingerprint of the root it was verified under, which says whose receipt it is.
+    /// The SHA-256 fingerprint of the root under which the receipt was verified. It identifies the store that made the
+    /// receipt.
     public let rootFingerprint: [UInt8]
 
     init(receipt: TransactionReceipt, statedEnvironment: StoreEnvironment, rootFingerprint: [UInt8]) {

@@ -1,16 +1,16 @@
 import Foundation
 import X509
 
-/// A chain that was found good.
+/// A verified chain.
 struct VerifiedChain: Sendable {
-    /// When all its certificates are valid at once.
+    /// When all certificates of the chain are valid.
     var validity: ClosedRange<Date>
     var rootFingerprint: [UInt8]
 }
 
-/// Builds and judges chains from a leaf to the caller's roots: signatures and policy, then dates, then markers.
+/// Builds and verifies chains from a leaf to the caller's roots: first signatures and policy, then dates, then markers.
 struct CertificateChains: Sendable {
-    /// What the leaf of a chain signs.
+    /// The kind of data that the leaf of a chain signs.
     enum Purpose: Sendable, Equatable {
         /// App receipts: marker 6.11.1, under an intermediate with 6.2.1.
         case appReceipt
@@ -22,8 +22,8 @@ struct CertificateChains: Sendable {
 
     let anchors: TrustAnchors
 
-    /// Judges `leaf` at `date`. `embedded` are the other certificates that came along. Each must be part of the chain,
-    /// or stand for its root (``Certificate/standsForRoot(_:)``).
+    /// Verifies the chain of `leaf` at `date`. `embedded` are the other certificates of the message. Each of them must
+    /// be part of the chain or stand for its root (``Certificate/standsForRoot(_:)``).
     func verify(
         leaf: [UInt8], embedded: [[UInt8]], purpose: Purpose, at date: Date
     ) async throws(ReceiptRejection) -> VerifiedChain {
@@ -31,7 +31,8 @@ struct CertificateChains: Sendable {
         var others: [Certificate] = []
         for der in embedded {
             let certificate = try Self.certificate(der)
-            // One path at most through what a stranger sent: otherwise the search could be made to take factorial time.
+            // Embedded certificates may form only one path. Otherwise a stranger could make the search take factorial
+            // time.
             guard certificate.subject != leafCertificate.subject,
                 !others.contains(where: { $0.subject == certificate.subject })
             else {
@@ -54,14 +55,14 @@ struct CertificateChains: Sendable {
                     .wrongChain,
                     stray.subject == root.subject
                         ? "the receipt's root has the name of a given root, but another key or issuer"
-                        : "a certificate that is not part of the chain came along")
+                        : "the receipt contains a certificate that is not part of the chain")
             }
             return try judge(Array(chain), standIns: outside, purpose: purpose, at: date)
         }
     }
 
-    /// Judges the leaf of a transaction receipt whose RSA key is shorter than 2048 bits, at `date`. Its issuer must be
-    /// one of the given certificates.
+    /// Verifies the chain, at `date`, of a transaction receipt's leaf whose RSA key is shorter than 2048 bits. Its
+    /// issuer must be one of the given certificates.
     func verify(shortKeyLeaf der: [UInt8], at date: Date) async throws(ReceiptRejection) -> VerifiedChain {
         let leaf = try ShortKeyLeaf(der)
         let intermediates = anchors.intermediates(at: date)
@@ -86,14 +87,14 @@ struct CertificateChains: Sendable {
         throw rejection
     }
 
-    /// - Parameter standIns: certificates that stand for the chain's root.
+    /// - Parameter standIns: the certificates that stand for the chain's root.
     private func judge(
         _ chain: [Certificate], standIns: [Certificate], purpose: Purpose, at date: Date
     ) throws(ReceiptRejection) -> VerifiedChain {
         guard let leaf = chain.first, let last = chain.last, let anchor = anchors.root(last) else {
             throw Self.unknownRoot
         }
-        // Of the roots with this name and key, the one that was valid then.
+        // Several roots may have this name and key; take the one that was valid then.
         let same = [last] + anchors.roots.map(\.certificate).filter { $0.standsForRoot(last) } + standIns
         let root = same.first { $0.isValid(at: date) } ?? last
         let dated = chain.dropLast() + [root]
@@ -115,11 +116,11 @@ struct CertificateChains: Sendable {
         return VerifiedChain(validity: start...end, rootFingerprint: anchor.fingerprint)
     }
 
-    /// Tells a chain that is sound but ends elsewhere from certificates that do not issue one another.
+    /// Distinguishes a valid chain with an unknown root from certificates that do not issue one another.
     private func diagnose(_ leaf: Certificate, _ embedded: [Certificate]) -> ReceiptRejection {
         let known = (anchors.roots + anchors.intermediates).map(\.certificate) + embedded
         var tip = leaf
-        // A chain is no longer than what it can be made of.
+        // A chain has no more certificates than were given.
         for _ in 0...known.count {
             if anchors.root(tip) != nil {
                 return ReceiptRejection(
@@ -134,11 +135,12 @@ struct CertificateChains: Sendable {
         return Self.unknownRoot
     }
 
-    private static let unknownRoot = ReceiptRejection(.unknownIssuer, "the chain ends in none of the given roots")
+    private static let unknownRoot = ReceiptRejection(
+        .unknownIssuer, "the chain does not end in one of the given roots")
     private static let foreignSignature = ReceiptRejection(
-        .wrongChain, "a certificate was not signed by the one that should have issued it")
+        .wrongChain, "a certificate was not signed by its issuer")
     private static let brokenRule = ReceiptRejection(
-        .wrongChain, "the chain reaches a trusted root, but a certificate may not do what it does there")
+        .wrongChain, "the chain reaches a trusted root, but a certificate is not allowed in its position")
 
     private static func certificate(_ der: [UInt8]) throws(ReceiptRejection) -> Certificate {
         do {

@@ -2,8 +2,8 @@ import Foundation
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
 
-/// The rules of a chain beside its signatures: RFC 5280's basics, and the ones that swift-certificates leaves out.
-/// Dates and Apple's markers are checked afterwards, so that each has a reason of its own.
+/// The rules of a chain besides its signatures: the basic rules of RFC 5280, and rules that swift-certificates omits.
+/// Dates and Apple's markers are checked afterwards, so that each has an error of its own.
 struct ChainPolicy: VerifierPolicy, Sendable {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
     private let basics = RFC5280Policy.withValidityCheckDisabled()
@@ -11,9 +11,9 @@ struct ChainPolicy: VerifierPolicy, Sendable {
     private let shortKeyLeaf: Certificate?
 
     /// - Parameters:
-    ///   - allowsSHA1: Accepts certificates that were signed with SHA-1. Apple issued those of receipts so until
-    ///     December 2022 (WWDR G7 and the signer under it), and those of signed payloads never.
-    ///   - shortKeyLeaf: A leaf below the chain that is judged, for which ``ShortKeyLeaf`` stands in.
+    ///   - allowsSHA1: whether certificates may be signed with SHA-1. Apple's certificates for receipts were until
+    ///     December 2022 (WWDR G7 and the signer under it); those for signed payloads never were.
+    ///   - shortKeyLeaf: a leaf below the verified chain, whose place ``ShortKeyLeaf`` takes.
     init(allowsSHA1: Bool, shortKeyLeaf: Certificate? = nil) {
         self.allowsSHA1 = allowsSHA1
         self.shortKeyLeaf = shortKeyLeaf
@@ -33,7 +33,7 @@ struct ChainPolicy: VerifierPolicy, Sendable {
         return .meetsPolicy
     }
 
-    /// The rule that a whole chain breaks, leaf first; nil if it keeps all of them.
+    /// The rule that the whole chain, leaf first, violates; nil if it follows all rules.
     func violation(of chain: [Certificate]) -> String? {
         guard chain.count >= 2, let leaf = chain.first else { return "a root is not a signer" }
         if let usage = try? leaf.extensions.keyUsage, !usage.digitalSignature { return "the leaf may not sign" }
@@ -45,14 +45,14 @@ struct ChainPolicy: VerifierPolicy, Sendable {
                 return "an issuer may not sign certificates"
             }
         }
-        // The root is trusted for itself, not for its own signature.
+        // The root is trusted by itself, not by its own signature.
         if !allowsSHA1, chain.dropLast().contains(where: { $0.signatureAlgorithm == .sha1WithRSAEncryption }) {
             return "a certificate was signed with SHA-1"
         }
         return nil
     }
 
-    /// The basic rule that a leaf breaks under its issuers. The basics themselves were checked of the issuers alone.
+    /// The basic rule that the leaf violates under its issuers. The basic rules were checked only for the issuers.
     private func violation(of leaf: Certificate, under issuers: [Certificate]) -> String? {
         guard leaf.version == .v3 else { return "the leaf is not of version 3" }
         guard leaf.extensions.allSatisfy({ !$0.critical || verifyingCriticalExtensions.contains($0.oid) }) else {

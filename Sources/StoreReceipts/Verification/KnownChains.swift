@@ -1,19 +1,20 @@
 import CryptoExtras
 import Foundation
 
-/// A chain that was verified before: what spares the next receipt of the same signer everything but one RSA check.
+/// A chain that was verified before. The next receipt of the same signer needs only one RSA check.
 struct KnownChain: Sendable {
-    /// The certificates as they stood in the receipt, octet for octet.
+    /// The certificates, with exactly the octets of the receipt.
     let certificates: [UInt8]
-    /// The signer's issuer (a whole Name) and serial number (its content), by which the receipt names its leaf.
+    /// The signer's issuer (a Name with its tag and length) and serial number (its content), by which the receipt names
+    /// its leaf.
     let issuer: [UInt8]
     let serialNumber: [UInt8]
     let publicKey: _RSA.Signing.PublicKey
     let chain: VerifiedChain
 }
 
-/// The chains verified lately, bounded. Only chains that end in the caller's roots get in, so a stranger cannot fill
-/// it.
+/// The most recently verified chains, limited in number. Only chains that end in the caller's roots are added, so that
+/// a stranger cannot fill the list.
 struct KnownChains {
     private static let capacity = 64
     private var chains: [KnownChain] = []

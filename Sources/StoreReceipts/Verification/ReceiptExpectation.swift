@@ -1,17 +1,18 @@
-/// What a receipt must say to be accepted, beside being signed under the caller's roots. What is nil is not checked.
+/// The required contents of a receipt besides a signature under the caller's roots. A nil value is not checked.
 public struct ReceiptExpectation: Sendable, Equatable {
-    /// Attribute 2.
+    /// The bundle identifier, attribute 2.
     public var bundleID: String?
-    /// Attribute 3.
+    /// The app's version, attribute 3.
     public var applicationVersion: String?
-    /// The device the receipt must have been made for: 16 bytes of `identifierForVendor`, or 6 of a Mac's interface.
+    /// The identifier of the device that the receipt must have been made for: 16 bytes of `identifierForVendor`, or 6
+    /// bytes of a Mac's network interface.
     public var deviceIdentifier: [UInt8]?
-    /// Accepts receipts of StoreKit testing in Xcode: signed with one self-signed certificate, which must be one of the
-    /// verifier's roots, and of the type `Xcode`. Otherwise such receipts are `unknownIssuer`, even if their
-    /// certificate is among the roots.
+    /// Whether to accept receipts of StoreKit testing in Xcode. Such a receipt is of the type `Xcode` and signed with
+    /// one self-signed certificate, which must be among the verifier's roots. Otherwise these receipts are
+    /// `unknownIssuer`, even if their certificate is among the roots.
     public var allowsXcode: Bool
 
-    /// Expects what is given.
+    /// Creates an expectation of the given values.
     public init(
         bundleID: String? = nil, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil,
         allowsXcode: Bool = false
@@ -22,7 +23,8 @@ public struct ReceiptExpectation: Sendable, Equatable {
         self.allowsXcode = allowsXcode
     }
 
-    /// The reason to refuse a receipt, in Apple's order: bundle id, version, device hash. Nil if it is as expected.
+    /// The reason to refuse a receipt, checked in Apple's order: bundle id, version, device hash. Nil if the receipt is
+    /// as expected.
     func rejection(of receipt: AppReceipt) -> ReceiptRejection? {
         if let bundleID, !receipt.bundleID.hasSameBytes(as: bundleID) {
             return ReceiptRejection(.wrongBundleID, "the receipt is for another bundle id than \(bundleID)")
@@ -42,7 +44,7 @@ public struct ReceiptExpectation: Sendable, Equatable {
         return nil
     }
 
-    /// Compares in a time that depends on the length only.
+    /// Compares in a time that depends only on the length.
     private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         var difference: UInt8 = 0

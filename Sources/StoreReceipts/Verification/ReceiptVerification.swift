@@ -1,7 +1,7 @@
-/// The answer of ``ReceiptVerifier``: "no" is a normal answer and says why.
+/// The result of ``ReceiptVerifier``. A refusal is an ordinary result and includes its reason.
 public enum ReceiptVerification: Sendable {
-    /// Genuine and as expected.
+    /// The receipt is genuine and as expected.
     case verified(VerifiedReceipt)
-    /// Refused, and the first reason found.
+    /// The receipt is refused, with the first reason that was found.
     case rejected(ReceiptRejection)
 }

@@ -3,13 +3,13 @@ import CryptoExtras
 import Foundation
 import Synchronization
 
-/// Decides whether a receipt is genuine: its structure, its signature, its chain to one of the caller's roots at the
-/// receipt's own date, the markers in its certificates, and what the caller expects it to say, in this order; the first
-/// failure is the answer.
+/// Decides whether a receipt is genuine. The verifier checks the structure, the signature, the chain to one of the
+/// caller's roots at the receipt's own date, the markers of the certificates, and the expected contents, in this order.
+/// The first failure is the result.
 ///
-/// The same code judges Apple's receipts under Apple's roots and Cornerstore's under Cornerstore's. Nothing skips a
-/// step. Chains that were found good are remembered by their exact octets, so that the next receipt of the same signer
-/// costs one RSA check and one hash.
+/// The same code verifies Apple's receipts under Apple's roots and Cornerstore's under Cornerstore's root. Nothing
+/// skips a step. The verifier remembers verified chains by their exact octets, so that the next receipt of the same
+/// signer costs one RSA check and one hash.
 public final class ReceiptVerifier: Sendable {
     let chains: CertificateChains
     private let limits: ReceiptLimits
@@ -17,10 +17,10 @@ public final class ReceiptVerifier: Sendable {
     private let transactionChains = Mutex(KnownChains())
     let payloadSigners = Mutex(KnownSigners())
 
-    /// A verifier that trusts these certificates, in DER. A root is trusted by its name and key: a payload may carry
-    /// another self-signed certificate of the same name and key in its place. Intermediates are needed only for
-    /// receipts that do not carry their own (the transaction receipt). Throws ``ReceiptRejection`` with `malformed` for
-    /// what is no certificate.
+    /// Creates a verifier that trusts these certificates, in DER. A root is trusted by its name and key: a payload may
+    /// carry another self-signed certificate with the same name and key in its place. Intermediates are needed only for
+    /// receipts that do not carry their own (transaction receipts).
+    /// - Throws: ``ReceiptRejection`` with `malformed` for bytes that are not a certificate.
     public init(
         roots: [[UInt8]], intermediates: [[UInt8]] = [], limits: ReceiptLimits = .standard
     ) throws(ReceiptRejection) {
@@ -42,8 +42,8 @@ public final class ReceiptVerifier: Sendable {
         }
     }
 
-    /// Verifies an app receipt without waiting, if its chain was verified before and was valid at its date, or if it is
-    /// refused before its chain matters. Otherwise nil: call ``verify(_:expecting:)``.
+    /// Verifies an app receipt without suspending, if its chain was verified before and was valid at its date, or if it
+    /// is refused before its chain matters. Returns nil otherwise: call ``verify(_:expecting:)``.
     public func verifyIfChainIsKnown(_ bytes: [UInt8], expecting expectation: ReceiptExpectation)
         -> ReceiptVerification?
     {
@@ -62,7 +62,7 @@ public final class ReceiptVerifier: Sendable {
         return .verified(VerifiedReceipt(receipt: receipt, rootFingerprint: chain.rootFingerprint))
     }
 
-    /// A receipt whose signature is its leaf's, and whose leaf is still to be judged.
+    /// A receipt whose leaf made the signature; the leaf itself is not verified yet.
     private struct PendingReceipt {
         var receipt: AppReceipt
         var certificates: [UInt8]
@@ -151,13 +151,14 @@ public final class ReceiptVerifier: Sendable {
         return chain
     }
 
-    /// Xcode signs with one self-signed certificate. It is never remembered: who does not ask for it must not meet it.
+    /// Xcode signs with one self-signed certificate. Its chain is never remembered, because callers that do not allow
+    /// Xcode must not meet it.
     private func verifyXcode(
         _ pending: PendingReceipt, _ root: TrustAnchors.Anchor, _ expectation: ReceiptExpectation
     ) throws(ReceiptRejection) -> VerifiedChain {
         guard expectation.allowsXcode, pending.embedded.isEmpty, pending.receipt.receiptType == "Xcode" else {
             throw ReceiptRejection(
-                .unknownIssuer, "a root signed the receipt itself, and the caller allows that only to Xcode")
+                .unknownIssuer, "a root signed the receipt itself, which only Xcode may do, if the caller allows it")
         }
         let validity = try root.checkValidity(at: pending.receipt.creationDate)
         return VerifiedChain(validity: validity, rootFingerprint: root.fingerprint)
@@ -165,15 +166,15 @@ public final class ReceiptVerifier: Sendable {
 }
 
 extension ReceiptVerifier {
-    /// Verifies the signature inside an iOS 6 transaction receipt: RSA PKCS#1 v1.5 over SHA-1 of `signed`, then the
-    /// chain from `leaf` (DER) through the verifier's intermediates to a root, valid at `date`, then the leaf's marker
-    /// (6.5.1 in version 2, 6.11.1 in version 3).
+    /// Verifies the signature inside an iOS 6 transaction receipt: first RSA PKCS#1 v1.5 over SHA-1 of `signed`, then
+    /// the chain from `leaf` (DER) through the verifier's intermediates to a root, valid at `date`, then the leaf's
+    /// marker (6.5.1 in version 2, 6.11.1 in version 3).
     ///
-    /// Succeeds with the root's SHA-256 fingerprint. Fails with `malformed`, `unsupportedAlgorithm`, `badSignature`,
-    /// `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. Only here may the leaf's RSA key have less than
-    /// 2048 bits: Apple's had 1024 in version 2. Shorter keys are `unsupportedAlgorithm`. The receipt carries its leaf
-    /// alone, so that the issuer, Apple iTunes Store Certification Authority for version 2, must be among the
-    /// intermediates.
+    /// A success returns the root's SHA-256 fingerprint. A failure is `malformed`, `unsupportedAlgorithm`,
+    /// `badSignature`, `unknownIssuer`, `wrongChain`, `expired` or `missingMarker`. Only here may the leaf's RSA key
+    /// have less than 2048 bits: Apple's had 1024 bits in version 2. Shorter keys are `unsupportedAlgorithm`. The
+    /// receipt carries only its leaf, so the issuer must be among the intermediates; for version 2 it is Apple iTunes
+    /// Store Certification Authority.
     public func verifyTransactionSignature(
         signed: [UInt8], signature: [UInt8], leaf: [UInt8], at date: Date
     ) async -> Result<[UInt8], ReceiptRejection> {
@@ -199,7 +200,7 @@ extension ReceiptVerifier {
         if let known, known.chain.validity.contains(date) { return known.chain.rootFingerprint }
         let anchors = chains.anchors
         guard (anchors.roots + anchors.intermediates).contains(where: { $0.subject == signer.issuer }) else {
-            throw ReceiptRejection(.unknownIssuer, "the leaf's issuer is none of the given roots and intermediates")
+            throw ReceiptRejection(.unknownIssuer, "the leaf's issuer is not among the given roots and intermediates")
         }
         let chain: VerifiedChain
         if signer.publicKey.keySizeInBits < CertificateFields.usualKeySize {

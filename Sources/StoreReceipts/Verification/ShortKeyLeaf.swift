@@ -1,22 +1,23 @@
 import X509
 
-/// A leaf whose RSA key is shorter than the 2048 bits that swift-certificates reads. Apple signed transaction receipts
-/// of version 2 with keys of 1024 bits.
+/// A leaf whose RSA key is shorter than the 2048 bits that swift-certificates requires. Apple signed transaction
+/// receipts of version 2 with keys of 1024 bits.
 ///
 /// The signature is checked over the leaf's own octets. For everything else the certificate is read with its issuer's
-/// key in the place of its own, so that one set of rules judges every leaf.
+/// key in place of its own, so that the same rules apply to every leaf.
 struct ShortKeyLeaf {
     private let der: [UInt8]
     private let fields: CertificateFields
 
-    /// Throws `malformed` or `truncated` for what is not a certificate.
+    /// Reads the certificate.
+    /// - Throws: `malformed` or `truncated` for bytes that are not a certificate.
     init(_ der: [UInt8]) throws(ReceiptRejection) {
         self.der = der
         fields = try der.withUnsafeBufferPointer { (buffer) throws(ReceiptRejection) -> CertificateFields in
             let raw = UnsafeRawBufferPointer(buffer)
             return try CertificateFields(raw, 0..<raw.count)
         }
-        // Nothing outside the signed body may be written in two ways.
+        // The parts outside the signed body must have only one encoding.
         guard der == DERWriter.element(BERTag.sequence, Array(der[fields.body.lowerBound...])) else {
             throw ReceiptRejection(.malformed, "the leaf certificate is not DER")
         }
@@ -25,11 +26,11 @@ struct ShortKeyLeaf {
         }
     }
 
-    /// The issuer, a whole Name.
+    /// The issuer's Name, with its tag and length.
     var issuer: [UInt8] { Array(der[fields.issuer]) }
 
-    /// The leaf with the issuer's key in the place of its own; nil if the issuer did not sign it. Throws `malformed`
-    /// for a certificate that cannot be read.
+    /// The leaf with the issuer's key in place of its own; nil if the issuer did not sign it.
+    /// - Throws: `malformed` for a certificate that cannot be read.
     func certificate(issuedBy issuer: TrustAnchors.Anchor) throws(ReceiptRejection) -> Certificate? {
         let body =
             Array(der[fields.bodyContent.lowerBound..<fields.publicKeyInfo.lowerBound]) + issuer.publicKeyInfo

@@ -3,18 +3,19 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// The certificates that the caller trusts: roots, and intermediates that are known to hang under them.
+/// The certificates that the caller trusts: roots, and intermediates that are known to be issued by them.
 struct TrustAnchors: Sendable {
     struct Anchor: Sendable {
         let der: [UInt8]
         let certificate: Certificate
-        /// The subject, as it is encoded.
+        /// The subject's encoding.
         let subject: [UInt8]
-        /// SubjectPublicKeyInfo, as it is encoded.
+        /// The encoding of SubjectPublicKeyInfo.
         let publicKeyInfo: [UInt8]
         let fingerprint: [UInt8]
 
-        /// Throws `malformed` for what is no certificate.
+        /// Reads a certificate.
+        /// - Throws: `malformed` for bytes that are not a certificate.
         init(der: [UInt8]) throws(ReceiptRejection) {
             self.der = der
             do {
@@ -32,7 +33,7 @@ struct TrustAnchors: Sendable {
             fingerprint = Array(SHA256.hash(data: der))
         }
 
-        /// Refuses what the certificate itself signed while it was not valid; gives when it is.
+        /// Returns the certificate's validity. Refuses a date of signing outside of it.
         @discardableResult
         func checkValidity(at date: Date) throws(ReceiptRejection) -> ClosedRange<Date> {
             let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
@@ -57,11 +58,11 @@ struct TrustAnchors: Sendable {
         rootStore = CertificateStore(rootAnchors.map(\.certificate))
     }
 
-    /// The root that is exactly this certificate.
+    /// The root that equals this certificate.
     func root(_ certificate: Certificate) -> Anchor? { roots.first { $0.certificate == certificate } }
     func root(der: [UInt8]) -> Anchor? { roots.first { $0.der == der } }
 
-    /// The intermediates in the order in which they are tried at a date: those that are valid then come first, since
+    /// The intermediates in the order in which they are tried at a date. Those that are valid then come first, since
     /// Apple has had several with one name and key.
     func intermediates(at date: Date) -> [Anchor] {
         intermediates.filter { $0.certificate.isValid(at: date) }
@@ -74,8 +75,8 @@ extension Certificate {
 
     /// Whether this certificate may stand for a root: it has the root's name and key and is signed with that key.
     ///
-    /// A trust anchor is a name and a key (RFC 5280, section 6.1.1); an authority that renews its root keeps both. A
-    /// certificate of that name and key that another authority issued is not a root.
+    /// A trust anchor is a name and a key (RFC 5280, section 6.1.1), and an authority that renews its root keeps both.
+    /// A certificate with this name and key that another authority issued is not a root.
     func standsForRoot(_ root: Certificate) -> Bool {
         subject == root.subject && publicKey == root.publicKey && issuer == subject
             && publicKey.isValidSignature(signature, for: self)

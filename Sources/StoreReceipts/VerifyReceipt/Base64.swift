@@ -1,19 +1,19 @@
-/// Standard Base64 (RFC 4648, section 4), straight between byte buffers.
+/// Standard Base64 (RFC 4648, section 4), read and written directly between byte buffers.
 ///
-/// Reading is strict: the alphabet with `+` and `/`, no bits left over, padding complete or left out. Padding says
-/// nothing that the length does not, and Java's decoder, on which Apple's `verifyReceipt` runs by the exceptions that
-/// it has answered with, does without it too. Line breaks (CR, LF) between characters are passed over, since many
-/// clients send receipts wrapped in lines; a space is not, since that is what becomes of a `+` that was not
-/// URL-encoded, and Apple answers such a receipt with 21002.
+/// Reading is strict: the alphabet with `+` and `/`, no bits left over, and padding complete or left out. Padding adds
+/// no information to the length. Java's decoder also works without it, and Apple's `verifyReceipt` runs on Java,
+/// judging by the exceptions that it has answered with. Line breaks (CR, LF) between characters are ignored, since many
+/// clients send receipts wrapped in lines. A space is refused: a `+` that was not URL-encoded becomes a space, and
+/// Apple answers such a receipt with 21002.
 public enum Base64 {
-    /// The bytes that the text stands for, or nil if it is not Base64. At most three quarters of the text's size is
-    /// allocated (and once the text's size if it has line breaks).
+    /// The decoded bytes; nil if the text is not Base64. The function allocates at most three quarters of the text's
+    /// size, and in addition the text's size once if it has line breaks.
     public static func decoded(_ text: Span<UInt8>) -> [UInt8]? {
         let (bytes, end) = decodedPrefix(text, from: 0)
         return end == text.count ? bytes : decodedWithoutLineBreaksOrPadding(text)
     }
 
-    /// The bytes that the text stands for, or nil if it is not Base64.
+    /// The decoded bytes; nil if the text is not Base64.
     public static func decoded(_ text: String) -> [UInt8]? {
         let utf8 = Array(text.utf8)
         return decoded(utf8.span)
@@ -37,10 +37,10 @@ public enum Base64 {
         }
     }
 
-    /// How many characters so many bytes become.
+    /// The number of characters that encode so many bytes.
     static func encodedCount(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
-    /// Writes the bytes in Base64, ``encodedCount(_:)`` characters of them, to memory that has room for them.
+    /// Writes the bytes in Base64 to memory that has room for ``encodedCount(_:)`` characters.
     static func encode(_ bytes: Span<UInt8>, to text: UnsafeMutableRawPointer) {
         let text = text.assumingMemoryBound(to: UInt8.self)
         let letters = alphabet.span
@@ -67,15 +67,15 @@ public enum Base64 {
         text[end + 3] = pad
     }
 
-    /// Decodes the text from an index on for as long as it is Base64 without line breaks. `end` is the index of the
-    /// first byte that does not belong to a whole group of four or the padded last group.
+    /// Decodes the text from an index for as long as it is Base64 without line breaks. `end` is the index of the first
+    /// byte that belongs neither to a complete group of four nor to a padded last group.
     static func decodedPrefix(_ text: Span<UInt8>, from start: Int) -> (bytes: [UInt8], end: Int) {
         var end = start
         let bytes = text.withUnsafeBufferPointer { buffer -> [UInt8] in
             guard let base = buffer.baseAddress, buffer.count - start >= 4 else { return [] }
             let characters = UnsafeRawPointer(base + start)
             let count = buffer.count - start
-            // Eight characters are written as eight bytes, of which the next eight overwrite two.
+            // Eight characters are stored as eight bytes; the next store overwrites the last two.
             return [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, outputCount in
                 guard let target = output.baseAddress else { return }
                 let read = wholeGroups(characters, count, values, to: UnsafeMutableRawPointer(target))
@@ -88,15 +88,15 @@ public enum Base64 {
         return (bytes, end)
     }
 
-    /// The bytes that text without padding stands for, or nil if it is none in an alphabet: all groups are whole but the last, which
-    /// may have two or three letters.
-    /// - Parameter values: the alphabet's (``values(of:)``).
+    /// The decoded bytes of text without padding; nil if it is not valid in the alphabet. All groups have four letters
+    /// except the last, which may have two or three.
+    /// - Parameter values: the table of the alphabet (``values(of:)``).
     static func decodedWithoutPadding(_ text: Span<UInt8>, _ values: [UInt32]) -> [UInt8]? {
         var isWhole = text.isEmpty
         let bytes = text.withUnsafeBufferPointer { buffer -> [UInt8] in
             guard let base = buffer.baseAddress else { return [] }
             let count = buffer.count
-            // As above; what is left of a last group has room where eight bytes had too much.
+            // As above. The last group fits in the room that the eight-byte stores needed in addition.
             return [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, outputCount in
                 guard let target = output.baseAddress else { return }
                 let read = wholeGroups(
@@ -111,8 +111,7 @@ public enum Base64 {
         return isWhole ? bytes : nil
     }
 
-    /// Decodes groups of four characters until one is not four letters of the alphabet; gives how many characters that
-    /// were.
+    /// Decodes groups of four letters until a group has another character. Returns the number of decoded characters.
     private static func wholeGroups(
         _ text: UnsafeRawPointer, _ count: Int, _ values: [UInt32], to bytes: UnsafeMutableRawPointer
     ) -> Int {
@@ -144,14 +143,14 @@ public enum Base64 {
         }
     }
 
-    /// The three bytes, the first one lowest, that four letters stand for; at least ``limit`` if one is no letter.
+    /// The three bytes of four letters, with the first byte lowest; at least ``limit`` if a character is not a letter.
     @inline(__always)
     private static func group(_ values: UnsafePointer<UInt32>, _ letters: UInt32) -> UInt32 {
         values[Int(letters & 0xFF)] | values[256 + Int(letters >> 8 & 0xFF)] | values[512 + Int(letters >> 16 & 0xFF)]
             | values[768 + Int(letters >> 24)]
     }
 
-    /// Decodes a last group with its padding; gives how many bytes it holds, 0 if it is none.
+    /// Decodes a last group with its padding. Returns its number of bytes; 0 if it is invalid.
     private static func lastGroup(_ text: UnsafeRawPointer, _ count: Int, to bytes: UnsafeMutablePointer<UInt8>) -> Int
     {
         guard count >= 4, text.load(fromByteOffset: 3, as: UInt8.self) == pad else { return 0 }
@@ -159,7 +158,7 @@ public enum Base64 {
             text, text.load(fromByteOffset: 2, as: UInt8.self) == pad ? 2 : 3, values.span, to: bytes)
     }
 
-    /// Decodes the two or three letters of a last group; gives how many bytes they hold, 0 if they are none.
+    /// Decodes the two or three letters of a last group. Returns their number of bytes; 0 if they are invalid.
     private static func partOfGroup(
         _ text: UnsafeRawPointer, _ count: Int, _ values: Span<UInt32>, to bytes: UnsafeMutablePointer<UInt8>
     ) -> Int {
@@ -168,7 +167,7 @@ public enum Base64 {
             values[Int(text.load(as: UInt8.self))] | values[256 + Int(text.load(fromByteOffset: 1, as: UInt8.self))]
         if count == 3 { group |= values[512 + Int(text.load(fromByteOffset: 2, as: UInt8.self))] }
         let held = count - 1
-        // No bits may be left over.
+        // The remaining bits must be zero.
         guard group < limit, group >> (UInt32(held) * 8) == 0 else { return 0 }
         bytes[0] = UInt8(truncatingIfNeeded: group)
         if held == 2 { bytes[1] = UInt8(truncatingIfNeeded: group >> 8) }
@@ -190,13 +189,13 @@ public enum Base64 {
     private static let pad = UInt8(ascii: "=")
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// Above every group of four characters.
+    /// A value above that of every group of four letters.
     private static let limit: UInt32 = 1 << 24
-    /// What each byte adds to a group's three bytes (the first one lowest) at each of its four places, place after
-    /// place. What is not in the alphabet adds ``limit``.
+    /// The bits that each byte adds to a group's three bytes (the first byte lowest) at each of its four positions,
+    /// position after position. A byte outside the alphabet adds ``limit``.
     private static let values = values(of: alphabet)
 
-    /// The same of any alphabet of 64 letters.
+    /// The table for any alphabet of 64 letters.
     static func values(of alphabet: [UInt8]) -> [UInt32] {
         var values = [UInt32](repeating: limit, count: 1_024)
         for (value, letter) in alphabet.enumerated() {

@@ -1,8 +1,9 @@
-/// The members of one JSON object, found in one pass and read when they are asked for. What is nested in it is checked, and read only on demand.
+/// The members of one JSON object. They are found in one pass and decoded only when requested. Nested values are
+/// checked, and decoded only on request.
 package struct FlatJSONObject: Sendable, Equatable {
     private struct Member: Sendable, Equatable {
         var name: Range<Int>
-        /// The content of a string, else the value as it stands.
+        /// The content of a string, or any other value unchanged.
         var value: Range<Int>
         var kind: Kind
         var hasEscapes: Bool
@@ -17,13 +18,15 @@ package struct FlatJSONObject: Sendable, Equatable {
         case array
     }
 
-    /// An object of more members is none that is met here, and finding names in it would take long.
+    /// The most members of an object. No expected object has more, and finding names would take long.
     package static let maximumMembers = 256
 
     private let json: [UInt8]
     private var members: [Member] = []
 
-    /// - Throws: ``FlatJSONScanner/Failure`` for what is not one JSON object, has a member twice or more members than ``maximumMembers``.
+    /// Finds the members of an object.
+    /// - Throws: ``FlatJSONScanner/Failure`` if the bytes are not exactly one JSON object, or if it has a member twice
+    ///   or more than ``maximumMembers`` members.
     package init(_ json: [UInt8]) throws(FlatJSONScanner.Failure) {
         self.json = json
         let span = json.span
@@ -33,9 +36,9 @@ package struct FlatJSONObject: Sendable, Equatable {
             guard members.count < Self.maximumMembers else {
                 throw .init(offset: name.range.lowerBound, reason: "there are more than \(Self.maximumMembers) members")
             }
-            // A name that is written with escapes is none that is asked for.
+            // No requested name is written with escapes.
             if !name.hasEscapes, let twice = index(where: { equal($0, name.range) }) {
-                throw .init(offset: members[twice].name.lowerBound, reason: "a member stands twice")
+                throw .init(offset: members[twice].name.lowerBound, reason: "a member is repeated")
             }
             members.append(try Self.member(name, &scanner, span))
         }
@@ -63,8 +66,8 @@ package struct FlatJSONObject: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// A string; nil when the member is not there, or null.
-    /// - Throws: ``FlatJSONScanner/Failure`` when it is something else.
+    /// A string; nil when the member is missing or null.
+    /// - Throws: ``FlatJSONScanner/Failure`` for a value of another type.
     package func string(_ name: StaticString) throws(FlatJSONScanner.Failure) -> String? {
         guard let member = try member(name, .string) else { return nil }
         if member.hasEscapes {
@@ -75,8 +78,8 @@ package struct FlatJSONObject: Sendable, Equatable {
         return String(decoding: json[member.value], as: UTF8.self)
     }
 
-    /// A number; nil when the member is not there, or null.
-    /// - Throws: ``FlatJSONScanner/Failure`` when it is something else, or beyond what a Double holds.
+    /// A number; nil when the member is missing or null.
+    /// - Throws: ``FlatJSONScanner/Failure`` for a value of another type, or beyond the range of a Double.
     package func number(_ name: StaticString) throws(FlatJSONScanner.Failure) -> Double? {
         guard let member = try member(name, .number) else { return nil }
         if let whole = integer(member.value) { return Double(whole) }
@@ -86,8 +89,8 @@ package struct FlatJSONObject: Sendable, Equatable {
         return number
     }
 
-    /// A whole number; nil when the member is not there, or null.
-    /// - Throws: ``FlatJSONScanner/Failure`` when it is something else, or of more than 18 digits.
+    /// A whole number; nil when the member is missing or null.
+    /// - Throws: ``FlatJSONScanner/Failure`` for a value of another type, or of more than 18 digits.
     package func wholeNumber(_ name: StaticString) throws(FlatJSONScanner.Failure) -> Int64? {
         guard let member = try member(name, .number) else { return nil }
         guard let number = integer(member.value) else {
@@ -96,15 +99,15 @@ package struct FlatJSONObject: Sendable, Equatable {
         return number
     }
 
-    /// `true` or `false`; nil when the member is not there, or null.
-    /// - Throws: ``FlatJSONScanner/Failure`` when it is something else.
+    /// A boolean; nil when the member is missing or null.
+    /// - Throws: ``FlatJSONScanner/Failure`` for a value of another type.
     package func flag(_ name: StaticString) throws(FlatJSONScanner.Failure) -> Bool? {
         guard let member = try member(name, .flag) else { return nil }
         return json[member.value.lowerBound] == UInt8(ascii: "t")
     }
 
-    /// An object inside this one; nil when the member is not there, or null.
-    /// - Throws: ``FlatJSONScanner/Failure`` when it is something else.
+    /// A nested object; nil when the member is missing or null.
+    /// - Throws: ``FlatJSONScanner/Failure`` for a value of another type.
     package func object(_ name: StaticString) throws(FlatJSONScanner.Failure) -> FlatJSONObject? {
         guard let member = try member(name, .object) else { return nil }
         return try FlatJSONObject(Array(json[member.value]))
@@ -137,7 +140,7 @@ package struct FlatJSONObject: Sendable, Equatable {
         return true
     }
 
-    /// Digits with or without a sign, few enough for any number of them; nil for everything else.
+    /// The value of digits with or without a sign, if they are few enough for any value of them to fit; nil otherwise.
     private func integer(_ range: Range<Int>) -> Int64? {
         var value: Int64 = 0
         let isNegative = json[range.lowerBound] == UInt8(ascii: "-")

@@ -1,33 +1,33 @@
-/// Reads a JSON object (RFC 8259) in one pass, member by member, without building it. Everything is checked, also what
-/// is skipped: grammar, UTF-8, pairs of surrogates, depth. It reads only from the span that it is handed each time, so
-/// that it can be kept in a variable.
+/// Reads a JSON object (RFC 8259) in one pass, member by member, without building it. It checks everything, including
+/// skipped values: grammar, UTF-8, surrogate pairs, depth. Each call receives the span to read from, so that the
+/// scanner can be stored in a variable.
 package struct FlatJSONScanner {
-    /// What is wrong, and at which byte.
+    /// An error in the JSON and the byte where it is.
     package struct Failure: Error, Equatable {
         package var offset: Int
         package var reason: String
     }
 
-    /// Where a string's content lies, and whether it holds escapes.
+    /// The range of a string's content, and whether it contains escapes.
     package struct StringToken {
         package var range: Range<Int>
         package var hasEscapes: Bool
     }
 
-    /// Values may be nested this deep, counted from the object's members.
+    /// The deepest nesting of values, counted from the object's members.
     static let maximumDepth = 32
 
     package private(set) var position = 0
 
     package init() {}
 
-    /// Passes over white space and the `{`.
+    /// Skips white space and the `{`.
     package mutating func beginObject(_ json: Span<UInt8>) throws(Failure) {
         try expect(UInt8(ascii: "{"), json, "there is no object")
     }
 
-    /// The next member's name, after which its value must be read; nil at the end of the object. `isFirst` for the
-    /// first call of an object.
+    /// Reads the next member's name; nil at the end of the object. The caller must read the member's value afterwards.
+    /// `isFirst` is true for the first call of an object.
     package mutating func nextName(_ json: Span<UInt8>, isFirst: Bool) throws(Failure) -> StringToken? {
         if take(UInt8(ascii: "}"), json) { return nil }
         if !isFirst { try expect(UInt8(ascii: ","), json, "there is no comma between two members") }
@@ -36,12 +36,12 @@ package struct FlatJSONScanner {
         return name
     }
 
-    /// Checks that only white space follows.
+    /// Checks that nothing but white space follows.
     package mutating func end(_ json: Span<UInt8>) throws(Failure) {
         if peek(json) != nil { throw failure("something follows the object") }
     }
 
-    /// The next byte that is not white space, which stays unread; nil at the end.
+    /// Peeks at the next byte that is not white space; nil at the end.
     package mutating func peek(_ json: Span<UInt8>) -> UInt8? {
         while position < json.count {
             switch json[position] {
@@ -52,12 +52,12 @@ package struct FlatJSONScanner {
         return nil
     }
 
-    /// Goes on behind a string that the caller has read itself up to its closing quotation mark.
+    /// Continues after a string that the caller has read up to its closing quotation mark.
     mutating func move(behindClosingMarkAt index: Int) {
         position = index + 1
     }
 
-    /// Reads a string and gives where its content lies.
+    /// Reads a string and returns the range of its content.
     package mutating func string(_ json: Span<UInt8>) throws(Failure) -> StringToken {
         try expect(UInt8(ascii: "\""), json, "there is no string where one must be")
         let start = position
@@ -71,7 +71,7 @@ package struct FlatJSONScanner {
                 hasEscapes = true
                 try escape(json)
             } else if byte < 0x20 {
-                throw failure("a control character stands in a string")
+                throw failure("a string contains a control character")
             } else if byte < 0x80 {
                 position += 1
             } else {
@@ -81,12 +81,12 @@ package struct FlatJSONScanner {
         throw failure("a string does not end")
     }
 
-    /// Reads and drops a value of any kind.
+    /// Reads and discards a value of any type.
     package mutating func skipValue(_ json: Span<UInt8>) throws(Failure) {
         try skipValue(json, depth: 0)
     }
 
-    /// Reads `true`, `false` or `null` (nil); everything else is passed over and gives `other`.
+    /// Reads `true`, `false` or `null` (nil). Any other value is skipped and returns `other`.
     package mutating func flag(_ json: Span<UInt8>, other: () -> Void) throws(Failure) -> Bool? {
         switch peek(json) {
         case UInt8(ascii: "t"):
@@ -121,7 +121,7 @@ package struct FlatJSONScanner {
     private mutating func word(_ word: StaticString, _ json: Span<UInt8>) throws(Failure) {
         for index in 0..<word.utf8CodeUnitCount {
             guard position < json.count, json[position] == word.withUTF8Buffer({ $0[index] }) else {
-                throw failure("a value is none that JSON knows")
+                throw failure("a value is not valid JSON")
             }
             position += 1
         }
@@ -176,10 +176,10 @@ package struct FlatJSONScanner {
     private mutating func digits(_ json: Span<UInt8>) throws(Failure) {
         let start = position
         while position < json.count, case UInt8(ascii: "0")...UInt8(ascii: "9") = json[position] { position += 1 }
-        if position == start { throw failure("a value is none that JSON knows") }
+        if position == start { throw failure("a value is not valid JSON") }
     }
 
-    /// Reads an escape, and both halves of one that is a pair of surrogates.
+    /// Reads an escape, or both escapes of a surrogate pair.
     private mutating func escape(_ json: Span<UInt8>) throws(Failure) {
         guard position + 1 < json.count else { throw failure("a string does not end") }
         switch json[position + 1] {
@@ -198,9 +198,9 @@ package struct FlatJSONScanner {
             guard UTF16.isLeadSurrogate(first), position + 7 < json.count, json[position + 6] == UInt8(ascii: "\\"),
                 json[position + 7] == UInt8(ascii: "u"), let second = JSONText.hexadecimal(json, at: position + 8),
                 UTF16.isTrailSurrogate(second)
-            else { throw failure("a surrogate stands alone") }
+            else { throw failure("a surrogate is not part of a pair") }
             position += 12
-        default: throw failure("an escape is none that JSON knows")
+        default: throw failure("an escape is not valid JSON")
         }
     }
 
@@ -228,7 +228,7 @@ package struct FlatJSONScanner {
     }
 }
 
-/// The characters behind the escapes of a JSON string that ``FlatJSONScanner`` has checked.
+/// Decodes the escapes of a JSON string that ``FlatJSONScanner`` has checked.
 package enum JSONText {
     /// The string's characters in UTF-8.
     package static func unescaped(_ token: FlatJSONScanner.StringToken, of json: Span<UInt8>) -> [UInt8] {
@@ -256,7 +256,7 @@ package enum JSONText {
         return text
     }
 
-    /// The four hexadecimal digits at an index, or nil if there are none.
+    /// The value of the four hexadecimal digits at an index; nil if there are none.
     static func hexadecimal(_ json: Span<UInt8>, at index: Int) -> UInt16? {
         guard index + 4 <= json.count else { return nil }
         var value: UInt16 = 0
@@ -267,7 +267,7 @@ package enum JSONText {
         return value
     }
 
-    /// Appends the character whose four digits stand at an index, and gives the index behind it.
+    /// Appends the character of the four digits at an index, and returns the index after it.
     private static func appendUnicode(_ json: Span<UInt8>, at index: Int, to text: inout [UInt8]) -> Int {
         var units = [hexadecimal(json, at: index) ?? 0xFFFD]
         var end = index + 4

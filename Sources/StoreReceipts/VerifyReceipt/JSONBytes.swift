@@ -1,12 +1,12 @@
-/// JSON as it is written, straight into memory and in the order of the calls. Names are literals of ASCII without
-/// escapes. There are no spaces and line breaks, and slashes stand as they are.
+/// Writes JSON directly into memory, in the order of the calls. Names are ASCII literals without escapes. The output
+/// has no spaces or line breaks, and does not escape slashes.
 ///
-/// Every member first makes room for the most that it can take and then writes without looking back.
+/// Each member first reserves the most room that it can take, and then writes without further checks.
 package struct JSONBytes: ~Copyable {
     private var memory: UnsafeMutableRawPointer
     private var capacity: Int
     private var count = 0
-    /// Whether a value stands before the next one in its object or array.
+    /// Whether a value precedes the next one in its object or array.
     private var needsComma = false
     private var dates = WrittenDates()
 
@@ -17,7 +17,7 @@ package struct JSONBytes: ~Copyable {
 
     deinit { memory.deallocate() }
 
-    /// What was written.
+    /// The bytes that were written.
     package var bytes: [UInt8] {
         let (memory, count) = (memory, count)
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
@@ -64,7 +64,7 @@ package struct JSONBytes: ~Copyable {
         quoted(value)
     }
 
-    /// A string under a name that comes from outside.
+    /// A string under a name that is not a literal.
     mutating func member(named name: String, _ value: String) {
         makeRoom(1)
         separate()
@@ -91,21 +91,21 @@ package struct JSONBytes: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     @inline(__always)
     package mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name, room: 5)
         if value { put("true") } else { put("false") }
     }
 
-    /// `"true"` or `"false"`.
+    /// A boolean in quotation marks: `"true"` or `"false"`.
     @inline(__always)
     mutating func member(_ name: StaticString, quotedFlag: Bool) {
         self.name(name, room: 7)
         if quotedFlag { put("\"true\"") } else { put("\"false\"") }
     }
 
-    /// `"1"` or `"0"`.
+    /// A boolean as a digit in quotation marks: `"1"` or `"0"`.
     @inline(__always)
     mutating func member(_ name: StaticString, quotedDigit: Bool) {
         self.name(name, room: 3)
@@ -127,7 +127,7 @@ package struct JSONBytes: ~Copyable {
     mutating func member(_ name: StaticString, date: ReceiptDate) {
         self.name(name, room: 2 * (name.utf8CodeUnitCount + 12) + 3 * 40)
         put(UInt8(ascii: "\""))
-        // A purchase has the same date twice, and purchases are often of one day.
+        // A purchase contains the same date twice, and many purchases are made on one day.
         let written = dates.last(date)
         if let written { copy(from: written.gmt, 27) } else { newGMT(date) }
         put("\",\"")
@@ -143,18 +143,18 @@ package struct JSONBytes: ~Copyable {
 
     // MARK: Dates
 
-    /// Where the texts of the last date stand, by offset.
+    /// The offsets of the last date's texts.
     fileprivate struct WrittenDates {
-        /// The last date, or one that no date is.
+        /// The last date; initially a value that no date has.
         var date = Int64.min
         var gmt = 0
         var milliseconds = 0
         var millisecondsCount = 0
         var pacific = 0
-        /// The last day, in days since 1970, and where its text stands.
+        /// The last day, in days since 1970, and the offset of its text.
         var day = Int64.min
         var dayText = 0
-        /// The period of Los Angeles' clock that the last date lay in.
+        /// The period of Los Angeles time that contains the last date.
         var period = PacificTime.Period(seconds: 0..<0, offset: 0)
 
         @inline(__always)
@@ -185,7 +185,7 @@ package struct JSONBytes: ~Copyable {
         dates.date = date.milliseconds
     }
 
-    /// `2018-07-15 08:25:37` of a moment shifted into its zone.
+    /// Writes the form `2018-07-15 08:25:37` of a time that was shifted into its zone.
     private mutating func civil(_ seconds: Int64) {
         let day = seconds.flooredQuotient(86_400)
         let start = count
@@ -204,7 +204,7 @@ package struct JSONBytes: ~Copyable {
 
     // MARK: Pieces
 
-    /// Of an Int64 in decimal.
+    /// The most characters of an Int64 in decimal.
     private static let longestNumber = 20
 
     @inline(__always)
@@ -222,7 +222,7 @@ package struct JSONBytes: ~Copyable {
         capacity = larger
     }
 
-    /// Writes a name after what stands before it, and makes room for it and for so much of its value.
+    /// Writes a name after the preceding value, and reserves room for the name and its value.
     @inline(__always)
     private mutating func name(_ name: StaticString, room: Int) {
         makeRoom(name.utf8CodeUnitCount + 4 + room)
@@ -251,7 +251,7 @@ package struct JSONBytes: ~Copyable {
         count += literal.utf8CodeUnitCount
     }
 
-    /// Writes again what stands at an offset.
+    /// Copies bytes that were written at an offset.
     @inline(__always)
     private mutating func copy(from offset: Int, _ byteCount: Int) {
         (memory + count).copyMemory(from: memory + offset, byteCount: byteCount)
@@ -274,7 +274,7 @@ package struct JSONBytes: ~Copyable {
         var limit: UInt64 = 10
         while length < 20, number.magnitude >= limit {
             length += 1
-            // 10^20 is more than 64 bits hold, and is not needed.
+            // 10^20 does not fit 64 bits, and is not needed.
             limit = length < 20 ? limit &* 10 : limit
         }
         var rest = number.magnitude
@@ -289,7 +289,7 @@ package struct JSONBytes: ~Copyable {
     /// The string in quotation marks.
     @inline(never)
     private mutating func quoted(_ text: String) {
-        // Only a string that is not Swift's own has no storage to look into.
+        // Only a bridged string has no contiguous storage.
         if text.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
             var text = text
             text.withUTF8 { quoted($0) }
@@ -312,7 +312,7 @@ package struct JSONBytes: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// Whether a quotation mark, a backslash or a control character stands there.
+    /// Whether the text contains a quotation mark, a backslash or a control character.
     private static func needsEscapes(_ text: UnsafeMutableRawPointer, _ count: Int) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
@@ -322,7 +322,8 @@ package struct JSONBytes: ~Copyable {
             let word = text.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let marks = word ^ (ones &* 0x22)
             let slashes = word ^ (ones &* 0x5C)
-            // The high bit of a byte that is below 0x20, or zero; a carry only adds to what was found already.
+            // Sets the high bit of each byte that is below 0x20 or zero. A carry can only add to bits that were already
+            // found.
             found |= (word &- ones &* 0x20) & ~word | (marks &- ones) & ~marks | (slashes &- ones) & ~slashes
             index += 8
         }
@@ -335,7 +336,7 @@ package struct JSONBytes: ~Copyable {
         return false
     }
 
-    /// A byte as it stands in a string (RFC 8259, section 7).
+    /// Writes a byte in the form of a JSON string (RFC 8259, section 7).
     private mutating func escaped(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""): put("\\\"")

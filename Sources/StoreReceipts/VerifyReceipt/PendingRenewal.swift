@@ -1,7 +1,7 @@
 /// An element of `pending_renewal_info` (Apple's "responseBody.Pending_renewal_info"). On the wire every value is a
 /// string.
 public struct PendingRenewal: Sendable, Equatable {
-    /// `expiration_intent`, why a subscription ended.
+    /// The reason why a subscription ended: `expiration_intent`.
     public enum ExpirationIntent: Int64, Sendable, CaseIterable {
         /// The customer cancelled.
         case cancelled = 1
@@ -11,32 +11,34 @@ public struct PendingRenewal: Sendable, Equatable {
         case priceIncrease = 3
         /// The product could not be bought any longer.
         case productUnavailable = 4
+        /// Another reason.
         case other = 5
     }
 
-    /// `expiration_intent`; only once expired.
+    /// The reason why the subscription ended: `expiration_intent`; only after it has expired.
     public var expirationIntent: ExpirationIntent?
-    /// `auto_renew_product_id`: what the next period will be of.
+    /// The product of the next period: `auto_renew_product_id`.
     public var autoRenewProductID: String
-    /// `is_in_billing_retry_period`, "1" or "0".
+    /// Whether the store still tries to charge for an expired subscription: `is_in_billing_retry_period`, "1" or "0".
     public var isInBillingRetryPeriod: Bool?
-    /// `product_id`: what the current period is of.
+    /// The product of the current period: `product_id`.
     public var productID: String
-    /// `original_transaction_id`
+    /// The first transaction's identifier: `original_transaction_id`.
     public var originalTransactionID: String
-    /// `auto_renew_status`, "1" or "0".
+    /// Whether the subscription will renew: `auto_renew_status`, "1" or "0".
     public var autoRenewStatus: Bool
-    /// `grace_period_expires_date` in three forms.
+    /// The end of the grace period: `grace_period_expires_date` in three forms.
     public var gracePeriodExpiresDate: ReceiptDate?
-    /// `price_consent_status`, "1" or "0".
+    /// Whether the customer has agreed to the price increase: `price_consent_status`, "1" or "0".
     public var priceConsentStatus: Bool?
-    /// `price_increase_status`, "1" or "0".
+    /// The state of a price increase: `price_increase_status`, "1" or "0".
     public var priceIncreaseStatus: Bool?
-    /// `offer_code_ref_name`
+    /// The name of the redeemed offer code: `offer_code_ref_name`.
     public var offerCodeRefName: String?
-    /// `promotional_offer_id`
+    /// The promotional offer's identifier: `promotional_offer_id`.
     public var promotionalOfferID: String?
 
+    /// Creates an element.
     public init(
         autoRenewProductID: String, productID: String, originalTransactionID: String, autoRenewStatus: Bool,
         expirationIntent: ExpirationIntent? = nil, isInBillingRetryPeriod: Bool? = nil,

@@ -1,49 +1,52 @@
 /// An element of `in_app` or `latest_receipt_info` (Apple's "responseBody.Latest_receipt_info"). On the wire every
 /// value is a string.
 public struct PurchaseInformation: Sendable, Equatable {
-    /// `in_app_ownership_type`.
+    /// How the account came to own the product: `in_app_ownership_type`.
     public enum Ownership: String, Sendable, CaseIterable {
+        /// The account bought the product.
         case purchased = "PURCHASED"
+        /// A family member bought the product.
         case familyShared = "FAMILY_SHARED"
     }
 
-    /// `quantity`
+    /// How many items were bought: `quantity`.
     public var quantity: Int64
-    /// `product_id`
+    /// The product's identifier: `product_id`.
     public var productID: String
-    /// `transaction_id`
+    /// The transaction's identifier: `transaction_id`.
     public var transactionID: String
-    /// `original_transaction_id`
+    /// The first transaction's identifier: `original_transaction_id`.
     public var originalTransactionID: String
-    /// `purchase_date` in three forms.
+    /// When the product was bought, renewed or restored: `purchase_date` in three forms.
     public var purchaseDate: ReceiptDate
-    /// `original_purchase_date` in three forms.
+    /// The first transaction's date: `original_purchase_date` in three forms.
     public var originalPurchaseDate: ReceiptDate
-    /// `expires_date` in three forms; only of subscriptions.
+    /// The end of the subscription's period: `expires_date` in three forms; only for subscriptions.
     public var expiresDate: ReceiptDate?
-    /// `web_order_line_item_id`; only of subscriptions.
+    /// The number of the subscription's period: `web_order_line_item_id`; only for subscriptions.
     public var webOrderLineItemID: String?
-    /// `is_trial_period`; what is not a subscription carries it as well, as "false".
+    /// Whether the period is a free trial: `is_trial_period`. Other products have it too, as "false".
     public var isTrialPeriod: Bool
-    /// `is_in_intro_offer_period`; only of subscriptions.
+    /// Whether the period has an introductory price: `is_in_intro_offer_period`; only for subscriptions.
     public var isInIntroOfferPeriod: Bool?
-    /// `cancellation_date` in three forms, when refunded or revoked.
+    /// When the purchase was refunded or revoked: `cancellation_date` in three forms.
     public var cancellationDate: ReceiptDate?
-    /// `cancellation_reason`: 1 for an issue with the app, 0 for another reason.
+    /// The reason of the cancellation: `cancellation_reason`, 1 for an issue with the app, 0 for another reason.
     public var cancellationReason: Int64?
-    /// `is_upgraded`; written only when true.
+    /// Whether an upgrade replaced the subscription: `is_upgraded`; written only when true.
     public var isUpgraded: Bool
-    /// `promotional_offer_id`
+    /// The promotional offer's identifier: `promotional_offer_id`.
     public var promotionalOfferID: String?
-    /// `offer_code_ref_name`
+    /// The name of the redeemed offer code: `offer_code_ref_name`.
     public var offerCodeRefName: String?
-    /// `subscription_group_identifier`
+    /// The subscription group's identifier: `subscription_group_identifier`.
     public var subscriptionGroupIdentifier: String?
-    /// `in_app_ownership_type`; answers before 2020 have none.
+    /// How the account came to own the product: `in_app_ownership_type`. Answers before 2020 do not have it.
     public var ownership: Ownership?
-    /// `app_account_token`, a UUID in the letters that the app gave.
+    /// The account token: `app_account_token`, a UUID with the letter case that the app gave.
     public var appAccountToken: String?
 
+    /// Creates an element.
     public init(
         quantity: Int64, productID: String, transactionID: String, originalTransactionID: String,
         purchaseDate: ReceiptDate,
@@ -73,8 +76,8 @@ public struct PurchaseInformation: Sendable, Equatable {
         self.appAccountToken = appAccountToken
     }
 
-    /// What a receipt says of a purchase. Receipts do not hold the reason of a cancellation, the group, the offer code
-    /// or the ownership; the first three stay empty, and the last is the caller's.
+    /// Creates an element from a purchase in a receipt. Receipts do not contain the reason of a cancellation, the
+    /// group, the offer code or the ownership: the first three stay empty, and the caller gives the last.
     public init(_ purchase: borrowing InAppPurchase, ownership: Ownership? = .purchased) {
         let isSubscription = purchase.expiresDate != nil
         let purchaseDate = ReceiptDate(purchase.purchaseDate)
@@ -98,15 +101,15 @@ public struct PurchaseInformation: Sendable, Equatable {
         appAccountToken = purchase.accountToken
     }
 
-    /// What `exclude-old-transactions` leaves: of each subscription (one original transaction) the entry that expires
-    /// last, and everything that is not a subscription. The order is kept.
+    /// The entries that remain with `exclude-old-transactions`: for each subscription (one original transaction) the
+    /// entry that expires last, and all entries that are not subscriptions. The order is kept.
     public static func excludingOldTransactions(_ purchases: [PurchaseInformation]) -> [PurchaseInformation] {
         var newest: [String: Int] = [:]
         for (index, purchase) in purchases.enumerated() {
             guard let expiresDate = purchase.expiresDate else { continue }
             if let known = newest[purchase.originalTransactionID], let knownDate = purchases[known].expiresDate {
-                // Of an upgrade, the old entry was cut short and the new one is bought later, even if both end
-                // together.
+                // An upgrade ends the old entry early. The new entry is bought later, even if both end at the same
+                // time.
                 let isNewer = (expiresDate, purchase.purchaseDate) > (knownDate, purchases[known].purchaseDate)
                 guard isNewer else { continue }
             }

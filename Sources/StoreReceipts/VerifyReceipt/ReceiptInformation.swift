@@ -1,34 +1,34 @@
-/// `receipt` in the answer to an app receipt (Apple's "responseBody.Receipt").
+/// The value of `receipt` in the answer to an app receipt (Apple's "responseBody.Receipt").
 public struct ReceiptInformation: Sendable, Equatable {
-    /// `receipt_type`: attribute 0 of the receipt.
+    /// The kind of receipt: `receipt_type`, attribute 0 of the receipt.
     public var receiptType: String
-    /// `adam_id` and `app_item_id`, numbers; 0 in the sandbox.
+    /// The app's Apple ID: `adam_id` and `app_item_id`, numbers; 0 in the sandbox.
     public var appItemID: Int64
-    /// `bundle_id`
+    /// The app's bundle identifier: `bundle_id`.
     public var bundleID: String
-    /// `application_version`
+    /// The app's `CFBundleVersion`: `application_version`.
     public var applicationVersion: String
-    /// `download_id`, a number; 0 in the sandbox.
+    /// The number of the app's download: `download_id`, a number; 0 in the sandbox.
     public var downloadID: Int64
-    /// `version_external_identifier`, a number; 0 in the sandbox.
+    /// The number of the app's version: `version_external_identifier`, a number; 0 in the sandbox.
     public var versionExternalIdentifier: Int64
-    /// `receipt_creation_date` in three forms.
+    /// When the receipt was made: `receipt_creation_date` in three forms.
     public var receiptCreationDate: ReceiptDate
-    /// `request_date` in three forms: when this answer was made, to the millisecond.
+    /// When this answer was made, to the millisecond: `request_date` in three forms.
     public var requestDate: ReceiptDate
-    /// `original_purchase_date` in three forms; 2013-08-01T07:00:00Z in the sandbox.
+    /// When the app itself was bought: `original_purchase_date` in three forms; 2013-08-01T07:00:00Z in the sandbox.
     public var originalPurchaseDate: ReceiptDate?
-    /// `original_application_version`; `1.0` in the sandbox.
+    /// The version of the app that was bought first: `original_application_version`; `1.0` in the sandbox.
     public var originalApplicationVersion: String?
-    /// `preorder_date` in three forms; only of apps that were ordered before their release.
+    /// When the app was pre-ordered: `preorder_date` in three forms; only for pre-ordered apps.
     public var preorderDate: ReceiptDate?
-    /// `expiration_date` in three forms; only of volume purchases.
+    /// When the receipt expires: `expiration_date` in three forms; only for volume purchases.
     public var expirationDate: ReceiptDate?
-    /// `in_app`
+    /// The purchases: `in_app`.
     public var inApp: [PurchaseInformation]
 
-    /// What the receipt says, with the date of the request. `in_app` is ``PurchaseInformation/init(_:ownership:)`` of
-    /// each purchase; a caller that knows more of them than the receipt does replaces it.
+    /// Creates the value from a receipt and the date of the request. The purchases are made by
+    /// ``PurchaseInformation/init(_:ownership:)``. A caller that knows more about them than the receipt replaces them.
     public init(_ receipt: borrowing AppReceipt, requestDate: ReceiptDate) {
         receiptType = receipt.receiptType
         appItemID = receipt.appItemID
@@ -42,7 +42,7 @@ public struct ReceiptInformation: Sendable, Equatable {
         originalApplicationVersion = receipt.originalApplicationVersion
         preorderDate = nil
         expirationDate = receipt.expirationDate.map { ReceiptDate($0) }
-        // In place: a copy of a purchase costs as much as what is made of it.
+        // The purchases are read in place: copying one costs as much as converting it.
         inApp = receipt.inApp.withUnsafeBufferPointer { purchases in
             [PurchaseInformation](unsafeUninitializedCapacity: purchases.count) { buffer, count in
                 for index in purchases.indices {

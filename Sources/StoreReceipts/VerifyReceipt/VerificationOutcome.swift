@@ -1,6 +1,6 @@
 import StoreWire
 
-/// What came of a `verifyReceipt` request; ``VerifyReceiptStatus`` gives it its number.
+/// The outcome of a `verifyReceipt` request. ``VerifyReceiptStatus`` assigns its status number.
 public enum VerificationOutcome: Sendable, Equatable {
     /// The receipt is valid.
     case ok
@@ -8,18 +8,18 @@ public enum VerificationOutcome: Sendable, Equatable {
     case notPost
     /// The body is not a JSON object.
     case notJSON
-    /// `receipt-data` is missing, not Base64 or no kind of receipt.
+    /// The value of `receipt-data` is missing, not Base64, or not a receipt of any kind.
     case malformedReceipt
-    /// The receipt was read and refused.
+    /// The receipt was refused.
     case rejected(ReceiptRejection.Code)
-    /// `password` is not the app's shared secret, or is missing where one is needed.
+    /// The value of `password` is not the app's shared secret, or is missing where one is required.
     case secretMismatch
-    /// A valid transaction receipt of a subscription that has expired.
+    /// The transaction receipt is valid, but its subscription has expired.
     case expiredSubscription
-    /// A valid receipt of one store that was sent to the other.
+    /// The receipt is valid, but was sent to the wrong store.
     case wrongEnvironment(receipt: StoreEnvironment, host: StoreEnvironment)
-    /// The account that the receipt is of is gone.
+    /// The account that owns the receipt was deleted.
     case accountNotFound
-    /// A temporary status that was ordered: 21005, 21009 or 21100 to 21199.
+    /// The operator injected a temporary status: 21005, 21009 or 21100 to 21199.
     case ordered(Int)
 }

@@ -1,15 +1,16 @@
 import StoreWire
 
 /// The body of `POST /verifyReceipt`: a JSON object with `receipt-data`, `password` and `exclude-old-transactions`
-/// (Apple's "requestBody"). Its content type does not matter, unknown members are passed over.
+/// (Apple's "requestBody"). Its content type does not matter, and unknown members are ignored.
 public struct VerifyReceiptRequest: Sendable, Equatable {
-    /// `receipt-data`, decoded: a PKCS#7 app receipt or an iOS 6 transaction receipt; ``ReceiptKind`` tells which.
+    /// The decoded `receipt-data`: a PKCS#7 app receipt or an iOS 6 transaction receipt. ``ReceiptKind`` detects which.
     public var receiptData: [UInt8]
-    /// `password`, the app's shared secret. Never to be logged.
+    /// The app's shared secret: `password`. It must never be logged.
     public var password: String?
-    /// `exclude-old-transactions`; false when left out.
+    /// Whether old transactions are left out: `exclude-old-transactions`; false when missing.
     public var excludeOldTransactions: Bool
 
+    /// Creates a request.
     public init(receiptData: [UInt8], password: String?, excludeOldTransactions: Bool) {
         self.receiptData = receiptData
         self.password = password
@@ -19,25 +20,28 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
     /// The longest `password`, in bytes; Apple's are 32 hexadecimal digits.
     public static let maximumPassword = 1_024
 
-    /// Why a body is no request.
+    /// The reason why a body is not a valid request.
     public struct Failure: Error, Sendable, Equatable {
+        /// The kind of failure.
         public enum Code: Sendable, Equatable {
-            /// Not a JSON object, or one that gives a member of the request twice (21000).
+            /// The body is not a JSON object, or contains a member of the request twice (21000).
             case notJSON
-            /// JSON, but its members are missing, of another type, too long or not Base64 (21002).
+            /// A member is missing, of another type, too long or not Base64 (21002).
             case malformedReceipt
         }
 
+        /// The kind of failure.
         public var code: Code
-        /// For the log; holds nothing of the body but names and offsets.
+        /// The details for the log. They contain nothing of the body but names and offsets.
         public var detail: String
 
+        /// Creates a failure.
         public init(_ code: Code, _ detail: String) {
             self.code = code
             self.detail = detail
         }
 
-        /// What ``VerifyReceiptStatus`` makes the answer's number of.
+        /// The outcome from which ``VerifyReceiptStatus`` derives the answer's status.
         public var outcome: VerificationOutcome {
             switch code {
             case .notJSON: .notJSON
@@ -47,12 +51,13 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
     }
 
     /// Reads a body.
+    /// - Throws: ``Failure``.
     public init(body: [UInt8]) throws(Failure) {
         try self.init(body: body.span)
     }
 
-    /// Reads a body in one pass; the receipt is decoded on the way. Bodies over ``StoreLimits/verifyReceiptRequest``
-    /// bytes are refused.
+    /// Reads a body in one pass and decodes the receipt on the way.
+    /// - Throws: ``Failure``, also for a body of more than ``StoreLimits/verifyReceiptRequest`` bytes.
     public init(body: Span<UInt8>) throws(Failure) {
         guard body.count <= StoreLimits.verifyReceiptRequest else {
             throw Failure(.malformedReceipt, "the body is over \(StoreLimits.verifyReceiptRequest) bytes")
@@ -71,7 +76,7 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
         )
     }
 
-    /// The body that a client sends, with Apple's names.
+    /// The body in the form that a client sends, with Apple's names.
     public var body: [UInt8] {
         var json = JSONBytes(capacity: receiptData.count / 3 * 4 + 160)
         json.beginObject()
@@ -83,14 +88,14 @@ public struct VerifyReceiptRequest: Sendable, Equatable {
     }
 }
 
-/// Collects the members of a request. A wrong member is only noted until the whole body has been seen to be JSON, which
-/// comes first.
+/// Collects the members of a request. An invalid member is only noted until the whole body is known to be JSON, because
+/// invalid JSON takes precedence.
 private struct VerifyReceiptRequestReader {
     private(set) var receiptData: [UInt8]?
     private(set) var password: String?
     private(set) var excludeOldTransactions: Bool?
     private(set) var complaint: String?
-    /// The bits of the members that were there.
+    /// The bits of the members that were read.
     private var seen: UInt8 = 0
     private var scanner = FlatJSONScanner()
 
@@ -118,7 +123,7 @@ private struct VerifyReceiptRequestReader {
                 continue
             }
             guard seen & member.rawValue == 0 else {
-                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.name) stands twice")
+                throw FlatJSONScanner.Failure(offset: name.range.lowerBound, reason: "\(member.name) is repeated")
             }
             seen |= member.rawValue
             switch member {
@@ -134,12 +139,12 @@ private struct VerifyReceiptRequestReader {
     }
 
     private func member(_ name: FlatJSONScanner.StringToken, _ json: Span<UInt8>) -> Member? {
-        // Nearly always a name stands without escapes.
+        // Nearly all names are written without escapes.
         guard name.hasEscapes else {
             for member in Member.allCases where json.holds(member.name, at: name.range) { return member }
             return nil
         }
-        // No name of a member is longer, even if every character of it were escaped.
+        // No member's name is longer, even if every character of it is escaped.
         guard name.range.count <= 6 * 24 else { return nil }
         let text = JSONText.unescaped(name, of: json)
         return Member.allCases.first { text.span.holds($0.name, at: text.indices) }
@@ -150,7 +155,7 @@ private struct VerifyReceiptRequestReader {
             complaint = "receipt-data is not a string"
             return try scanner.skipValue(json)
         }
-        // Nearly always the string is Base64 up to its closing mark, and then it need not be gone through twice.
+        // The string is nearly always Base64 up to its closing quotation mark, and then one pass suffices.
         let (bytes, end) = Base64.decodedPrefix(json, from: scanner.position + 1)
         if end < json.count, json[end] == UInt8(ascii: "\"") {
             scanner.move(behindClosingMarkAt: end)
@@ -182,7 +187,7 @@ private struct VerifyReceiptRequestReader {
 }
 
 extension Span<UInt8> {
-    /// Whether exactly these characters stand at a range.
+    /// Whether the range holds exactly these characters.
     fileprivate func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         for index in 0..<range.count where self[range.lowerBound + index] != text.utf8Start[index] { return false }

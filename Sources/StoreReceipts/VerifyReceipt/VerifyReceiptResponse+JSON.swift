@@ -1,5 +1,5 @@
 extension VerifyReceiptResponse {
-    /// The body: JSON in the order of members that Apple's answers of the last years have, without white space.
+    /// The body: JSON without white space, with the members in the order of Apple's answers of recent years.
     public var json: [UInt8] {
         var json = JSONBytes(capacity: estimatedSize)
         json.beginObject()
@@ -12,7 +12,7 @@ extension VerifyReceiptResponse {
         return json.bytes
     }
 
-    /// Room for the usual answer, so that the buffer seldom grows.
+    /// The capacity for a usual answer, so that the buffer rarely grows.
     private var estimatedSize: Int {
         guard case .appReceipt(let response) = self else { return 2_048 }
         let purchases = response.receipt.inApp.count + (response.latest?.purchases.count ?? 0)
@@ -88,7 +88,7 @@ extension JSONBytes {
 
     private mutating func elements(_ name: StaticString, _ purchases: [PurchaseInformation]) {
         beginArray(name)
-        // In place: a copy of a purchase costs as much as writing it.
+        // The purchases are read in place: copying one costs as much as writing it.
         purchases.withUnsafeBufferPointer { purchases in
             for index in purchases.indices {
                 beginObject()
@@ -134,8 +134,8 @@ extension JSONBytes {
         if let identifier = renewal.promotionalOfferID { member("promotional_offer_id", identifier) }
     }
 
-    /// The keys of the property list with underscores for hyphens. `expires_date` is in milliseconds here, and its
-    /// readable forms have names of their own: the opposite of the answer to an app receipt.
+    /// The keys of the property list, with underscores for hyphens. Here `expires_date` is in milliseconds and its
+    /// readable forms have names of their own, unlike in the answer to an app receipt.
     private mutating func members(of receipt: TransactionReceipt) {
         for entry in receipt.entries {
             member(

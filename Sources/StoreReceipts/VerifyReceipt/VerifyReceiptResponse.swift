@@ -1,12 +1,12 @@
 import StoreWire
 
-/// The answer of `verifyReceipt`, always sent with HTTP 200. ``json`` is its body.
+/// An answer of `verifyReceipt`, always sent with HTTP 200. ``json`` is its body.
 public enum VerifyReceiptResponse: Sendable, Equatable {
-    /// To a valid app receipt.
+    /// The answer to a valid app receipt.
     case appReceipt(AppReceiptResponse)
-    /// To a valid transaction receipt in the manner of iOS 6.
+    /// The answer to a valid transaction receipt of iOS 6.
     case transactionReceipt(TransactionReceiptResponse)
-    /// To everything else.
+    /// The answer to any other request.
     case failure(VerifyReceiptFailure)
 
     /// The answer's `status`.
@@ -21,22 +21,24 @@ public enum VerifyReceiptResponse: Sendable, Equatable {
 
 /// The answer to a valid app receipt, `status` 0 (Apple's "responseBody").
 public struct AppReceiptResponse: Sendable, Equatable {
-    /// `environment`
+    /// The store that made the receipt: `environment`.
     public var environment: StoreEnvironment
-    /// `receipt`
+    /// The contents of the receipt: `receipt`.
     public var receipt: ReceiptInformation
-    /// Only when the receipt holds auto-renewable subscriptions.
+    /// The members about subscriptions; nil unless the receipt contains auto-renewable subscriptions.
     public var latest: Latest?
 
     /// The members about subscriptions.
     public struct Latest: Sendable, Equatable {
-        /// `latest_receipt_info`: from the store's ledger, not from the receipt that was sent.
+        /// The newest transactions: `latest_receipt_info`, from the store's ledger and not from the receipt that was
+        /// sent.
         public var purchases: [PurchaseInformation]
-        /// `latest_receipt` before Base64: an app receipt of the ledger as it is now.
+        /// The newest app receipt: `latest_receipt` before Base64, made from the current ledger.
         public var receipt: [UInt8]
-        /// `pending_renewal_info`
+        /// The renewal state of each subscription: `pending_renewal_info`.
         public var pendingRenewals: [PendingRenewal]
 
+        /// Creates the members about subscriptions.
         public init(purchases: [PurchaseInformation], receipt: [UInt8], pendingRenewals: [PendingRenewal]) {
             self.purchases = purchases
             self.receipt = receipt
@@ -44,6 +46,7 @@ public struct AppReceiptResponse: Sendable, Equatable {
         }
     }
 
+    /// Creates an answer.
     public init(environment: StoreEnvironment, receipt: ReceiptInformation, latest: Latest?) {
         self.environment = environment
         self.receipt = receipt
@@ -53,29 +56,32 @@ public struct AppReceiptResponse: Sendable, Equatable {
 
 /// The answer to a valid transaction receipt. Without `subscription` it has only `receipt` and `status`.
 public struct TransactionReceiptResponse: Sendable, Equatable {
-    /// `receipt`: a flat object of strings.
+    /// The contents of the receipt: `receipt`, a flat object of strings.
     public var receipt: TransactionReceipt
-    /// Only of auto-renewable subscriptions.
+    /// The members about the subscription; nil unless the product is an auto-renewable subscription.
     public var subscription: Subscription?
 
     /// The members about the subscription.
     public struct Subscription: Sendable, Equatable {
-        /// `latest_receipt_info`, or `latest_expired_receipt_info` if it has expired: an object, not an array.
+        /// The newest transaction: `latest_receipt_info`, or `latest_expired_receipt_info` if it has expired; an
+        /// object, not an array.
         public var latest: TransactionReceipt
-        /// Whether it has expired, which makes `status` 21006.
+        /// Whether the subscription has expired, which makes `status` 21006.
         public var isExpired: Bool
-        /// `latest_receipt` before Base64: the newest transaction receipt, the whole property list. Left out once
-        /// expired or refunded.
+        /// The newest transaction receipt: `latest_receipt` before Base64, the whole property list. It is left out
+        /// after expiry or refund.
         public var latestReceipt: [UInt8]?
-        /// `auto_renew_status`, a number: 1 or 0.
+        /// Whether the subscription will renew: `auto_renew_status`, the number 1 or 0.
         public var autoRenewStatus: Bool?
-        /// `auto_renew_product_id`
+        /// The product of the next period: `auto_renew_product_id`.
         public var autoRenewProductID: String?
-        /// `expiration_intent`, a string; only once expired.
+        /// The reason why the subscription ended: `expiration_intent`, a string; only after it has expired.
         public var expirationIntent: PendingRenewal.ExpirationIntent?
-        /// `is_in_billing_retry_period`, a string: "1" or "0".
+        /// Whether the store still tries to charge for an expired subscription: `is_in_billing_retry_period`, the
+        /// string "1" or "0".
         public var isInBillingRetryPeriod: Bool?
 
+        /// Creates the members about a subscription.
         public init(
             latest: TransactionReceipt, isExpired: Bool, latestReceipt: [UInt8]?, autoRenewStatus: Bool?,
             autoRenewProductID: String?,
@@ -91,36 +97,37 @@ public struct TransactionReceiptResponse: Sendable, Equatable {
         }
     }
 
+    /// Creates an answer.
     public init(receipt: TransactionReceipt, subscription: Subscription?) {
         self.receipt = receipt
         self.subscription = subscription
     }
 
-    /// 0, or 21006 once the subscription has expired.
+    /// The answer's `status`: 0, or 21006 if the subscription has expired.
     public var status: VerifyReceiptStatus {
         VerifyReceiptStatus(subscription?.isExpired == true ? .expiredSubscription : .ok)
     }
 }
 
-/// The answer to a request that was not met: the status, and beside it what Apple's answers with that status have been
-/// seen to hold.
+/// The answer to a request that failed: the status, with the other members that Apple's answers with this status have.
 ///
-/// 21000, 21002, 21007 and 21008 stand alone (`{"status":21007}`, to the byte: there are clients that compare it as
-/// text); 21003 and 21004 come with `environment`; 21005, 21009, 21010 and 21100 to 21199 with `environment` and
+/// 21000, 21002, 21007 and 21008 have no other member (`{"status":21007}`, to the byte, because some clients compare it
+/// as text); 21003 and 21004 have `environment`; 21005, 21009, 21010 and 21100 to 21199 have `environment` and
 /// `is_retryable`.
 public struct VerifyReceiptFailure: Sendable, Equatable {
-    /// `status`
+    /// The reason for the failure: `status`.
     public var status: VerifyReceiptStatus
-    /// `environment`: the store that answers.
+    /// The store that answers: `environment`.
     public var environment: StoreEnvironment
 
-    /// The answer to an outcome, from the store given.
+    /// Creates the answer of the given store to an outcome.
     public init(_ outcome: VerificationOutcome, from environment: StoreEnvironment) {
         status = VerifyReceiptStatus(outcome)
         self.environment = environment
     }
 
-    /// `is_retryable`, a boolean, or nil if this status is sent without.
+    /// Whether the same request may succeed later: `is_retryable`, a boolean. Nil if answers with this status do not
+    /// have it.
     public var isRetryable: Bool? {
         status.isRetryable || status == .accountNotFound ? status.isRetryable : nil
     }

@@ -1,40 +1,42 @@
-/// `status` of a `verifyReceipt` answer (Apple's "status" reference).
+/// The `status` of a `verifyReceipt` answer (Apple's "status" reference).
 public struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
+    /// The number.
     public var rawValue: Int
 
+    /// Creates a status.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
-    /// The receipt is valid as a whole.
+    /// The receipt is valid.
     public static let ok = VerifyReceiptStatus(rawValue: 0)
-    /// The request was not a POST, or its body no JSON object.
+    /// The request was not a POST, or its body was not a JSON object.
     public static let unreadableRequest = VerifyReceiptStatus(rawValue: 21_000)
-    /// Apple sends it no longer, and neither does this.
+    /// Apple no longer sends this status, and Cornerstore does not send it either.
     public static let noLongerSent = VerifyReceiptStatus(rawValue: 21_001)
-    /// `receipt-data` is missing or malformed.
+    /// The value of `receipt-data` is missing or malformed.
     public static let malformedReceipt = VerifyReceiptStatus(rawValue: 21_002)
-    /// The receipt's signature or chain is not good.
+    /// The receipt's signature or chain is invalid.
     public static let notAuthenticated = VerifyReceiptStatus(rawValue: 21_003)
-    /// `password` is not the app's shared secret.
+    /// The value of `password` is not the app's shared secret.
     public static let secretMismatch = VerifyReceiptStatus(rawValue: 21_004)
     /// The receipt server is not available.
     public static let unavailable = VerifyReceiptStatus(rawValue: 21_005)
-    /// Valid, but the subscription has expired: only for transaction receipts in the manner of iOS 6, which are
-    /// answered all the same.
+    /// The receipt is valid, but the subscription has expired. Only for transaction receipts of iOS 6, whose answers
+    /// have the other members all the same.
     public static let subscriptionExpired = VerifyReceiptStatus(rawValue: 21_006)
-    /// A receipt of the sandbox that was sent to production.
+    /// A sandbox receipt was sent to production.
     public static let sandboxReceipt = VerifyReceiptStatus(rawValue: 21_007)
-    /// A receipt of production that was sent to the sandbox.
+    /// A production receipt was sent to the sandbox.
     public static let productionReceipt = VerifyReceiptStatus(rawValue: 21_008)
     /// The data could not be read.
     public static let dataAccess = VerifyReceiptStatus(rawValue: 21_009)
     /// The account was not found or has been deleted.
     public static let accountNotFound = VerifyReceiptStatus(rawValue: 21_010)
-    /// The data could not be read, one number for each inner cause.
+    /// The data could not be read; each internal cause has one number.
     public static let internalDataAccess = 21_100...21_199
 
-    /// What the number says, or nil if Apple documents none.
+    /// The meaning of the number; nil if Apple documents none.
     public var meaning: String? {
         switch self {
         case .ok: "the receipt is valid"
@@ -59,7 +61,7 @@ public struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
         self == .unavailable || self == .dataAccess || Self.internalDataAccess.contains(rawValue)
     }
 
-    /// The number for what came of a request: the only place where it is decided.
+    /// Creates the status of a request's outcome. No other code decides it.
     public init(_ outcome: VerificationOutcome) {
         self =
             switch outcome {
@@ -77,13 +79,13 @@ public struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
                 }
             case .accountNotFound: .accountNotFound
             case .ordered(let number):
-                // Only what Apple calls temporary can be ordered; an order for anything else would make a good receipt
-                // a bad one.
+                // Only a status that Apple calls temporary can be injected. Any other would make a valid receipt
+                // invalid.
                 Self(rawValue: number).isRetryable ? Self(rawValue: number) : .dataAccess
             }
     }
 
-    /// What is no receipt at all is malformed; what is one, but not to be trusted, is not authenticated.
+    /// Bytes that are not a receipt are malformed; a receipt that cannot be trusted is not authenticated.
     private init(_ code: ReceiptRejection.Code) {
         self =
             switch code {
