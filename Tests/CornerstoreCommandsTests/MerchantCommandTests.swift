@@ -39,7 +39,7 @@ import Testing
             #expect(key.status == 0 && key.output.count > 40)
             let again = await run("key make backend --scope users")
             #expect(again.status == 1 && again.errors.contains("Revoke"))
-            #expect(await run("key list").output == "backend  good  ledger users\n")
+            #expect(await run("key list").output == "backend  active  ledger users\n")
             #expect(await run("key revoke backend").status == 0)
             #expect(await run("key revoke backend").status == 1)
 

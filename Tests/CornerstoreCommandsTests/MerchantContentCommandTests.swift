@@ -113,7 +113,7 @@ import Testing
                 #expect(result.status == 1 && result.errors.contains(words), "\(line): \(result.errors)")
             }
             #expect(try await shop.items == [] && shop.staged == [])
-            #expect(await shop.run("list").output.contains("Nothing is there yet"))
+            #expect(await shop.run("list").output.contains("No content. Add content with"))
         }
     }
 

@@ -114,7 +114,7 @@ import Testing
                 #expect(given.errors.contains("had no gold before"))
             }
             let reused = await shop.run("adjust ann --give 99 --currency gold --note gift --key a")
-            #expect(reused.status == 1 && reused.errors.contains("The key a was used for another change"), "\(reused)")
+            #expect(reused.status == 1 && reused.errors.contains("The key a was already used for a different adjustment"), "\(reused)")
             let tooMuch = await shop.run("adjust ann --take 101 --currency gold")
             #expect(tooMuch.status == 1 && tooMuch.errors.contains("fewer than 101 gold"), "\(tooMuch)")
             #expect(try await shop.waitingEvents() == 0)
