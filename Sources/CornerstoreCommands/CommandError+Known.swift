@@ -11,8 +11,8 @@ import StoreKit
 import StoreReceipts
 import StoreServer
 
-/// Maps the errors of all modules to command errors. The result is nil for ArgumentParser's errors, which have their own
-/// messages.
+/// Maps the errors of all modules to command errors. The result is nil for ArgumentParser's errors, which have their
+/// own messages.
 extension CommandError {
     init?(known error: any Error) {
         switch error {

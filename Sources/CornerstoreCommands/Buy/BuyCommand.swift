@@ -60,7 +60,7 @@ struct BuyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let addresses = try control.data.addresses()
-        let seller = try await Seller.find(product, app: app, control.client())
+        let seller = try await AppSelection.bundleID(of: product, app: app, control.client())
         let data = control.data.directory
         // Check the output file before the purchase is charged.
         let receiptOut = receiptOut.map { URL(fileURLWithPath: $0).standardizedFileURL }

@@ -120,7 +120,8 @@ struct CatalogCommand: AsyncParsableCommand {
             }
         }
 
-        /// Reads the converted text back before it is written, so that the command never writes a file that the store refuses.
+        /// Reads the converted text back before it is written, so that the command never writes a file that the store
+        /// refuses.
         private func check(_ isReadBack: () throws -> Bool) throws {
             let reason: String
             do {

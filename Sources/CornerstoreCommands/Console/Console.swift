@@ -22,8 +22,8 @@ struct Console: Sendable {
     @TaskLocal static var current = Console(
         write: { _, _ in }, isTerminal: false, showsProgress: false, style: Style(isColored: false), environment: [:])
 
-    /// Returns the process's console. It uses color only on a terminal that supports it, and never when `NO_COLOR` is set
-    /// (no-color.org).
+    /// Returns the process's console. It uses color only on a terminal that supports it, and never when `NO_COLOR` is
+    /// set (no-color.org).
     static func standard(_ environment: [String: String]) -> Console {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         let isDumb = environment["TERM"] == "dumb"

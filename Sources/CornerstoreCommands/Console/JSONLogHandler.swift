@@ -23,8 +23,8 @@ struct JSONLogHandler: LogHandler {
         self.write = write
     }
 
-    /// Returns a function that writes lines to a file. It ignores errors, because a closed reader or a full disk must not end
-    /// the server; `FileHandle.write(_:)` traps there.
+    /// Returns a function that writes lines to a file. It ignores errors, because a closed reader or a full disk must
+    /// not end the server; `FileHandle.write(_:)` traps there.
     static func writer(to file: FileHandle) -> @Sendable (Data) -> Void {
         { try? file.write(contentsOf: $0) }
     }

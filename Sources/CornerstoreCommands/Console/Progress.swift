@@ -5,7 +5,8 @@ enum Progress {
     private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
     /// Runs `body` and shows `text` beside a spinner meanwhile.
-    /// - Parameter saysSoInLogs: whether to print `text` once, after five seconds, when standard error is not a terminal.
+    /// - Parameter saysSoInLogs: whether to print `text` once, after five seconds, when standard error is not a
+    ///   terminal.
     static func during<T: Sendable>(
         _ text: String, saysSoInLogs: Bool = false, _ body: () async throws -> T
     ) async rethrows -> T {

@@ -12,7 +12,8 @@ enum Suggestion {
             + (names.count > 8 ? " and \(names.count - 8) more." : ".")
     }
 
-    /// Returns the edit distance: the number of characters to insert, delete or replace to turn one text into the other.
+    /// Returns the edit distance: the number of characters to insert, delete or replace to turn one text into the
+    /// other.
     static func distance(_ one: String, _ other: String) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)

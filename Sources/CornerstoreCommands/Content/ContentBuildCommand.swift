@@ -73,7 +73,8 @@ struct ContentBuildCommand: ParsableCommand {
         try console.report(report, json: output.json) { report.text($0) }
     }
 
-    /// Returns the folder's content information with the product id and version of the options; nil without these options.
+    /// Returns the folder's content information with the product id and version of the options; nil without these
+    /// options.
     /// - Throws: ``CommandError`` when the folder has no ContentInfo.plist and one of the options is missing.
     private func infoOfOptions(_ root: URL) throws -> ContentInfo? {
         guard product != nil || version != nil else { return nil }

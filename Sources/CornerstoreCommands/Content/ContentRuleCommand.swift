@@ -31,7 +31,7 @@ struct ContentRuleCommand: AsyncParsableCommand {
         let client = try control.client()
         let bundleID: String
         if let product {
-            bundleID = try await Seller.find(product, app: app, client)
+            bundleID = try await AppSelection.bundleID(of: product, app: app, client)
         } else if let app {
             bundleID = app
         } else {

@@ -13,7 +13,7 @@ struct ContentTarget: ParsableArguments {
 
     /// Returns the bundle id of the app that sells the product.
     func bundleID(_ client: ControlClient) async throws -> String {
-        try await Seller.find(product, app: app, client)
+        try await AppSelection.bundleID(of: product, app: app, client)
     }
 }
 

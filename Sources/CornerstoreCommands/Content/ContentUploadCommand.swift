@@ -28,7 +28,7 @@ struct ContentUploadCommand: AsyncParsableCommand {
         let client = try control.client()
         let url = URL(fileURLWithPath: file)
         let product = try ContentPackage.open(file: url).info.productID
-        let bundleID = try await Seller.find(product, app: app, client)
+        let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
         let action = ContentUploadAction(file: url, bundleID: bundleID, product: product, client: client)
         switch try await action.run() {
         case .kept(let version):

@@ -48,7 +48,7 @@ struct CodeCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try options.control.client()
-            let bundleID = try await Seller.find(product, app: app, client)
+            let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
             let code: ControlAPI.Code = try await client.send(
                 "POST", options.path, ControlAPI.NewCode(bundleId: bundleID, productId: product))
             try Console.current.report(code, json: options.output.json) { _ in code.code }

@@ -114,8 +114,8 @@ enum PlainHTTP {
         var body: Data
     }
 
-    /// A client that fails at once when no server listens; the default client retries until its timeout. It lives as long as
-    /// the process.
+    /// A client that fails at once when no server listens; the default client retries until its timeout. It lives as
+    /// long as the process.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false

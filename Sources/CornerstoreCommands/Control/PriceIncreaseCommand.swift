@@ -69,7 +69,7 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try options.control.client()
-            let bundleID = try await Seller.find(product, app: app, client)
+            let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
             let increase: ControlAPI.PriceIncrease = try await client.send(
                 "POST", options.path,
                 ControlAPI.NewPriceIncrease(

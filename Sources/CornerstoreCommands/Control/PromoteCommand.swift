@@ -25,7 +25,7 @@ struct PromoteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = try control.client()
-        let bundleID = try await Seller.find(product, app: app, client)
+        let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
         let promoted: ControlAPI.Promoted = try await client.send(
             "POST", ControlClient.path(environment.environment, "promoted"),
             ControlAPI.Promotion(bundleId: bundleID, productId: product, account: account))

@@ -4,8 +4,8 @@ import MerchantWire
 import NIOCore
 import StoreWire
 
-/// The steps with Server Books: the merchant's products, a delivered purchase, a new issue, and a crash before the merchant
-/// confirms a purchase. Then the steps with another app's credits and the merchant's ledger.
+/// The steps with Server Books: the merchant's products, a delivered purchase, a new issue, and a crash before the
+/// merchant confirms a purchase. Then the steps with another app's credits and the merchant's ledger.
 extension DemoSteps {
     private static let issueApp: BundleID = "com.example.serverbooks"
     private static let reader = "reader"

@@ -23,7 +23,8 @@ enum DevicePlace {
         )
     }
 
-    /// Returns the folder of an existing device, or a path where a device can be created: an empty folder or an unused path.
+    /// Returns the folder of an existing device, or a path where a device can be created: an empty folder or an unused
+    /// path.
     /// - Throws: ``CommandError`` `failed` when the folder contains other files.
     static func usable(_ path: String) throws -> URL {
         let folder = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL

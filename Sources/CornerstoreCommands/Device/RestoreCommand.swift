@@ -98,7 +98,8 @@ struct ShellRestore: Sendable {
         for await event in events.stream {
             switch event {
             case .updated(let transactions):
-                // Restored transactions that an earlier run kept come first. They are reported and finished like the others.
+                // Restored transactions that an earlier run kept come first. They are reported and finished like the
+                // others.
                 for transaction in transactions where transaction.transactionState == .restored {
                     restored.append(TransactionReport(transaction))
                     if !keepsThem { queue.finishTransaction(transaction) }

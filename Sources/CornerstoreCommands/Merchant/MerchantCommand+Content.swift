@@ -123,7 +123,8 @@ extension MerchantCommand {
                     ))
             }
 
-            /// Checks that the server reads content from this data directory; it could not deliver a file stored elsewhere.
+            /// Checks that the server reads content from this data directory; it could not deliver a file stored
+            /// elsewhere.
             /// - Parameter isAlone: whether the database is in the folder, too.
             /// - Throws: ``CommandError`` when the merchant does not keep its content in this data directory.
             private static func check(_ folder: URL, isAlone: Bool) throws {
