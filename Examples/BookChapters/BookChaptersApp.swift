@@ -7,7 +7,7 @@ public final class BookChaptersApp {
     private enum Input: Sendable {
         case store(BookStore.Event)
         case typed(String?)
-        /// Sent by the app to itself: all that was told before it has been heard.
+        /// The app sends this to itself to learn that it has handled all earlier inputs.
         case idle
     }
 
@@ -28,7 +28,7 @@ public final class BookChaptersApp {
     private var isIdleSent = false
     private var hasFailed = false
     private var isBarShown = false
-    /// What was said of a chapter last, not to say it twice.
+    /// The last line printed for each chapter, so that the app does not repeat it.
     private var said: [Chapter: String] = [:]
 
     private init(options: BookChaptersOptions, shelf: ContentShelf) {
@@ -50,8 +50,8 @@ public final class BookChaptersApp {
                 print(BookChaptersOptions.help)
                 return 0
             }
-            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
-            // to be said somewhere.
+            // On Apple's systems, the bundle id comes from the app's bundle. Here the environment may set it, or else
+            // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.bookchapters"
             try StoreKitConfiguration.use(configuration)
@@ -137,7 +137,7 @@ public final class BookChaptersApp {
         print("  q  Quit")
     }
 
-    /// Says something on a line of its own, below the bar if there is one.
+    /// Prints a line, below the progress bar if one is shown.
     private func say(_ text: String) {
         if isBarShown { print() }
         isBarShown = false
@@ -160,19 +160,20 @@ public final class BookChaptersApp {
             case .pause: store.pause()
             case .crash:
                 fflush(nil)
-                // Not exit(): nothing is put away.
+                // Not exit(): a killed process runs no cleanup.
                 _exit(9)
             }
         }
         return .goOn
     }
 
-    /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
+    /// Ends the app or asks the next question once the app is idle. It waits because the payment sheet uses the same
+    /// terminal.
     ///
-    /// - Returns: the exit code when it is the end.
+    /// - Returns: the exit code if the app ends.
     private func whenIdle(isHeard: Bool) -> Int32? {
         guard hasPrices, !store.isBusy else { return nil }
-        // The store may have ended what it did, and what it told of that still wait to be heard.
+        // The store's last events may still be in the stream.
         guard isHeard else {
             if !isIdleSent { send.yield(.idle) }
             isIdleSent = true

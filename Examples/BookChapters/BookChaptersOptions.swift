@@ -1,38 +1,45 @@
 import Foundation
 
-/// What the command was asked to do.
+/// The command's arguments.
 public struct BookChaptersOptions: Equatable, Sendable {
-    /// What to do, one thing at a time.
+    /// The action to perform.
     public enum Action: Equatable, Sendable {
-        /// Show what there is, and ask.
+        /// Show the chapters and ask what to do.
         case ask
+        /// Buy and download a chapter.
         case buy(Chapter)
-        /// Go on with what was bought and is not here yet.
+        /// Resume the downloads of bought chapters.
         case download
-        /// Get the newest versions, and what was bought on another device.
+        /// Download newer versions, and chapters bought on another device.
         case update
+        /// List the chapters.
         case list
+        /// Print a chapter.
         case read(Chapter)
-        /// Only print how to use it.
+        /// Print the usage.
         case help
     }
 
-    /// What to do once so much of a download has come, to try what happens then.
+    /// What to do at a percentage of a download, to test interruptions.
     public enum Stop: Equatable, Sendable {
+        /// Pause the download.
         case pause
-        /// The process ends at once, as if it were killed.
+        /// End the process at once, as if it were killed.
         case crash
     }
 
+    /// The action to perform.
     public var action = Action.ask
-    /// What to do at which percentage.
+    /// The interruption of the download, and the percentage at which it happens.
     public var stop: (what: Stop, percent: Int)?
 
-    /// Why the arguments make no sense, for standard error.
+    /// An error in the arguments.
     public struct Misuse: Error, Equatable {
+        /// The message for standard error.
         public var text: String
     }
 
+    /// The usage text.
     public static let help = """
         Book Chapters: a book sold by the chapter, downloaded from the store that CORNERSTORE_STORE or CORNERSTORE_DATA names.
 
@@ -40,15 +47,17 @@ public struct BookChaptersOptions: Equatable, Sendable {
         book-chapters --buy 1           buys chapter 1, downloads it, and ends
                       [--pause-at 30]   pauses the download at 30 %, and ends
                       [--crash-at 30]   ends there as if it were killed
-        book-chapters --download        goes on with what is not here yet, paused or broken off
-        book-chapters --update          gets newer versions, and what was bought on another device
-        book-chapters --list            says which chapters are yours, in which version
+        book-chapters --download        resumes paused and interrupted downloads
+        book-chapters --update          downloads newer versions, and chapters bought on another device
+        book-chapters --list            lists the chapters, and which versions are yours
         book-chapters --read 1          prints a chapter
 
         Chapters are kept on a shelf in the device's folder (CORNERSTORE_DEVICE).
-        It ends with 0 when done, 1 when it was refused, failed or cancelled, 2 on wrong usage, 9 after --crash-at.
+        Exit codes: 0 success, 1 refused, failed or cancelled, 2 wrong usage, 9 after --crash-at.
         """
 
+    /// Parses the arguments.
+    /// - Throws: ``Misuse``.
     public init(arguments: [String]) throws {
         var rest = arguments[...]
         func value(of option: String) throws -> String {
@@ -89,6 +98,7 @@ public struct BookChaptersOptions: Equatable, Sendable {
         action = actions.first ?? .ask
     }
 
+    /// Compares the actions and the interruptions.
     public static func == (left: Self, right: Self) -> Bool {
         left.action == right.action && left.stop?.what == right.stop?.what && left.stop?.percent == right.stop?.percent
     }

@@ -1,41 +1,42 @@
 import StoreKit
 
-/// The shop of the app, written as for Apple's StoreKit with hosted content. StoreKit calls it on the main queue, and so does
-/// the app.
+/// The app's shop, which uses Apple's StoreKit API with hosted content. StoreKit and the app call it on the main queue.
 ///
-/// A chapter's way: the payment is added; the transaction comes as purchased, with a download that waits; the app starts it,
-/// hears of its progress, and puts the content on its own shelf when it is finished; only then does it finish the
-/// transaction. Whatever happens in between, a crash too, the transaction comes again with its download where it was.
+/// The app adds a payment. StoreKit delivers a purchased transaction with a waiting download. The app starts the
+/// download, observes its progress, and installs the finished content on its own shelf. Only then does it finish the
+/// transaction. After a crash at any point, StoreKit delivers the transaction again, and the download resumes where it
+/// stopped.
 @MainActor
 public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver {
-    /// What the reader should hear of.
+    /// An event for the user interface.
     public enum Event: Sendable, Equatable {
-        /// The price list came, or could not be had.
+        /// The price list was loaded, or the request failed.
         case pricesChanged
-        /// A download began, moved on, or stopped.
+        /// A download started, progressed, or stopped.
         case downloading(Chapter, Download)
         /// A chapter is on the shelf.
         case ready(Chapter, version: String)
         /// A purchase, a download or the restoring failed.
         case failed(String)
-        /// The reader said no, which needs no words.
+        /// The reader cancelled. The app shows no message.
         case cancelled
-        /// Waits for somebody's approval.
+        /// The purchase waits for approval.
         case deferred
-        /// All that was bought before has been asked for.
+        /// The restore is complete.
         case restored
-        /// Something in the queue came or went.
+        /// The payment queue changed.
         case queueChanged
     }
 
-    /// A download as the reader sees it.
+    /// The state of a download for the user interface.
     public struct Download: Sendable, Equatable {
+        /// The state.
         public var state: SKDownloadState
-        /// From 0 to 1.
+        /// The progress, from 0 to 1.
         public var progress: Float
-        /// Bytes.
+        /// The size in bytes.
         public var length: Int64
-        /// Nil while it cannot be told.
+        /// The remaining time in seconds; nil while it is unknown.
         public var secondsLeft: Double?
 
         init(_ download: SKDownload) {
@@ -46,28 +47,30 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         }
     }
 
-    /// The price list; nil while it is on its way or cannot be had.
+    /// The price list; nil until it is loaded.
     public private(set) var products: [SKProduct]?
-    /// Whether downloads that were paused earlier go on.
+    /// Whether to resume downloads that were paused earlier.
     public var resumesPaused = true
+    /// The installed chapters.
     public let shelf: ContentShelf
     private let queue: SKPaymentQueue
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
-    /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
+    /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0
     private var isRestoring = false
-    /// Transactions that the app is done with, until they have left the queue.
+    /// The ids of finished transactions that are still in the queue.
     private var finishing: Set<String> = []
 
+    /// Creates a shop.
     public init(queue: SKPaymentQueue, shelf: ContentShelf, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
         self.shelf = shelf
         self.onEvent = onEvent
     }
 
-    /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away, and downloads
-    /// that were under way go on by themselves.
+    /// Starts to observe the queue and loads the prices. Call it early at launch, because StoreKit delivers unfinished
+    /// purchases at once. Active downloads resume automatically.
     public func open(productsRequest: SKProductsRequest? = nil) {
         queue.add(self)
         let request =
@@ -77,12 +80,14 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         request.start()
     }
 
+    /// Stops to observe the queue.
     public func close() {
         request?.cancel()
         queue.remove(self)
     }
 
-    /// Whether something is under way. What is paused, failed or waits for approval may wait for days.
+    /// Whether a purchase, restore or download is in progress. Paused and failed downloads and deferred purchases do
+    /// not count, because they may wait for days.
     public var isBusy: Bool {
         ordersNotSeen > 0 || isRestoring || !finishing.isEmpty
             || queue.transactions.contains { transaction in
@@ -97,19 +102,23 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     // MARK: Prices
 
+    /// Stores the loaded products.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         products = response.products
     }
 
+    /// Reports the loaded prices.
     public func requestDidFinish(_ request: SKRequest) { onEvent(.pricesChanged) }
 
+    /// Reports that the prices could not be loaded.
     public func request(_ request: SKRequest, didFailWithError error: any Error) { onEvent(.pricesChanged) }
 
+    /// Returns a chapter's product; nil when the store does not sell it or the prices are not loaded.
     public func product(of chapter: Chapter) -> SKProduct? {
         products?.first { $0.productIdentifier == chapter.productIdentifier }
     }
 
-    /// What stands beside a chapter.
+    /// Returns the label of a chapter: its installed version, its price, or the reason why it has no price.
     public func label(of chapter: Chapter) -> String {
         let product = product(of: chapter)
         if let item = shelf.newest(of: chapter.productIdentifier) {
@@ -126,18 +135,20 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     // MARK: Buying, restoring, updating
 
+    /// Adds a payment for a product.
     public func buy(_ product: SKProduct) {
         ordersNotSeen += 1
         queue.add(SKPayment(product: product))
     }
 
-    /// Brings what the account bought before to this device, in the newest version: a restored transaction has a download
-    /// as a purchased one has. So this is how an update comes, too.
+    /// Restores the account's purchases. A restored transaction has a download of the newest version, so a restore also
+    /// downloads updates.
     public func restore() {
         isRestoring = true
         queue.restoreCompletedTransactions()
     }
 
+    /// Handles the transactions' new states.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
             switch transaction.transactionState {
@@ -159,10 +170,10 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         onEvent(.queueChanged)
     }
 
-    /// Starts what has to be downloaded. What the shelf has already need not come again.
+    /// Starts or resumes a transaction's download, unless the shelf already has this version.
     private func deliver(_ transaction: SKPaymentTransaction) {
         guard let download = transaction.downloads.first else {
-            // Nothing is hosted for it yet: it stays, and comes again when the store has something.
+            // The store hosts no content yet. The transaction stays in the queue, and StoreKit delivers it again.
             onEvent(.failed("\(transaction.payment.productIdentifier) cannot be downloaded yet. Start again later."))
             return
         }
@@ -184,16 +195,19 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         queue.finishTransaction(transaction)
     }
 
+    /// Updates the state after transactions left the queue.
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
         finishing.subtract(transactions.map { $0.transactionIdentifier ?? "" })
         onEvent(.queueChanged)
     }
 
+    /// Reports a complete restore.
     public func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {
         isRestoring = false
         onEvent(.restored)
     }
 
+    /// Reports a failed or cancelled restore.
     public func paymentQueue(
         _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
     ) {
@@ -207,13 +221,13 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
 
     // MARK: Downloading
 
-    /// About once a second while bytes come, and at every change of state.
+    /// Handles the downloads' progress, about once a second, and their changes of state.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedDownloads downloads: [SKDownload]) {
         for download in downloads {
             tell(download)
             switch download.state {
             case .finished: install(download)
-            // The transaction stays: start() is enough to try again.
+            // The transaction stays in the queue, so that start() can retry the download.
             case .failed: onEvent(.failed(download.error?.localizedDescription ?? "The download failed."))
             case .waiting, .active, .paused, .cancelled: break
             }
@@ -226,8 +240,8 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         onEvent(.downloading(chapter, Download(download)))
     }
 
-    /// First onto the shelf, then the finish: the caches are let go with the transaction. The other way round, a crash in
-    /// between would lose what was paid for.
+    /// Installs the content on the shelf and then finishes the transaction. Finishing deletes the cached download, so
+    /// with the opposite order a crash in between would lose the content.
     private func install(_ download: SKDownload) {
         do {
             let item = try shelf.install(download)
@@ -239,7 +253,7 @@ public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @M
         }
     }
 
-    /// Halts all downloads that are under way; `resume` or the next launch goes on with them.
+    /// Pauses all downloads. The next launch resumes them.
     public func pause() {
         queue.pause(queue.transactions.flatMap(\.downloads))
     }

@@ -1,14 +1,17 @@
 import Foundation
 import StoreKit
 
-/// What the app sells: it knows the identifiers; names, prices and the chapters themselves come from the store.
+/// The chapters that the app sells. Their names, prices and content come from the store.
 public enum Chapter: Int, CaseIterable, Sendable {
+    /// Chapter 1.
     case first = 1
+    /// Chapter 2.
     case second
 
+    /// The identifier of the chapter's product.
     public var productIdentifier: String { "com.example.bookchapters.chapter\(rawValue)" }
 
-    /// The chapter of a product; nil when the app does not know it.
+    /// Creates the chapter of a product; nil when the app does not know the product.
     public init?(productIdentifier: String) {
         guard let chapter = Chapter.allCases.first(where: { $0.productIdentifier == productIdentifier }) else {
             return nil
@@ -16,24 +19,25 @@ public enum Chapter: Int, CaseIterable, Sendable {
         self = chapter
     }
 
-    /// What the reader calls it.
+    /// The chapter's name for the reader.
     public var name: String { "Chapter \(rawValue)" }
 }
 
-/// A chapter that is on this device.
+/// The content of a chapter on this device.
 public struct ChapterText: Sendable {
-    /// `ContentVersion` of its package.
+    /// The `ContentVersion` of the chapter's package.
     public let version: String
+    /// The chapter's text.
     public let text: String
-    /// A PNG file.
+    /// The chapter's picture, a PNG file.
     public let picture: URL
 
-    /// A chapter is a few pages.
+    /// The maximum length of the text in bytes.
     private static let longestText = 1 << 20
 
-    /// Reads what lies on the shelf.
+    /// Reads a chapter from the shelf.
     ///
-    /// - Throws: an error of Foundation's when the content is not what the app's chapters are made of.
+    /// - Throws: an error of Foundation when the text is missing or too long.
     public init(_ item: ContentShelf.Item) throws {
         version = item.version
         let file = item.contents.appendingPathComponent("chapter.txt")

@@ -1,10 +1,10 @@
 import Foundation
 
-/// One line about a download: a bar on a terminal, words elsewhere.
+/// Formats a download's progress as a line: a progress bar on a terminal, text elsewhere.
 public enum DownloadLine {
     private static let width = 24
 
-    /// Such as `Chapter 1  [#########---------------]  38 %  53 KB  2 s left`.
+    /// Returns a progress bar, such as `Chapter 1  [#########---------------]  38 %  53 KB  2 s left`.
     public static func bar(_ chapter: Chapter, _ download: BookStore.Download) -> String {
         let full = Int((Float(width) * download.progress).rounded(.down))
         let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
@@ -13,7 +13,7 @@ public enum DownloadLine {
         return "\(chapter.name)  [\(bar)]  \(padded) %  \(size(download.length))  \(state(download))"
     }
 
-    /// Such as `Chapter 1: 38 %, 2 s left`.
+    /// Returns a text, such as `Chapter 1: 38 %, 2 s left`.
     public static func words(_ chapter: Chapter, _ download: BookStore.Download) -> String {
         "\(chapter.name): \(Int(download.progress * 100)) %, \(state(download))"
     }
@@ -29,7 +29,7 @@ public enum DownloadLine {
         }
     }
 
-    /// Such as `53 KB`.
+    /// Returns a size, such as `53 KB`.
     static func size(_ bytes: Int64) -> String {
         switch bytes {
         case ..<1000: "\(bytes) bytes"

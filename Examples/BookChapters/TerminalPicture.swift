@@ -1,10 +1,10 @@
 import PhotoFilters
 
-/// A picture in the characters of a terminal that knows 24-bit colors.
+/// Draws a picture with characters on a terminal with 24-bit colors.
 public enum TerminalPicture {
-    /// Two pixels above one another are one character: the upper half block in the color of the upper one, on the color of the
-    /// lower one.
-    /// - Parameter width: characters in a line; the height follows.
+    /// Returns the picture as text. Each character shows two pixels: an upper half block in the upper pixel's color on
+    /// a background in the lower pixel's color.
+    /// - Parameter width: the number of characters per line. The height follows from the picture's aspect ratio.
     public static func text(_ picture: Picture, width: Int) -> String {
         let columns = min(max(1, width), picture.width)
         let rows = max(2, picture.height * columns / picture.width / 2 * 2)

@@ -1,10 +1,13 @@
 import PurchaseVault
 
-/// What the app sells: it knows the identifiers and what each is worth; names and prices come from the store.
+/// A product of the app. Its name and price come from the store.
 public struct CreditPack: Sendable, Equatable {
+    /// The product's identifier.
     public let productIdentifier: String
+    /// The number of credits in the pack.
     public let credits: Int
 
+    /// All packs.
     public static let all = [
         CreditPack(productIdentifier: "com.example.monkeys.credits5", credits: 5),
         CreditPack(productIdentifier: "com.example.monkeys.credits10", credits: 10),
@@ -13,11 +16,11 @@ public struct CreditPack: Sendable, Equatable {
     /// The name of the balance in the vault.
     public static let currency = "credits"
 
-    /// What the vault needs to know: what buying each product gives.
+    /// The grants of each product, for the vault.
     public static let grants = Dictionary(
         uniqueKeysWithValues: all.map { ($0.productIdentifier, VaultGrant.credit($0.credits, of: currency)) })
 
-    /// The pack of a product's identifier, whole (`com.example.monkeys.credits5`) or short (`credits5`).
+    /// Returns the pack with a product identifier, in full (`com.example.monkeys.credits5`) or short (`credits5`).
     public static func named(_ name: String) -> CreditPack? {
         all.first { $0.productIdentifier == name || $0.productIdentifier.hasSuffix(".\(name)") && !name.contains(".") }
     }

@@ -7,7 +7,7 @@ public final class MonkeyCreditsApp {
     private enum Input: Sendable {
         case store(MonkeyStore.Event)
         case typed(String?)
-        /// Nothing happened since the count stood here.
+        /// Sent after a pause, with the number of events before the pause.
         case quiet(Int)
     }
 
@@ -47,13 +47,13 @@ public final class MonkeyCreditsApp {
                 print(MonkeyCreditsOptions.help)
                 return 0
             }
-            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
-            // to be said somewhere.
+            // On Apple's systems, the bundle id comes from the app's bundle. Here the environment may set it, or else
+            // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.monkeys"
             try StoreKitConfiguration.use(configuration)
-            // The balance is no number in a file of the app's own, which anybody could edit: the vault counts it from the
-            // receipts, and keeps what was spent.
+            // The app does not keep the balance in a plain file, which anybody could edit. The vault computes the
+            // balance from the receipts and records the spends.
             let vault = try await PurchaseVault(
                 VaultConfiguration(storeKit: .current, grants: CreditPack.grants, now: { Date() }))
             for incident in vault.report.incidents { complain(incident.description) }
@@ -105,7 +105,7 @@ public final class MonkeyCreditsApp {
     private func handle(_ event: MonkeyStore.Event) -> Next {
         switch event {
         case .pricesChanged:
-            // They come again when the player turns out to shop in another country.
+            // The prices change again when the account's storefront changes.
             let isFirst = !hasPrices
             hasPrices = true
             guard isFirst || !options.exitsWhenIdle else { break }
@@ -147,7 +147,7 @@ public final class MonkeyCreditsApp {
         print("  q  Quit")
     }
 
-    /// The next question, once nothing is under way: the payment sheet uses the same terminal.
+    /// Asks the next question once the app is idle. It waits because the payment sheet uses the same terminal.
     private func whenIdle() {
         guard hasPrices, !store.isBusy else { return }
         if options.exitsWhenIdle {
@@ -195,7 +195,7 @@ public final class MonkeyCreditsApp {
         return .goOn
     }
 
-    /// Spends a credit. The key makes a spend that is tried again, say after a crash, the same one; every meal is another.
+    /// Spends a credit. The key makes a retry idempotent, for example after a crash. Each meal has a new key.
     private func feed() -> Next {
         do {
             try vault.spend(1, of: CreditPack.currency, key: "meal \(UUID().uuidString)")

@@ -1,43 +1,50 @@
 import Foundation
 
-/// What the command was asked to do.
+/// The command's arguments.
 public struct MonkeyCreditsOptions: Equatable, Sendable {
-    /// Buy this and then go on.
+    /// The purchase to make; nil for none.
     public var purchase: Purchase?
-    /// Only print the balance.
+    /// Whether to print only the balance.
     public var showsBalance = false
-    /// Only feed a monkey, for one credit.
+    /// Whether to feed a monkey, for one credit.
     public var feeds = false
-    /// End when nothing is left to do, rather than ask for more.
+    /// Whether to end when the app is idle, without asking for more.
     public var exitsWhenIdle = false
-    /// End at once, without granting, when a purchase is delivered: shows what a crash does.
+    /// Whether to end the process at once when a purchase is delivered, before it is granted, to test a crash.
     public var crashesAfterPurchased = false
-    /// Only print how to use it.
+    /// Whether to print only the usage.
     public var showsHelp = false
 
+    /// A purchase of one or more packs.
     public struct Purchase: Equatable, Sendable {
+        /// The pack.
         public var pack: CreditPack
+        /// The quantity, 1 to 10.
         public var quantity: Int
     }
 
-    /// Why the arguments make no sense, for standard error.
+    /// An error in the arguments.
     public struct Misuse: Error, Equatable {
+        /// The message for standard error.
         public var text: String
     }
 
+    /// The usage text.
     public static let help = """
         Monkey Credits: buys credits for monkeys, from the store that CORNERSTORE_STORE or CORNERSTORE_DATA names.
 
         monkey-credits                                 asks what to do
         monkey-credits --buy credits5 --quantity 3     buys, and ends
-        monkey-credits --exit-when-idle                takes what is still to be delivered, and ends
+        monkey-credits --exit-when-idle                receives unfinished purchases, and ends
         monkey-credits --balance                       prints the balance
         monkey-credits --feed                          feeds a monkey, for one credit
 
-        The balance is kept in a vault in the device's folder (CORNERSTORE_DEVICE), counted from the store's receipts.
-        It ends with 0 when done, 1 when a purchase failed or was cancelled, 2 on wrong usage.
+        The balance is in a vault in the device's folder (CORNERSTORE_DEVICE), computed from the store's receipts.
+        Exit codes: 0 success, 1 when a purchase failed or was cancelled, 2 wrong usage.
         """
 
+    /// Parses the arguments.
+    /// - Throws: ``Misuse``.
     public init(arguments: [String]) throws {
         var product: String?
         var quantity: Int?

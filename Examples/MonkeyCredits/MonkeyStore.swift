@@ -1,65 +1,71 @@
 import PurchaseVault
 import StoreKit
 
-/// The shop of the app, written as for Apple's StoreKit. StoreKit calls it on the main queue, and so does the app.
+/// The app's shop, which uses Apple's StoreKit API. StoreKit and the app call it on the main queue.
 @MainActor
 public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver,
     @MainActor SKPaymentQueueDelegate
 {
-    /// What the player should hear of.
+    /// An event for the user interface.
     public enum Event: Sendable, Equatable {
-        /// The price list came, or can no longer be had.
+        /// The price list was loaded, or the request failed.
         case pricesChanged
-        /// Credits were bought and are in the balance.
+        /// Bought credits were added to the balance.
         case credited(Int)
-        /// A purchase failed for another reason than the player's own no.
+        /// A purchase failed for a reason other than cancellation.
         case purchaseFailed(String)
-        /// The player said no, which needs no words.
+        /// The player cancelled. The app shows no message.
         case purchaseCancelled
-        /// Waits for somebody's approval.
+        /// The purchase waits for approval.
         case purchaseDeferred
-        /// The player chose this in the store itself, and the game buys it.
+        /// The player chose this pack in the store, and the game buys it.
         case promoted(CreditPack)
-        /// A purchase goes on in another country's store.
+        /// A purchase continues in another country's storefront.
         case continued(country: String)
-        /// Something in the queue came or went.
+        /// The payment queue changed.
         case queueChanged
     }
 
-    /// The buttons' prices.
+    /// The state of the price list.
     public enum Prices {
+        /// The request is running.
         case loading
+        /// The products with their prices.
         case loaded([SKProduct])
+        /// The request failed.
         case networkDown
     }
 
+    /// The price list.
     public private(set) var prices = Prices.loading
     private let queue: SKPaymentQueue
     private let vault: PurchaseVault
     private let player: Player
     private let onEvent: (Event) -> Void
     private var priceRequest: SKProductsRequest?
-    /// Price requests that failed since the last one that did not.
+    /// The number of failed price requests since the last success.
     private var priceFailures = 0
-    /// Counts the price requests. A pause before another request means nothing once a request was made meanwhile.
+    /// The number of price requests. A delayed retry is dropped when another request was made meanwhile.
     private var priceTurn = 0
-    /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
+    /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0
-    /// What the player chose in the store, until a purchase that is under way has ended.
+    /// The products that the player chose in the store, until the current purchase has ended.
     private var promoted: [SKProduct] = []
     private var receiptRequest: SKReceiptRefreshRequest?
-    /// Transactions that wait for a fresh receipt, and all for which one was asked.
+    /// The transactions that wait for a refreshed receipt.
     private var unproven: [SKPaymentTransaction] = []
+    /// The ids of all transactions for which the receipt was refreshed.
     private var refreshedFor: Set<String> = []
-    /// Transactions whose credits could not be saved. They stay in the queue and come again at the next launch.
+    /// The transactions whose credits could not be saved. They stay in the queue until the next launch.
     private var leftForLater: Set<String> = []
 
-    /// Called before a purchased transaction is granted; the demonstration of a crash uses it.
+    /// Called before a purchased transaction is granted. The demo uses it to simulate a crash.
     public var beforeGrant: (() -> Void)?
-    /// How requests are made. Tests make theirs for a device of their own.
+    /// Creates the price request. Tests replace it to use their own device.
     public var makePriceRequest: (Set<String>) -> SKProductsRequest = { SKProductsRequest(productIdentifiers: $0) }
+    /// Creates the receipt request. Tests replace it to use their own device.
     public var makeReceiptRequest: () -> SKReceiptRefreshRequest = { SKReceiptRefreshRequest() }
-    /// Does something after so many seconds. Tests do it when they like.
+    /// Runs `body` after a number of seconds. Tests replace it to control the time.
     public var after: (_ seconds: Double, _ body: @escaping @MainActor () -> Void) -> Void = { seconds, body in
         Task { @MainActor in
             try? await Task.sleep(for: .seconds(seconds))
@@ -67,6 +73,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         }
     }
 
+    /// Creates a shop.
     public init(
         queue: SKPaymentQueue, vault: PurchaseVault, player: Player, onEvent: @escaping (Event) -> Void
     ) {
@@ -76,14 +83,15 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         self.onEvent = onEvent
     }
 
-    /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away. The delegate
-    /// is there first, because the queue may have to ask it about one of them.
+    /// Starts to observe the queue and loads the prices. Call it early at launch, because StoreKit delivers unfinished
+    /// purchases at once. It sets the delegate first, because the queue may ask the delegate about one of them.
     public func open() {
         queue.delegate = self
         queue.add(self)
         loadPrices()
     }
 
+    /// Stops to observe the queue.
     public func close() {
         priceTurn += 1
         priceRequest?.cancel()
@@ -92,7 +100,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         queue.delegate = nil
     }
 
-    /// Whether something is under way. What waits for approval may wait for days.
+    /// Whether a purchase is in progress. Deferred purchases do not count, because they may wait for days.
     public var isBusy: Bool {
         ordersNotSeen > 0 || !promoted.isEmpty
             || queue.transactions.contains {
@@ -107,15 +115,17 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         priceRequest?.cancel()
         let request = makePriceRequest(Set(CreditPack.all.map(\.productIdentifier)))
         request.delegate = self
-        // StoreKit does not keep a request, so the app has to.
+        // StoreKit does not retain a request, so the app does.
         priceRequest = request
         request.start()
     }
 
+    /// Stores the loaded products.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         prices = .loaded(response.products)
     }
 
+    /// Reports the loaded prices, or grants the transactions that waited for the receipt.
     public func requestDidFinish(_ request: SKRequest) {
         if request === receiptRequest { return recordUnproven() }
         priceRequest = nil
@@ -123,6 +133,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         onEvent(.pricesChanged)
     }
 
+    /// Schedules another price request, or grants the transactions that waited for the receipt.
     public func request(_ request: SKRequest, didFailWithError error: any Error) {
         if request === receiptRequest { return recordUnproven() }
         let isNews = !isNetworkDown
@@ -130,7 +141,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         priceFailures += 1
         prices = .networkDown
         askAgainLater()
-        // The player is told once, and not at each attempt.
+        // Report the failure once, not after each attempt.
         if isNews { onEvent(.pricesChanged) }
     }
 
@@ -138,8 +149,8 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         if case .networkDown = prices { true } else { false }
     }
 
-    /// Asks for the prices again after 2, 4, 8 … seconds, at most a minute: StoreKit tells nobody when the store can be
-    /// reached again.
+    /// Loads the prices again after 2, 4, 8 … seconds, at most a minute. StoreKit has no notification for the store's
+    /// availability.
     private func askAgainLater() {
         let turn = priceTurn
         after(min(60, pow(2, Double(min(priceFailures, 6))))) { [weak self] in
@@ -148,17 +159,18 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         }
     }
 
-    /// The queue has heard from the store, so that the prices can be had, too.
+    /// Loads the prices when the queue received something from the store after a failed request.
     private func storeWasHeard() {
         if isNetworkDown, priceRequest == nil { loadPrices() }
     }
 
+    /// Returns a pack's product; nil when the store does not sell it or the prices are not loaded.
     public func product(of pack: CreditPack) -> SKProduct? {
         guard case .loaded(let products) = prices else { return nil }
         return products.first { $0.productIdentifier == pack.productIdentifier }
     }
 
-    /// What stands on a pack's button.
+    /// Returns the label of a pack's button.
     public func button(for pack: CreditPack, canMakePayments: Bool) -> String {
         guard canMakePayments else { return "AppStore disabled" }
         switch prices {
@@ -175,8 +187,9 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 
     // MARK: Buying
 
-    /// Buys for the player. The store learns the player's name in the game, which means nothing to it, and writes it into
-    /// the receipt: whose purchase it was can be told later, and many accounts that buy for one player stand out.
+    /// Adds a payment for the player. The payment's `applicationUsername` is the player's opaque identifier. The store
+    /// writes it into the receipt, so that the game can assign the purchase to the player and detect many accounts that
+    /// buy for one player.
     public func buy(_ product: SKProduct, quantity: Int) {
         let payment = SKMutablePayment(product: product)
         payment.quantity = quantity
@@ -185,6 +198,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         queue.add(payment)
     }
 
+    /// Handles the transactions' new states.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
             switch transaction.transactionState {
@@ -209,14 +223,15 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         onEvent(.queueChanged)
     }
 
+    /// Updates the state after transactions left the queue.
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
         storeWasHeard()
         buyPromoted()
         onEvent(.queueChanged)
     }
 
-    /// First the credits, in the vault and on the disk; then the finish. The other way round, a crash in between would
-    /// lose what was paid for. The vault counts each transaction once, however often it comes.
+    /// Records the credits in the vault, which writes them to disk, and then finishes the transaction. With the
+    /// opposite order, a crash in between would lose the credits. The vault counts each transaction once.
     private func grant(_ transaction: SKPaymentTransaction) {
         Task {
             do throws(VaultError) {
@@ -224,7 +239,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
                 queue.finishTransaction(transaction)
             } catch {
                 if [.noEvidence, .evidenceRefused].contains(error.code), waitsForReceipt(transaction) { return }
-                // Not finished: it comes again, and so do the credits.
+                // Do not finish the transaction, so that StoreKit delivers it again at the next launch.
                 leftForLater.insert(transaction.transactionIdentifier ?? "")
                 onEvent(.purchaseFailed("The credits could not be saved: \(error.localizedDescription)"))
             }
@@ -233,10 +248,10 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 
     // MARK: The receipt
 
-    /// Asks the store for a fresh receipt when the one on this device is gone, damaged or another device's, as after a
-    /// backup, and proves nothing. There is no button to restore credits: what is used up cannot be restored.
+    /// Refreshes the receipt when the one on this device is missing, damaged or from another device, for example after
+    /// a backup was restored. The app has no button to restore credits, because consumables cannot be restored.
     ///
-    /// - Returns: false when that was tried for the transaction before.
+    /// - Returns: false when the receipt was already refreshed for this transaction.
     private func waitsForReceipt(_ transaction: SKPaymentTransaction) -> Bool {
         guard refreshedFor.insert(transaction.transactionIdentifier ?? "").inserted else { return false }
         unproven.append(transaction)
@@ -248,7 +263,7 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         return true
     }
 
-    /// The receipt is fresh, or could not be had, which trying again tells.
+    /// Grants the waiting transactions again after the receipt request ended. If it failed, granting fails again.
     private func recordUnproven() {
         receiptRequest = nil
         let transactions = unproven
@@ -258,9 +273,9 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 
     // MARK: Promoted purchases
 
-    /// The player tapped one of the packs in the store, outside the game, and was brought here. True would let the queue
-    /// add the payment as it is; the game says false and adds its own, which names the player, once nothing else is being
-    /// bought.
+    /// Handles a pack that the player tapped in the store. Returning true would let the queue add the store's payment.
+    /// The game returns false and adds its own payment, which contains the player's identifier, once no other purchase
+    /// is in progress.
     public func paymentQueue(
         _ queue: SKPaymentQueue, shouldAddStorePayment payment: SKPayment, for product: SKProduct
     ) -> Bool {
@@ -280,8 +295,9 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
 
     // MARK: Another country's store
 
-    /// The account turned out to shop in another country than when the payment was added, as after signing in. The payment
-    /// sheet shows that store's price before anybody pays, so the game goes on. (False would fail the transaction.)
+    /// Continues a purchase when the account's storefront changed after the payment was added, for example after
+    /// signing in. The payment sheet shows the new storefront's price before the player pays. (Returning false fails
+    /// the transaction.)
     public func paymentQueue(
         _ paymentQueue: SKPaymentQueue, shouldContinue transaction: SKPaymentTransaction,
         in newStorefront: SKStorefront
@@ -290,6 +306,6 @@ public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, 
         return true
     }
 
-    /// The buttons show prices that are no longer asked.
+    /// Loads the prices of the new storefront.
     public func paymentQueueDidChangeStorefront(_ queue: SKPaymentQueue) { loadPrices() }
 }

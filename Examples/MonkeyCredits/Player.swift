@@ -1,15 +1,17 @@
 import Foundation
 
-/// Who plays, as the store is told: an identifier that means something to the game alone. A game with accounts of its own
-/// would take a UUID from the account; this one makes one at its first launch.
+/// The player's identity for the store: an identifier that only the game can interpret. A game with accounts would use
+/// a UUID of the account. This game creates a UUID at its first launch.
 public struct Player: Sendable, Equatable {
+    /// The player's identifier.
     public let identifier: UUID
 
+    /// Creates a player with an identifier.
     public init(identifier: UUID) {
         self.identifier = identifier
     }
 
-    /// The player of the game on this device.
+    /// Loads the player of this device, or creates a new one.
     ///
     /// - Throws: the system's error when the file of a new player cannot be written.
     public init(folder: URL) throws {

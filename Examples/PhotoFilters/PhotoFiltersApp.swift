@@ -7,7 +7,7 @@ public final class PhotoFiltersApp {
     private enum Input: Sendable {
         case store(PhotoStore.Event)
         case typed(String?)
-        /// Sent by the app to itself: all that was told before it has been heard.
+        /// The app sends this to itself to learn that it has handled all earlier inputs.
         case idle
     }
 
@@ -46,8 +46,8 @@ public final class PhotoFiltersApp {
                 print(PhotoFiltersOptions.help)
                 return 0
             }
-            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
-            // to be said somewhere.
+            // On Apple's systems, the bundle id comes from the app's bundle. Here the environment may set it, or else
+            // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.photofilters"
             try StoreKitConfiguration.use(configuration)
@@ -64,8 +64,8 @@ public final class PhotoFiltersApp {
         }
     }
 
-    /// Says what was wrong with the vault, and takes from the receipt on this device what it still proves. Nobody loses
-    /// what was paid for because a file was damaged, and nobody gets anything by editing one.
+    /// Returns what was wrong with the vault, and records the purchases in this device's receipt again. A damaged file
+    /// loses no purchase, and an edited file unlocks nothing.
     static func repair(_ vault: PurchaseVault) async -> [String] {
         guard !vault.report.isClean else { return [] }
         var lines = vault.report.incidents.map(\.description)
@@ -154,12 +154,13 @@ public final class PhotoFiltersApp {
         print("  q  Quit")
     }
 
-    /// Once nothing is under way: the end, or the next question. The payment sheet uses the same terminal.
+    /// Ends the app or asks the next question once the app is idle. It waits because the payment sheet uses the same
+    /// terminal.
     ///
-    /// - Returns: the exit code when it is the end.
+    /// - Returns: the exit code if the app ends.
     private func whenIdle(isHeard: Bool) -> Int32? {
         guard hasPrices, !store.isBusy else { return nil }
-        // The store may have ended what it did, and what it told of that still wait to be heard.
+        // The store's last events may still be in the stream.
         guard isHeard else {
             if !isIdleSent { send.yield(.idle) }
             isIdleSent = true
@@ -197,7 +198,7 @@ public final class PhotoFiltersApp {
     }
 
     private func buy(_ filter: PhotoFilter) -> Next {
-        // The store would deliver it again for free, after asking; there is nothing to gain from that on this device.
+        // The store would deliver the filter again for free after a payment sheet, which is useless on this device.
         guard !vault.isUnlocked(filter.productIdentifier) else {
             print("The filter \(filter.rawValue) is yours already; nothing was bought.")
             return .goOn

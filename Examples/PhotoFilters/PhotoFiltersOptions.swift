@@ -1,44 +1,53 @@
 import Foundation
 
-/// What the command was asked to do.
+/// The command's arguments.
 public struct PhotoFiltersOptions: Equatable, Sendable {
-    /// What to do, one thing at a time.
+    /// The action to perform.
     public enum Action: Equatable, Sendable {
-        /// Show what there is, and ask.
+        /// Show the filters and ask what to do.
         case ask
+        /// Buy a filter.
         case buy(PhotoFilter)
+        /// Restore the account's purchases.
         case restore
+        /// List the filters.
         case list
+        /// Apply a filter to a picture.
         case apply(PhotoFilter)
-        /// Only print how to use it.
+        /// Print the usage.
         case help
     }
 
+    /// The action to perform.
     public var action = Action.ask
-    /// The picture to work on; nil: the one that the app draws.
+    /// The path of the picture to filter; nil for the app's sample picture.
     public var input: String?
-    /// Where the filtered picture goes.
+    /// The path of the filtered picture.
     public var output: String?
 
-    /// Why the arguments make no sense, for standard error.
+    /// An error in the arguments.
     public struct Misuse: Error, Equatable {
+        /// The message for standard error.
         public var text: String
     }
 
+    /// The usage text.
     public static let help = """
         Photo Filters: filters for pictures, bought from the store that CORNERSTORE_STORE or CORNERSTORE_DATA names.
 
         photo-filters                                     asks what to do
         photo-filters --buy sepia                         buys a filter, and ends
-        photo-filters --restore                           brings filters bought on another device, and ends
-        photo-filters --list                              says which filters are yours, and ends
+        photo-filters --restore                           restores filters bought on another device, and ends
+        photo-filters --list                              lists the filters, and ends
         photo-filters --apply sepia --out out.png         filters a picture, and ends
-                      [--in in.png]                       this one, instead of the one that comes with the app
+                      [--in in.png]                       the picture to filter, instead of the app's sample
 
-        There are the filters sepia and mono. What is yours is kept in a vault in the device's folder (CORNERSTORE_DEVICE).
-        It ends with 0 when done, 1 when it was refused, failed or cancelled, 2 on wrong usage.
+        The filters are sepia and mono. Your filters are recorded in a vault in the device's folder (CORNERSTORE_DEVICE).
+        Exit codes: 0 success, 1 refused, failed or cancelled, 2 wrong usage.
         """
 
+    /// Parses the arguments.
+    /// - Throws: ``Misuse``.
     public init(arguments: [String]) throws {
         var rest = arguments[...]
         func value(of option: String) throws -> String {

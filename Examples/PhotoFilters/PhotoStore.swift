@@ -1,53 +1,55 @@
 import PurchaseVault
 import StoreKit
 
-/// The shop of the app, written as for Apple's StoreKit. StoreKit calls it on the main queue, and so does the app.
+/// The app's shop, which uses Apple's StoreKit API. StoreKit and the app call it on the main queue.
 @MainActor
 public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver {
-    /// What the customer should hear of.
+    /// An event for the user interface.
     public enum Event: Sendable, Equatable {
-        /// The price list came, or could not be had.
+        /// The price list was loaded, or the request failed.
         case pricesChanged
-        /// A filter can be used now.
+        /// A filter was unlocked.
         case unlocked(PhotoFilter)
-        /// A filter was refunded, and cannot be used any more.
+        /// A filter was refunded and is locked again.
         case revoked(PhotoFilter)
-        /// A purchase or the restoring failed.
+        /// A purchase or a restore failed.
         case failed(String)
-        /// The customer said no, which needs no words.
+        /// The customer cancelled. The app shows no message.
         case cancelled
-        /// Waits for somebody's approval.
+        /// The purchase waits for approval.
         case deferred
-        /// All that was bought before is here.
+        /// The restore is complete.
         case restored
-        /// Something in the queue came or went.
+        /// The payment queue changed.
         case queueChanged
     }
 
-    /// The price list; nil while it is on its way or cannot be had.
+    /// The price list; nil until it is loaded.
     public private(set) var products: [SKProduct]?
     private let queue: SKPaymentQueue
     private let vault: PurchaseVault
     private let onEvent: (Event) -> Void
     private var request: SKProductsRequest?
-    /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
+    /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0
-    /// Between asking for a restore and its last transaction's being in the vault.
+    /// Whether a restore is in progress. It ends when the vault has recorded the last transaction.
     private var isRestoring = false
     private var hasRestored = false
     private var isReadingReceipt = false
-    /// Transactions on their way into the vault.
+    /// The number of transactions that the vault is recording.
     private var recordings = 0
-    /// Transactions that could not be recorded. They stay in the queue and come again at the next launch.
+    /// The transactions that could not be recorded. They stay in the queue until the next launch.
     private var leftForLater: Set<String> = []
 
+    /// Creates a shop.
     public init(queue: SKPaymentQueue, vault: PurchaseVault, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
         self.vault = vault
         self.onEvent = onEvent
     }
 
-    /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away.
+    /// Starts to observe the queue and loads the prices. Call it early at launch, because StoreKit delivers unfinished
+    /// purchases at once.
     public func open(productsRequest: SKProductsRequest? = nil) {
         queue.add(self)
         let request =
@@ -58,12 +60,13 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         request.start()
     }
 
+    /// Stops to observe the queue.
     public func close() {
         request?.cancel()
         queue.remove(self)
     }
 
-    /// Whether something is under way. What waits for approval may wait for days.
+    /// Whether a purchase or restore is in progress. Deferred purchases do not count, because they may wait for days.
     public var isBusy: Bool {
         ordersNotSeen > 0 || isRestoring || isReadingReceipt
             || queue.transactions.contains {
@@ -73,23 +76,27 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
 
     // MARK: Prices
 
+    /// Stores the loaded products.
     public func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {
         products = response.products
     }
 
+    /// Reports the loaded prices.
     public func requestDidFinish(_ request: SKRequest) {
         onEvent(.pricesChanged)
     }
 
+    /// Reports that the prices could not be loaded.
     public func request(_ request: SKRequest, didFailWithError error: any Error) {
         onEvent(.pricesChanged)
     }
 
+    /// Returns a filter's product; nil when the store does not sell it or the prices are not loaded.
     public func product(of filter: PhotoFilter) -> SKProduct? {
         products?.first { $0.productIdentifier == filter.productIdentifier }
     }
 
-    /// What stands beside a filter.
+    /// Returns the label of a filter: whether it is bought, its price, or the reason why it has no price.
     public func label(of filter: PhotoFilter) -> String {
         if vault.isUnlocked(filter.productIdentifier) { return "yours" }
         guard let product = product(of: filter) else { return products == nil ? "Network down?" : "Not for sale" }
@@ -101,17 +108,19 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
 
     // MARK: Buying and restoring
 
+    /// Adds a payment for a product.
     public func buy(_ product: SKProduct) {
         ordersNotSeen += 1
         queue.add(SKPayment(product: product))
     }
 
-    /// Brings what the account bought before to this device. Apple asks for a button of its own for this.
+    /// Restores the account's purchases. Apple requires a separate button for this.
     public func restore() {
         isRestoring = true
         queue.restoreCompletedTransactions()
     }
 
+    /// Handles the transactions' new states.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
             switch transaction.transactionState {
@@ -133,17 +142,19 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         onEvent(.queueChanged)
     }
 
+    /// Reports that transactions left the queue.
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
         onEvent(.queueChanged)
     }
 
+    /// Completes a restore once the vault has recorded its transactions.
     public func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {
         hasRestored = true
         tellWhenRestored()
     }
 
-    /// The queue has told of all that it restored; the vault may still be writing it down. What was refunded is not
-    /// among it: only the receipt, which is fresh now, says that it is gone.
+    /// Reports the restore once the vault has recorded all transactions. A restore does not deliver refunded purchases,
+    /// so the vault also reads the refreshed receipt, which contains the refunds.
     private func tellWhenRestored() {
         guard hasRestored, recordings == 0 else { return }
         hasRestored = false
@@ -154,9 +165,8 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         }
     }
 
-    /// The customer was given the money back, and so gives the filters back. StoreKit says which, but the receipt, which
-    /// is fresh when this is called, proves it: the vault takes back what that says was refunded, and nothing because
-    /// of a name alone. (A filter that was bought twice and refunded once stays.)
+    /// Revokes refunded filters. The refreshed receipt proves the refunds, so the vault reads the receipt and ignores
+    /// the product identifiers. (A filter that was bought twice and refunded once stays unlocked.)
     public func paymentQueue(
         _ queue: SKPaymentQueue, didRevokeEntitlementsForProductIdentifiers productIdentifiers: [String]
     ) {
@@ -168,7 +178,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         }
     }
 
-    /// Brings the vault to where the receipt on this device is.
+    /// Updates the vault from this device's receipt.
     private func readReceipt() async {
         do {
             for change in try await vault.recordReceipt() {
@@ -185,6 +195,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         }
     }
 
+    /// Reports a failed or cancelled restore.
     public func paymentQueue(
         _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
     ) {
@@ -196,8 +207,8 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
         }
     }
 
-    /// First into the vault, and with it on the disk; then the finish. The other way round, a crash in between would lose
-    /// what was paid for.
+    /// Records the transaction in the vault, which writes it to disk, and then finishes it. With the opposite order, a
+    /// crash in between would lose the purchase.
     private func unlock(_ transaction: SKPaymentTransaction) {
         recordings += 1
         Task {
@@ -209,7 +220,7 @@ public final class PhotoStore: NSObject, @MainActor SKProductsRequestDelegate, @
                 }
                 queue.finishTransaction(transaction)
             } catch {
-                // Not finished: it comes again.
+                // Do not finish the transaction, so that StoreKit delivers it again at the next launch.
                 leftForLater.insert(transaction.transactionIdentifier ?? "")
                 onEvent(.failed("The purchase could not be saved: \(error.localizedDescription)"))
             }

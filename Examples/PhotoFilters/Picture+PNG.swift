@@ -1,28 +1,31 @@
 import CZlib
 import Foundation
 
-/// Why a file is no picture that this program reads.
+/// The reason why a picture cannot be read or written.
 public struct PictureError: LocalizedError, Equatable, CustomStringConvertible {
+    /// The reason as text.
     public var description: String
+    /// The reason as text.
     public var errorDescription: String? { description }
 
     init(_ description: String) { self.description = description }
 }
 
-/// Reading and writing PNG (ISO/IEC 15948): 8 bits a channel, with or without opacity, gray or in color, not interlaced.
+/// Reading and writing PNG (ISO/IEC 15948): 8 bits a channel, with or without opacity, gray or in color, not
+/// interlaced.
 extension Picture {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// The largest file that is read, in bytes.
+    /// The maximum size of a file to read, in bytes.
     public static let largestFile = 64 << 20
 
     // MARK: Writing
 
-    /// The picture as a PNG file.
+    /// Returns the picture as a PNG file.
     public func png() throws -> Data {
         var rows: [UInt8] = []
         rows.reserveCapacity(height * (width * 4 + 1))
         for row in 0..<height {
-            // Filter 0: the bytes as they are.
+            // Filter 0: the bytes are unchanged.
             rows.append(0)
             rows += pixels[row * width * 4..<(row + 1) * width * 4]
         }
@@ -44,6 +47,7 @@ extension Picture {
     // MARK: Reading
 
     /// Reads a PNG file.
+    /// - Throws: ``PictureError``.
     public init(png file: Data) throws {
         let bytes = [UInt8](file)
         guard bytes.count <= Self.largestFile else { throw PictureError("the file is larger than 64 MiB") }
@@ -58,7 +62,7 @@ extension Picture {
             case "IHDR": header = try Header(Array(content))
             case "IDAT": compressed += content
             case "IEND": isWhole = true
-            // A capital first letter: nobody may pass over it.
+            // A capital first letter marks a critical chunk, which decoders must not ignore.
             case _ where name.first?.isUppercase == true && name != "PLTE":
                 throw PictureError("the file has a part “\(name)” that is not known")
             default: break
@@ -105,7 +109,7 @@ extension Picture {
         return (String(decoding: named.prefix(4), as: UTF8.self), named.dropFirst(4))
     }
 
-    /// Undoes the filters of the rows (clause 9 of the standard), and spreads each pixel to four channels.
+    /// Reverses the rows' filters (clause 9 of the standard) and expands each pixel to four channels.
     private mutating func fill(_ rows: [UInt8], channels: Int) throws {
         let length = width * channels
         var above = [UInt8](repeating: 0, count: length)
@@ -140,7 +144,7 @@ extension Picture {
         }
     }
 
-    /// The Paeth predictor: whichever of the three is nearest to left + above − corner.
+    /// Returns the Paeth predictor: the one of the three values that is nearest to left + above − corner.
     private static func nearest(_ left: Int, _ above: Int, _ corner: Int) -> UInt8 {
         let estimate = left + above - corner
         let (fromLeft, fromAbove, fromCorner) = (abs(estimate - left), abs(estimate - above), abs(estimate - corner))
@@ -149,7 +153,7 @@ extension Picture {
     }
 }
 
-/// What PNG needs of zlib.
+/// The zlib functions that PNG needs.
 private enum Zlib {
     static func crc(_ bytes: [UInt8]) -> UInt32 {
         UInt32(truncatingIfNeeded: crc32(0, bytes, uInt(bytes.count)))
@@ -164,7 +168,7 @@ private enum Zlib {
         return Array(result.prefix(Int(length)))
     }
 
-    /// Expands to exactly so many bytes.
+    /// Expands the bytes to exactly `count` bytes.
     static func expand(_ bytes: [UInt8], to count: Int) throws -> [UInt8] {
         var length = uLongf(count)
         var result = [UInt8](repeating: 0, count: count)

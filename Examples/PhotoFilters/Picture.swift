@@ -1,27 +1,29 @@
 /// A picture in memory.
 public struct Picture: Sendable, Equatable {
+    /// The width in pixels.
     public let width: Int
+    /// The height in pixels.
     public let height: Int
-    /// Red, green, blue and opacity of each pixel, row after row from the top.
+    /// The red, green, blue and opacity values of each pixel, row by row from the top.
     public var pixels: [UInt8]
 
-    /// The largest width and height.
+    /// The maximum width and height in pixels.
     public static let largestSide = 4096
 
-    /// A picture of one color. Sides are held between 1 and ``largestSide``.
+    /// Creates a picture of one color. The width and height are limited to 1 through ``largestSide``.
     public init(width: Int, height: Int, red: UInt8 = 0, green: UInt8 = 0, blue: UInt8 = 0) {
         self.width = min(max(1, width), Self.largestSide)
         self.height = min(max(1, height), Self.largestSide)
         pixels = (0..<self.width * self.height).flatMap { _ in [red, green, blue, 255] }
     }
 
-    /// A view for trying filters on, drawn by this program: a sun over hills.
+    /// Draws a sample picture for the filters: a sun over hills.
     public static func sample(width: Int = 320, height: Int = 200) -> Picture {
         var picture = Picture(width: width, height: height)
         let (width, height) = (picture.width, picture.height)
         for y in 0..<height {
             for x in 0..<width {
-                // In thousandths of the picture, so that it looks the same at every size.
+                // The coordinates are thousandths of the picture, so that it looks the same at every size.
                 let color = sampleColor(x: x * 1000 / width, y: y * 1000 / height, aspect: width * 1000 / height)
                 let start = (y * width + x) * 4
                 (picture.pixels[start], picture.pixels[start + 1], picture.pixels[start + 2]) = color

@@ -1,57 +1,59 @@
 import MerchantClient
 import StoreKit
 
-/// The shop of the app. The merchant, which is the app's own server, says what is on the shelf and delivers it; the store
-/// says what it costs and takes the money. StoreKit calls it on the main queue, and so does the app.
+/// The app's shop. The merchant, the app's own server, lists and delivers the issues. The store provides the prices and
+/// processes the payments. StoreKit and the app call it on the main queue.
 ///
-/// An issue's way: the payment is added, under the name by which the merchant knows the user; the transaction comes as
-/// purchased; the merchant client shows its receipt to the merchant, downloads the issue, and finishes the transaction.
-/// Whatever happens in between, a crash too, StoreKit tells the transaction again, and the client goes on where it was.
+/// The app adds a payment with the user's account token. StoreKit delivers a purchased transaction. The merchant client
+/// sends the receipt to the merchant, downloads the issue, and finishes the transaction. After a crash at any point,
+/// StoreKit delivers the transaction again, and the client continues.
 @MainActor
 public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver {
-    /// What the reader should hear of. What the merchant does comes as ``MerchantClient/MerchantEvent`` beside it.
+    /// An event for the user interface. The merchant client reports its own events (``MerchantClient/MerchantEvent``).
     public enum Event: Sendable, Equatable {
-        /// The shelf is filled, or could not be.
+        /// The list of issues was loaded, or the request failed.
         case shelfChanged
-        /// StoreKit says that something is paid for. The merchant hears of it next.
+        /// StoreKit delivered a purchase. The merchant redeems it next.
         case purchased
-        /// A purchase, a download or the restoring failed.
+        /// A purchase, a download or a restore failed.
         case failed(String)
-        /// The reader said no, which needs no words.
+        /// The reader cancelled. The app shows no message.
         case cancelled
-        /// Waits for somebody's approval.
+        /// The purchase waits for approval.
         case deferred
-        /// All that was bought before has been asked for.
+        /// The restore is complete.
         case restored
-        /// Something in the queue came or went.
+        /// The payment queue changed.
         case queueChanged
     }
 
-    /// What is on sale; empty until the merchant was asked once.
+    /// The issues on sale; empty until the merchant answered once.
     public private(set) var issues: [Issue] = []
-    /// Why the shelf may not be the newest; nil when it is.
+    /// The reason why the list of issues may be outdated; nil when it is current.
     public private(set) var problem: String?
-    /// How prices are asked for.
+    /// Loads the prices.
     public let shelf = MerchantOfferLoader()
+    /// The client of the app's own server.
     public let merchant: MerchantClient
     private let queue: SKPaymentQueue
     private let onEvent: (Event) -> Void
-    /// Questions to the merchant that run.
+    /// The number of running requests to the merchant.
     private var asking = 0
-    /// Payments that were added and are not in the queue's list yet: adding is asynchronous.
+    /// The number of added payments that are not in the queue's list yet, because adding is asynchronous.
     private var ordersNotSeen = 0
     private var isRestoring = false
-    /// Transactions that were finished, until they have left the queue.
+    /// The ids of finished transactions that are still in the queue.
     private var finishing: Set<String> = []
 
+    /// Creates a shop.
     public init(queue: SKPaymentQueue, merchant: MerchantClient, onEvent: @escaping (Event) -> Void) {
         self.queue = queue
         self.merchant = merchant
         self.onEvent = onEvent
     }
 
-    /// Begins to listen, as early as the app can: unfinished purchases of earlier launches come right away, and so does what
-    /// the merchant still has to deliver.
+    /// Starts to observe the queue and loads the issues. Call it early at launch, because StoreKit delivers unfinished
+    /// purchases at once, and the merchant client resumes its deliveries.
     public func open() {
         issues = merchant.cachedProducts.compactMap { Issue($0) }
         ask { [merchant] in await merchant.open() }
@@ -59,12 +61,14 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         fillShelf()
     }
 
+    /// Stops to observe the queue and closes the merchant client.
     public func close() async {
         queue.remove(self)
         await merchant.close()
     }
 
-    /// Whether something is under way. What waits for the merchant's next answer, or for approval, may wait for days.
+    /// Whether a purchase, restore or download is in progress. Purchases that wait for the merchant or for approval do
+    /// not count, because they may wait for days.
     public var isBusy: Bool {
         get async {
             if asking > 0 || ordersNotSeen > 0 || isRestoring || !finishing.isEmpty { return true }
@@ -77,8 +81,7 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
 
     // MARK: The shelf
 
-    /// Asks the merchant what there is, and the store what it costs. An issue that was not there when the app was built is a
-    /// product as any other.
+    /// Loads the list of issues from the merchant and the prices from the store. New issues need no update of the app.
     public func fillShelf() {
         ask { [self] in
             do {
@@ -92,12 +95,13 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         }
     }
 
+    /// Returns the issue with a name, such as `issue1`.
     public func issue(named name: String) -> Issue? { issues.first { $0.name == name } }
 
-    /// The issue on this device; nil when it is not here.
+    /// Returns the issue's content on this device; nil when it is not downloaded.
     public func content(of issue: Issue) -> MerchantContent? { merchant.newestContent(of: issue.item) }
 
-    /// What stands beside an issue.
+    /// Returns the label of an issue: its installed version, the download's progress, or its price.
     public func label(of issue: Issue) -> String {
         if let content = content(of: issue) { return "yours, version \(content.version)" }
         if let begun = merchant.begunDownload(of: issue.item) {
@@ -108,16 +112,16 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
 
     // MARK: Buying
 
-    /// Whether an issue is being paid for, or was, and is not delivered: it comes without being bought again.
+    /// Whether the issue's purchase is in progress or not delivered yet, so that it must not be bought again.
     public func isOnItsWay(_ issue: Issue) -> Bool {
         queue.transactions.contains {
             $0.payment.productIdentifier == issue.productIdentifier && $0.transactionState != .failed
         }
     }
 
-    /// Buys an issue, if the merchant can be reached: it is who delivers. What its books say is the user's, from another device or
-    /// an earlier launch, it delivers without a purchase. `applicationUsername` says for whom the purchase is, so that it reaches
-    /// its owner even when somebody else is signed in by the time it is redeemed.
+    /// Buys an issue if the merchant answers, because the merchant delivers it. If the user is already entitled to the
+    /// issue, the merchant delivers it without a purchase. The payment's `applicationUsername` is the user's account
+    /// token, so that the purchase belongs to this user even if another user is signed in when it is redeemed.
     public func buy(_ issue: Issue) {
         guard let product = issue.product else { return onEvent(.failed("The store does not sell \(issue.title).")) }
         ask { [self] in
@@ -138,15 +142,14 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         }
     }
 
-    /// Asks the store for what its account bought before. What comes is redeemed as if it were bought now, which gives
-    /// nothing twice.
+    /// Restores the store account's purchases. The merchant redeems restored transactions like purchased ones, and
+    /// grants each purchase only once.
     public func restore() {
         isRestoring = true
         queue.restoreCompletedTransactions()
     }
 
-    /// Gets the newest version of all that the user is entitled to, on whatever device it was bought: the merchant's books
-    /// know.
+    /// Downloads the newest version of every issue that the user is entitled to at the merchant, from any device.
     public func update() {
         ask { [self] in
             do {
@@ -159,6 +162,7 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         }
     }
 
+    /// Handles the transactions' new states.
     public func paymentQueue(_ queue: SKPaymentQueue, updatedTransactions transactions: [SKPaymentTransaction]) {
         for transaction in transactions {
             switch transaction.transactionState {
@@ -181,9 +185,9 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         onEvent(.queueChanged)
     }
 
-    /// What the merchant client tells, on the main thread like everything else here.
+    /// Handles an event of the merchant client. Call it on the main thread.
     public func heard(_ event: MerchantEvent) {
-        // It leaves the queue when StoreKit has written that down.
+        // A finished transaction leaves the queue when StoreKit has written the finish to its journal.
         guard case .finished(let purchase) = event,
             queue.transactions.contains(where: { $0.transactionIdentifier == purchase.transactionID })
         else { return }
@@ -191,7 +195,8 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         giveUpWaiting(for: purchase.transactionID)
     }
 
-    /// A store that is down may be down for hours. StoreKit has written the finish down, and tells the store at a later launch.
+    /// Stops waiting for a finished transaction after five seconds, because the store may be unavailable for hours.
+    /// StoreKit's journal contains the finish, and StoreKit sends it to the store at a later launch.
     private func giveUpWaiting(for transaction: String) {
         Task {
             try? await Task.sleep(for: .seconds(5))
@@ -199,16 +204,19 @@ public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver 
         }
     }
 
+    /// Updates the state after transactions left the queue.
     public func paymentQueue(_ queue: SKPaymentQueue, removedTransactions transactions: [SKPaymentTransaction]) {
         finishing.subtract(transactions.map { $0.transactionIdentifier ?? "" })
         onEvent(.queueChanged)
     }
 
+    /// Reports a complete restore.
     public func paymentQueueRestoreCompletedTransactionsFinished(_ queue: SKPaymentQueue) {
         isRestoring = false
         onEvent(.restored)
     }
 
+    /// Reports a failed or cancelled restore.
     public func paymentQueue(
         _ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error
     ) {

@@ -2,22 +2,22 @@ import Foundation
 import MerchantClient
 import StoreKit
 
-/// An issue of the magazine as it stands on the shelf. The app knows none by name: which there are, and what file each gives,
-/// comes from the merchant; title and price come from the store.
+/// An issue of the magazine on the shelf. The app contains no list of issues: the merchant lists the issues and their
+/// content items, and the store provides titles and prices.
 public struct Issue {
-    /// The identifier that the merchant and the store know it by.
+    /// The product identifier at the merchant and the store.
     public let productIdentifier: String
-    /// The file that the merchant delivers for it.
+    /// The content item that the merchant delivers for the product.
     public let item: ContentItemID
-    /// What the store says of it; nil when it does not sell it, or cannot be asked.
+    /// The store's product; nil when the store does not sell it or does not answer.
     public let product: SKProduct?
 
-    /// Nil for a product that gives no file: another app of the same merchant's may sell other things.
+    /// Creates the issue of an offer; nil for a product that grants no content item.
     public init?(_ offer: MerchantOffer) {
         self.init(offer.product, product: offer.storeProduct)
     }
 
-    /// The same from the merchant's list alone, without a price.
+    /// Creates the issue of a product on the merchant's list; nil for a product that grants no content item.
     public init?(_ listed: MerchantProduct, product: SKProduct? = nil) {
         let items = listed.grants.compactMap { grant in
             if case .content(let item) = grant { item } else { nil }
@@ -28,13 +28,13 @@ public struct Issue {
         self.product = product
     }
 
-    /// What the reader types: the last word of the identifier, such as `issue1`.
+    /// The name that the reader types: the last part of the identifier, such as `issue1`.
     public var name: String { productIdentifier.split(separator: ".").last.map(String.init) ?? productIdentifier }
 
-    /// What the reader reads.
+    /// The title for the reader.
     public var title: String { product?.localizedTitle ?? name }
 
-    /// In the reader's currency; nil while the store does not say.
+    /// The price in the store's currency; nil while it is not known.
     public var price: String? {
         guard let product else { return nil }
         let formatter = NumberFormatter()
@@ -44,16 +44,17 @@ public struct Issue {
     }
 }
 
-/// An issue that is on this device.
+/// The text of an issue on this device.
 public struct IssueText: Sendable {
-    /// An issue is a few pages.
+    /// The maximum length of an issue in bytes.
     private static let longest: Int64 = 1 << 20
 
+    /// The issue's text.
     public let text: String
 
-    /// Reads what was delivered.
+    /// Reads a delivered issue.
     ///
-    /// - Throws: an error of Foundation's when it is not what the app's issues are made of.
+    /// - Throws: an error of Foundation when the content is not a text or too long.
     public init(_ content: MerchantContent) throws {
         guard content.mediaType.hasPrefix("text/plain") else { throw CocoaError(.fileReadUnknown) }
         guard content.size <= Self.longest else { throw CocoaError(.fileReadTooLarge) }

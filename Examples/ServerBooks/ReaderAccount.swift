@@ -2,8 +2,8 @@ import Foundation
 import MerchantClient
 import StoreKit
 
-/// Where the app's server is, and who its user is. A real app has a sign-in of its own, which gives a token; here somebody
-/// puts one into a file: `cornerstore merchant token --user NAME > FILE`.
+/// The address of the app's server and the user's token. A real app gets the token from its own sign-in. This app reads
+/// it from a file, which `cornerstore merchant token --user NAME > FILE` creates.
 struct ReaderAccount: Sendable {
     struct Missing: Error {
         var text: String
@@ -21,7 +21,7 @@ struct ReaderAccount: Sendable {
         tokenFile = environment["CORNERSTORE_USER_TOKEN_FILE"].map { URL(fileURLWithPath: $0) }
     }
 
-    /// The merchant that runs beside the store, as it writes its address down.
+    /// Returns the merchant that runs beside the store, from the store's `addresses.json`.
     private static func running(_ environment: [String: String]) -> URL? {
         struct Addresses: Decodable {
             var merchant: String?
@@ -34,7 +34,7 @@ struct ReaderAccount: Sendable {
         return addresses.merchant.flatMap { URL(string: $0) }
     }
 
-    /// Read anew each time: a token that the merchant does not take any longer may have been replaced.
+    /// Returns the user's token. It reads the file each time, because an expired token may have been replaced.
     func token() throws -> String {
         guard let tokenFile else { throw Missing(text: "nobody is signed in: set CORNERSTORE_USER_TOKEN_FILE") }
         let text = try String(contentsOf: tokenFile, encoding: .utf8)

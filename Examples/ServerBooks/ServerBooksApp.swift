@@ -8,7 +8,7 @@ public final class ServerBooksApp {
         case stand(BookStand.Event)
         case merchant(MerchantEvent)
         case typed(String?)
-        /// Sent by the app to itself: all that was told before it has been heard.
+        /// The app sends this to itself to learn that it has handled all earlier inputs.
         case idle
     }
 
@@ -27,7 +27,7 @@ public final class ServerBooksApp {
     private var isIdleSent = false
     private var hasFailed = false
     private var isProgressShown = false
-    /// What was said of a download last, not to say it twice.
+    /// The last line printed for each download, so that the app does not repeat it.
     private var said: [ContentItemID: String] = [:]
 
     private init(options: ServerBooksOptions, merchant: MerchantClientConfiguration) throws {
@@ -38,7 +38,7 @@ public final class ServerBooksApp {
         var merchant = merchant
         merchant.finishing = options.finishesFirst ? .afterRedemption : .afterDelivery
         let crash = options.crash
-        // Where it happens, not on the main thread: the client waits meanwhile.
+        // Crash in the client's callback, not on the main thread, because the client waits for the callback.
         merchant.onEvent = { event in
             if crash?.isReached(event) == true { Self.crash() }
             send.yield(.merchant(event))
@@ -49,7 +49,7 @@ public final class ServerBooksApp {
         }
     }
 
-    /// Ends as if the process were killed. Not exit(): nothing is put away.
+    /// Ends the process as if it were killed. Not exit(): a killed process runs no cleanup.
     private nonisolated static func crash() -> Never {
         fflush(nil)
         _exit(9)
@@ -65,8 +65,8 @@ public final class ServerBooksApp {
                 print(ServerBooksOptions.help)
                 return 0
             }
-            // On Apple's systems the bundle says which app this is. Here it may be said in the environment, and has
-            // to be said somewhere.
+            // On Apple's systems, the bundle id comes from the app's bundle. Here the environment may set it, or else
+            // the app itself.
             var configuration = StoreKitConfiguration(environment: environment, executable: Bundle.main.executableURL)
             configuration.bundleIdentifier = configuration.bundleIdentifier ?? "com.example.serverbooks"
             try StoreKitConfiguration.use(configuration)
@@ -92,7 +92,7 @@ public final class ServerBooksApp {
 
     private func run() async -> Int32 {
         if case .read(let name) = options.action {
-            // What is here can be read without anybody's help.
+            // Downloaded issues can be read offline.
             let known = stand.merchant.cachedProducts.compactMap { Issue($0) }.first { $0.name == name }
             let code: Int32 = read(known, name) ? 0 : 1
             await stand.merchant.close()
@@ -177,14 +177,14 @@ public final class ServerBooksApp {
         print("  q  Quit")
     }
 
-    /// Says something on a line of its own, below a download's if there is one.
+    /// Prints a line, below the download's line if one is shown.
     private func say(_ text: String) {
         if isProgressShown { print() }
         isProgressShown = false
         print(Self.plain(text))
     }
 
-    /// Without what would move the terminal's cursor: names come from servers.
+    /// Removes control characters, which could move the terminal's cursor, because names come from servers.
     private static func plain(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
     }
@@ -204,9 +204,10 @@ public final class ServerBooksApp {
         fflush(nil)
     }
 
-    /// Once nothing is under way and all has been heard: the end, or the next question. The payment sheet uses the same terminal.
+    /// Ends the app or asks the next question once the app is idle and has handled all events. It waits because the
+    /// payment sheet uses the same terminal.
     ///
-    /// - Returns: the exit code when it is the end.
+    /// - Returns: the exit code if the app ends.
     private func whenIdle(isHeard: Bool) async -> Int32? {
         guard hasShelf, await !stand.isBusy else { return nil }
         guard isHeard else {
@@ -279,7 +280,7 @@ public final class ServerBooksApp {
 }
 
 extension ServerBooksOptions.Crash {
-    /// Whether it is time.
+    /// Returns whether the event is the point at which the process ends.
     func isReached(_ event: MerchantEvent) -> Bool {
         switch (self, event) {
         case (.redeemed, .redeemed), (.delivered, .delivered), (.finished, .finished): true

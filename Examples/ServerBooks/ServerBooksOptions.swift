@@ -1,70 +1,78 @@
 import Foundation
 
-/// What the command was asked to do.
+/// The command's arguments.
 public struct ServerBooksOptions: Equatable, Sendable {
-    /// What to do, one thing at a time.
+    /// The action to perform.
     public enum Action: Equatable, Sendable {
-        /// Show the shelf, and ask.
+        /// Show the issues and ask what to do.
         case ask
         /// Buy an issue by its name.
         case buy(String)
-        /// Go on with what was bought and is not here yet.
+        /// Resume the downloads of bought issues.
         case download
-        /// Get the newest version of all that is the user's.
+        /// Download the newest versions of the user's issues.
         case update
-        /// Ask the store for what was bought before.
+        /// Restore the account's purchases from the store.
         case restore
+        /// List the issues.
         case list
+        /// Print an issue.
         case read(String)
-        /// Only print how to use it.
+        /// Print the usage.
         case help
     }
 
-    /// When the process ends at once, as if it were killed.
+    /// The point at which the process ends at once, as if it were killed.
     public enum Crash: Equatable, Sendable {
-        /// The purchase is paid for; the merchant does not know of it.
+        /// After the purchase was paid and before the merchant received it.
         case purchased
-        /// The merchant has the purchase in its books; nothing else is done.
+        /// After the merchant redeemed the purchase.
         case redeemed
-        /// So much of the issue has come, in percent.
+        /// At a percentage of the download.
         case percent(Int)
-        /// The issue is here; the transaction is not finished.
+        /// After the issue was delivered and before the transaction is finished.
         case delivered
-        /// The transaction was finished, and StoreKit may not have told the store yet.
+        /// After the transaction was finished. StoreKit may not have sent this to the store yet.
         case finished
     }
 
+    /// The action to perform.
     public var action = Action.ask
-    /// Whether transactions are finished as soon as they are redeemed, and the issue comes later.
+    /// Whether to finish transactions as soon as they are redeemed, before the issue is downloaded.
     public var finishesFirst = false
+    /// The point at which the process ends; nil for none.
     public var crash: Crash?
-    /// Where the merchant is, when the arguments say it.
+    /// The merchant's base URL given in the arguments.
     public var merchant: URL?
 
-    /// Why the arguments make no sense, for standard error.
+    /// An error in the arguments.
     public struct Misuse: Error, Equatable {
+        /// The message for standard error.
         public var text: String
     }
 
+    /// The usage text.
     public static let help = """
-        Server Books: a magazine whose issues the app's own server sells and delivers; the store that CORNERSTORE_STORE or
-        CORNERSTORE_DATA names takes the money.
+        Server Books: a magazine whose issues come from the app's own server. The store that CORNERSTORE_STORE or CORNERSTORE_DATA
+        names processes the payments.
 
         server-books                    asks what to do
         server-books --buy issue1       buys an issue, downloads it, and ends
-        server-books --download         goes on with what is not here yet, whatever broke it off
-        server-books --update           gets the newest version of all that is yours
-        server-books --restore          asks the store for what was bought before
-        server-books --list             says what is on the shelf, and what is yours
+        server-books --download         resumes interrupted purchases and downloads
+        server-books --update           downloads the newest versions of your issues
+        server-books --restore          restores the account's purchases from the store
+        server-books --list             lists the issues, and which are yours
         server-books --read issue1      prints an issue
-                     --merchant URL     where the app's server is, else CORNERSTORE_MERCHANT
-                     --finish-first     finishes a purchase when it is redeemed, and downloads after that
+                     --merchant URL     the app's server; the default is CORNERSTORE_MERCHANT
+                     --finish-first     finishes a purchase when it is redeemed, before the download
                      --crash-at WHEN    ends there as if it were killed: purchased, redeemed, a number (of percent), delivered, finished
 
         The user's token is in the file that CORNERSTORE_USER_TOKEN_FILE names.
         It ends with 0 when done, 1 when it was refused, failed or cancelled, 2 on wrong usage, 9 after --crash-at.
         """
 
+    /// Parses the arguments.
+    /// - Throws: ``Misuse``.
     public init(arguments: [String]) throws {
         var rest = arguments[...]
         func value(of option: String) throws -> String {

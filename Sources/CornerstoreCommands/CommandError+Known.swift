@@ -11,7 +11,8 @@ import StoreKit
 import StoreReceipts
 import StoreServer
 
-/// The one map from the errors of all modules to what a command says; nil for ArgumentParser's own, which words them itself.
+/// Maps the errors of all modules to command errors. The result is nil for ArgumentParser's errors, which have their
+/// own messages.
 extension CommandError {
     init?(known error: any Error) {
         switch error {
@@ -20,7 +21,7 @@ extension CommandError {
         case let error as BlobError: self.init(.failed, error.detail)
         case let error as CatalogError: self.init(.failed, error.detail)
         case let error as StoreServerError: self.init(.failed, error.detail)
-        case let error as DatabaseError: self.init(.failed, "The database failed: \(error.detail)")
+        case let error as DatabaseError: self.init(.failed, "Database error: \(error.detail)")
         case let error as MerchantServerError: self.init(.failed, error.detail)
         case let error as MerchantError: self.init(.refused, error.detail)
         case let error as ReceiptAuthorityError: self.init(.failed, error.detail)
@@ -28,13 +29,13 @@ extension CommandError {
         case let error as StoreError: self.init(.refused, error.detail)
         case let error as StoreKitConfigurationError: self.init(.failed, error.detail)
         case let error as HTTPClientError: self.init(.failed, "The store did not answer: \(error.shortDescription).")
-        case is CancellationError: self.init(.failed, "Stopped before it was done.")
+        case is CancellationError: self.init(.failed, "Stopped before the command completed.")
         case is CleanExit, is ExitCode, is ValidationError: return nil
         default:
-            // ArgumentParser's errors of parsing are its own; all else that arrives here is the system's.
+            // ArgumentParser prints its own parsing errors. Every other error here comes from the system.
             let module = String(reflecting: type(of: error)).prefix { $0 != "." }
             guard module != "ArgumentParser" else { return nil }
-            self.init(.failed, "It failed: \(error.localizedDescription)")
+            self.init(.failed, "The command failed: \(error.localizedDescription)")
         }
     }
 }

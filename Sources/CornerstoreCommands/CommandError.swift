@@ -1,16 +1,16 @@
-/// Why a command did not do what it was asked.
+/// The reason why a command failed.
 struct CommandError: Error, Equatable {
     enum Code: String, Sendable {
-        /// The store, or what was checked, said no.
+        /// The store refused the request, or the checked item is not valid.
         case refused
-        /// It could not be done.
+        /// The command could not complete.
         case failed
-        /// The command was called wrongly.
+        /// The arguments are wrong.
         case usage
     }
 
     var code: Code
-    /// One plain sentence: what, where, and what to do. Never a secret.
+    /// A message that says what was wrong, where, and what to do. It never contains a secret.
     var detail: String
 
     init(_ code: Code, _ detail: String) {

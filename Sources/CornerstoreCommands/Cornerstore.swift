@@ -1,8 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// The program `cornerstore`: a subcommand parses, an action performs, a report is printed.
+/// The command `cornerstore`. Each subcommand parses its arguments, runs an action and prints a report.
 public struct Cornerstore: AsyncParsableCommand {
+    /// The command's name, help and subcommands.
     public static let configuration = CommandConfiguration(
         commandName: "cornerstore",
         abstract: "An in-app purchase store on your own machine.",
@@ -13,8 +14,8 @@ public struct Cornerstore: AsyncParsableCommand {
               cornerstore buy com.example.app.coins --receipt-out coins.receipt
               cornerstore receipt verify coins.receipt
 
-            Commands that speak to a running store find it through its data directory (--data, else CORNERSTORE_DATA, else .cornerstore). \
-            They end with 0 when done, 1 when something was refused or failed, 2 when they were called wrongly.
+            Commands find a running store through its data directory: --data, else CORNERSTORE_DATA, else .cornerstore. The exit code is 0 on \
+            success, 1 when the request was refused or failed, and 2 for wrong usage.
             """,
         version: "cornerstore 0.1.0",
         subcommands: [DemoCommand.self, ServeCommand.self, MerchantCommand.self],
@@ -26,7 +27,7 @@ public struct Cornerstore: AsyncParsableCommand {
                     ReceiptCommand.self,
                 ]),
             CommandGroup(
-                name: "The operator's side of a running store",
+                name: "Operating a running store",
                 subcommands: [
                     AccountCommand.self, AppCommand.self, ClockCommand.self, CodeCommand.self, FaultCommand.self,
                     PaymentRuleCommand.self, PriceIncreaseCommand.self, PromoteCommand.self, PurchaseCommand.self,
@@ -36,20 +37,21 @@ public struct Cornerstore: AsyncParsableCommand {
                 name: "Catalog files and hosted content", subcommands: [CatalogCommand.self, ContentCommand.self]),
         ])
 
+    /// Creates the command.
     public init() {}
 
-    /// Runs the program as a process does: a closed standard output does not end it.
+    /// Runs the command on the process's own output streams. A closed standard output does not end the process.
     ///
-    /// - Parameter arguments: without the program's name.
+    /// - Parameter arguments: the arguments without the program's name.
     /// - Returns: the exit code.
     public static func launch(_ arguments: [String]) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
         return await run(arguments, on: .standard(ProcessInfo.processInfo.environment))
     }
 
-    /// Runs a command and prints to the console.
+    /// Runs the command and prints to `console`.
     ///
-    /// - Returns: the exit code: 0 done, 1 refused or failed, 2 wrong usage.
+    /// - Returns: the exit code: 0 for success, 1 when the request was refused or failed, 2 for wrong usage.
     static func run(_ arguments: [String], on console: Console) async -> Int32 {
         await Console.$current.withValue(console) {
             do {
@@ -66,7 +68,8 @@ public struct Cornerstore: AsyncParsableCommand {
         }
     }
 
-    /// Says why it ends. What ArgumentParser throws is a wrong call, or help and the like, which were asked for.
+    /// Prints an error and returns the exit code. ArgumentParser's errors are wrong usage, or requests for help and the
+    /// version, which succeed.
     private static func end(_ error: any Error, on console: Console) -> Int32 {
         if let known = CommandError(known: error) {
             console.complain(known.detail)

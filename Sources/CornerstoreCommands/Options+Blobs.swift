@@ -2,8 +2,10 @@ import ArgumentParser
 import BlobStorage
 
 extension S3Location {
-    /// The value of `--blobs`. The bucket's keys come from the environment alone, from the variables in which every S3 client looks for them: a command
-    /// line and a file are seen by others.
+    /// Creates the location from the value of `--blobs`; nil without a value.
+    ///
+    /// The bucket's keys come only from the environment variables that S3 clients use, because other users may see a
+    /// command line or a file.
     /// - Throws: ``CommandError`` that names the option.
     init?(option text: String?, environment: [String: String]) throws {
         guard let text else { return nil }
@@ -19,7 +21,7 @@ extension S3Location {
     }
 }
 
-/// `--blobs` of the merchant's commands.
+/// The option `--blobs` of the merchant's commands.
 struct BlobsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

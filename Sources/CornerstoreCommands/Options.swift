@@ -3,13 +3,13 @@ import Foundation
 import StoreServer
 import StoreWire
 
-/// `--json`, of every command that prints a result.
+/// The option `--json` of commands that print a result.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print one JSON document instead of text.")
     var json = false
 }
 
-/// `--data`: where a store keeps everything, and where commands find a running one.
+/// The option `--data`: the data directory of a store. Commands find a running store through it.
 struct DataOptions: ParsableArguments {
     @Option(
         name: .customLong("data"),
@@ -17,7 +17,7 @@ struct DataOptions: ParsableArguments {
         completion: .directory)
     var path: String?
 
-    /// The directory, made absolute.
+    /// The absolute URL of the directory.
     var directory: URL { Self.directory(path) }
 
     static func directory(_ path: String?) -> URL {
@@ -27,20 +27,20 @@ struct DataOptions: ParsableArguments {
 
     static let defaultPath = ".cornerstore"
 
-    /// Where the store of this directory answers.
-    /// - Throws: ``CommandError`` when none is running.
+    /// Returns the addresses of the store that runs on this directory.
+    /// - Throws: ``CommandError`` when no store runs.
     func addresses() throws -> Addresses {
         guard let addresses = Addresses.read(from: directory) else {
             throw CommandError(
                 .failed,
-                "No store is running on \(directory.path). Start one with “cornerstore serve FILE.storekit”, or name its data directory "
+                "No store is running on \(directory.path). Start one with “cornerstore serve FILE.storekit”, or give its data directory "
                     + "with --data.")
         }
         return addresses
     }
 }
 
-/// `--environment`: which of the two stores.
+/// The option `--environment`: sandbox or production.
 struct EnvironmentOptions: ParsableArguments {
     enum Name: String, ExpressibleByArgument, CaseIterable {
         case sandbox
@@ -49,25 +49,26 @@ struct EnvironmentOptions: ParsableArguments {
         var environment: StoreEnvironment { self == .sandbox ? .sandbox : .production }
     }
 
-    @Option(name: [.customLong("environment"), .customShort("e")], help: "Which of the two stores.")
+    @Option(name: [.customLong("environment"), .customShort("e")], help: "The store's environment.")
     var name = Name.sandbox
 
     var environment: StoreEnvironment { name.environment }
 }
 
-/// How to reach the control port.
+/// The options that locate the control port.
 struct ControlOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
 
-    @Option(help: ArgumentHelp("The control port's base URL, instead of finding it through --data.", valueName: "url"))
+    @Option(help: ArgumentHelp("The control port's base URL. The default comes from --data.", valueName: "url"))
     var control: String?
 
-    /// - Throws: ``CommandError`` when no store is known to run there.
+    /// Returns a client of the control port.
+    /// - Throws: ``CommandError`` when the URL is wrong or no store runs on the data directory.
     func client() throws -> ControlClient {
         let token = Console.current.environment["CORNERSTORE_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
         guard let control else { return ControlClient(base: try data.addresses().control, adminToken: token) }
         guard let url = URL(string: control), ["http", "https"].contains(url.scheme ?? ""), url.host != nil else {
-            throw CommandError(.usage, "--control is a URL such as http://127.0.0.1:8400, not “\(control)”.")
+            throw CommandError(.usage, "--control must be a URL such as http://127.0.0.1:8400, not “\(control)”.")
         }
         return ControlClient(base: control.hasSuffix("/") ? String(control.dropLast()) : control, adminToken: token)
     }

@@ -5,9 +5,10 @@ import NIOPosix
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 if arguments.first == "serve" || arguments.starts(with: ["merchant", "serve"]) {
-    // A server's tasks run on the event loops that read and write its sockets: the hop to another thread and back cost a fifth of
-    // verifyReceipt's rate. Nothing in the server may block there: databases and passwords have threads of their own. Where the runtime does not
-    // support it (it answers false) tasks run as everywhere. There are as many loops as processors that this process may use.
+    // A server's tasks run on the event loops that read and write its sockets. The hop to another thread and back cost
+    // a fifth of verifyReceipt's rate. Server code must not block on these loops: databases and passwords use their own
+    // threads. If the runtime does not support this (the call returns false), tasks run on the default executor. There
+    // is one loop for each processor that this process may use.
     NIOSingletons.groupLoopCountSuggestion = UsableProcessors.count
     NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
 }

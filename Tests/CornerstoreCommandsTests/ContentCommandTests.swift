@@ -15,7 +15,7 @@ import Testing
 
     @Test func aVersionGoesFromUploadToSaleAndBack() async throws {
         try await RunningStore.with { store in
-            #expect(await store.run("content status").output.hasPrefix("Nothing is hosted."))
+            #expect(await store.run("content status").output.hasPrefix("No hosted content."))
             #expect(await store.run("content host com.example.app.coins").status == 1)
             let first = try package(store, "1.0")
             #expect(await store.run("content upload", first).status == 1)

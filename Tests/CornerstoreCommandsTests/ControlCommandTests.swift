@@ -44,7 +44,7 @@ import Testing
                 #expect(refused.output.isEmpty && refused.errors.contains(word), "\(refused.errors)")
             }
             #expect(try await store.run("fault clear --json").output.objects().isEmpty)
-            #expect(await store.run("fault").output == "No fault is ordered.\n")
+            #expect(await store.run("fault").output == "No faults.\n")
         }
     }
 
@@ -95,11 +95,11 @@ import Testing
             #expect(rules[0]["minimumAmount"] as? Int == 1500)
             #expect(await store.run("payment-rule add x --minimum much").status == 2)
             #expect(await store.run("payment-rule add x --account nobody@example.com").status == 1)
-            #expect(await store.run("payment-rule clear").output == "No rule: every payment is taken.\n")
+            #expect(await store.run("payment-rule clear").output == "No rules. The store accepts every payment.\n")
             #expect(try await store.run("transaction list --json").output.objects().isEmpty)
             #expect(await store.run("transaction list").output == "No transactions in sandbox.\n")
             #expect(await store.run("transaction list --before nonsense").status == 1)
-            #expect(await store.run("purchase").output == "Nothing waits for approval.\n")
+            #expect(await store.run("purchase").output == "No pending purchases.\n")
             #expect(await store.run("purchase approve 8C5B3A5E-0000-0000-0000-000000000000").status == 1)
         }
     }

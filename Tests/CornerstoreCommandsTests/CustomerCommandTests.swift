@@ -51,7 +51,7 @@ import Testing
             let folder = try #require(off["device"] as? String)
             #expect(off["allowsPayments"] as? Bool == false && folder.hasPrefix(store.data))
             #expect(!DeviceRestrictions(deviceFolder: URL(fileURLWithPath: folder)).allowsPayments)
-            #expect(await store.run("device payments on").output.hasPrefix("Buying is allowed on "))
+            #expect(await store.run("device payments on").output.hasPrefix("Purchases are allowed on "))
             #expect(DeviceRestrictions(deviceFolder: URL(fileURLWithPath: folder)).allowsPayments)
             let other = store.directory.path("phone")
             // What is no device does not become one.

@@ -57,7 +57,7 @@ import Testing
             for place in [store.directory.path("no/such/receipt"), store.directory.url.path, file + "/receipt"] {
                 let result = await store.run("buy com.example.app.coins --receipt-out", place)
                 #expect(result.status == 1)
-                #expect(result.errors.contains(place) && result.errors.contains("cannot be written"))
+                #expect(result.errors.contains(place) && result.errors.contains("Cannot write"))
             }
             #expect(await store.run("transaction list").output == "No transactions in sandbox.\n")
         }

@@ -21,10 +21,10 @@ import Testing
                     environment: ["CORNERSTORE_DATA": directory.path("data")])
             }
             #expect(await run("products load \(file)").output == "Loaded.\n")
-            #expect(await run("products load \(file)").output == "Nothing has changed.\n")
+            #expect(await run("products load \(file)").output == "No changes.\n")
             #expect(
                 await run("products list").output == """
-                    product  kind        gives
+                    product  kind        grants
                     coins    consumable  10 coins
 
                     """)
@@ -39,7 +39,7 @@ import Testing
             #expect(key.status == 0 && key.output.count > 40)
             let again = await run("key make backend --scope users")
             #expect(again.status == 1 && again.errors.contains("Revoke"))
-            #expect(await run("key list").output == "backend  good  ledger users\n")
+            #expect(await run("key list").output == "backend  active  ledger users\n")
             #expect(await run("key revoke backend").status == 0)
             #expect(await run("key revoke backend").status == 1)
 
@@ -67,7 +67,7 @@ import Testing
             let serve = ["merchant", "serve", "--bundle-id", "com.example.books", "--port", "0", "--data", none]
             for store in ["Apples", "ftp://store.example.com", ""] {
                 let result = await Capture.run(serve + ["--store", store])
-                #expect(result.status == 2 && result.errors.contains("store is apple"), "\(store)")
+                #expect(result.status == 2 && result.errors.contains("store must be apple"), "\(store)")
             }
             let root = await Capture.run(serve + ["--store", "apple", "--root", directory.path("no.der")])
             #expect(root.status != 0)

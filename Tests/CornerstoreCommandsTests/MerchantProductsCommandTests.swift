@@ -50,20 +50,20 @@ import Testing
             #expect(try await shop.product("put issue --kind nonConsumable --on-sale --shelf ''") == expected)
             #expect(try await shop.product("show issue") == expected)
             let text = await shop.run("show issue").output
-            #expect(text.contains("gives    7 coins\n") && text.contains("sale     on sale"), "\(text)")
+            #expect(text.contains("grants   7 coins\n") && text.contains("sale     on sale"), "\(text)")
         }
     }
 
     @Test func theListIsForPeople() async throws {
         try await with { shop in
             #expect(await shop.run("put coins --app com.a --kind consumable --credits 100:gold:30d").status == 0)
-            #expect(await shop.run("list").output.hasPrefix("product  kind        gives\n"))
+            #expect(await shop.run("list").output.hasPrefix("product  kind        grants\n"))
             let second = await shop.run("put club --app com.b --kind autoRenewableSubscription --entitlement club")
-            #expect(second.errors.contains("com.b is an app of which nothing was on the list"))
+            #expect(second.errors.contains("com.b is a new app on this list"))
             #expect(await shop.run("remove club").output == "club of com.b is off sale.\n")
             #expect(
                 await shop.run("").output == """
-                    app    product  kind                       gives             sale
+                    app    product  kind                       grants            sale
                     com.a  coins    consumable                 100 gold for 30d
                     com.b  club     autoRenewableSubscription  entitlement club  not on sale
 
@@ -105,9 +105,9 @@ import Testing
                 ("show something.else --app com.a", 1, "There are bonus, coins."),
                 ("put bonus --lifetime 3", 2, "Unknown option '--lifetime'"),
                 ("show bonus --app com.c", 1, "Did you mean com.a?"),
-                ("show coins", 2, "choose with --app one of com.a, com.b"),
-                ("put coins --off-sale", 2, "choose with --app one of com.a, com.b"),
-                ("put cions --off-sale --app com.a", 2, "A new one needs --kind"),
+                ("show coins", 2, "Choose one with --app: com.a, com.b"),
+                ("put coins --off-sale", 2, "Choose one with --app: com.a, com.b"),
+                ("put cions --off-sale --app com.a", 2, "A new product needs --kind"),
                 ("put coins --kind nonConsumable --app com.a", 1, "has the kind consumable"),
                 ("put coins --credits 0:gold --app com.a", 1, "credits must be between 1 and"),
                 ("put coins --credits 1:gold --credits 2:gold --app com.a", 1, "twice"),

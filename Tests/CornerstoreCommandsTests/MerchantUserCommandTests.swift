@@ -100,7 +100,7 @@ import Testing
             #expect((history.last?["entries"] as? [Any])?.count == 10 && history.last?["next"] as? Int == 5)
 
             let unknown = await shop.run("user anne")
-            #expect(unknown.status == 0 && unknown.output.contains("has nothing"))
+            #expect(unknown.status == 0 && unknown.output.contains("has no purchases"))
             #expect(await shop.run("user \(String(repeating: "a", count: 256))").status == 1)
         }
     }
@@ -114,7 +114,9 @@ import Testing
                 #expect(given.errors.contains("had no gold before"))
             }
             let reused = await shop.run("adjust ann --give 99 --currency gold --note gift --key a")
-            #expect(reused.status == 1 && reused.errors.contains("The key a was used for another change"), "\(reused)")
+            #expect(
+                reused.status == 1 && reused.errors.contains("The key a was already used for a different adjustment"),
+                "\(reused)")
             let tooMuch = await shop.run("adjust ann --take 101 --currency gold")
             #expect(tooMuch.status == 1 && tooMuch.errors.contains("fewer than 101 gold"), "\(tooMuch)")
             #expect(try await shop.waitingEvents() == 0)
@@ -133,11 +135,13 @@ import Testing
         try await with(backend) { shop in
             try await shop.adjust("ann", "gold", Array(repeating: 1, count: 201))
             let first = await shop.run("history ann")
-            #expect(first.output.split(separator: "\n").count == 202 && first.output.contains("Older ones: --before 2"))
+            #expect(
+                first.output.split(separator: "\n").count == 202
+                    && first.output.contains("For older entries: --before 2"))
             let second = await shop.run("history ann --currency gold --before 2 --json")
             let page = try JSONDecoder().decode(HistoryPage.self, from: Data(second.output.utf8))
             #expect(page.entries.map(\.entry) == [1] && page.next == nil && page.currency == "gold")
-            #expect(await shop.run("history ann --before 1").output == "There is nothing older.\n")
+            #expect(await shop.run("history ann --before 1").output == "No older entries.\n")
             let misspelt = await shop.run("history ann --currency glod")
             #expect(misspelt.status == 1 && misspelt.errors.contains("Did you mean gold?"), "\(misspelt.errors)")
             #expect(await shop.run("history anne").errors.contains("never had credits"))
@@ -150,13 +154,13 @@ import Testing
     @Test(arguments: Backend.available) func whatHasEndedIsNamedBelowTheEntries(_ backend: Backend) async throws {
         try await with(backend) { shop in
             try await shop.adjust("ann", "gold", [100])
-            #expect(await !shop.run("history ann").output.contains("ended"))
+            #expect(await !shop.run("history ann").output.contains("expired"))
             try await shop.end("gold", 40, of: "ann")
             for command in ["history ann", "user ann"] {
                 let text = await shop.run(command).output
-                #expect(text.contains("40 of these have ended: the balance is 60."), "\(text)")
+                #expect(text.contains("40 of these credits have expired, so the balance is 60."), "\(text)")
             }
-            #expect(await !shop.run("history ann --before 2").output.contains("ended"))
+            #expect(await !shop.run("history ann --before 2").output.contains("expired"))
         }
     }
 
@@ -197,7 +201,7 @@ import Testing
     @Test(arguments: Backend.available) func deadEventsAreSentAgain(_ backend: Backend) async throws {
         try await with(backend) { shop in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
-            #expect(await shop.run("webhooks dead").output == "No event is dead.\n")
+            #expect(await shop.run("webhooks dead").output == "No dead events.\n")
             let secrets = [await shop.run("webhooks secret").output, await shop.run("webhooks secret").output]
             for secret in secrets {
                 _ = try WebhookSecret(secret.trimmingCharacters(in: .newlines))
@@ -211,14 +215,14 @@ import Testing
             #expect(
                 listed.contains("event-0    balance.changed  2026-09-21T14:13:20Z  24        HTTP 500"), "\(listed)")
             #expect(listed.contains("There may be more"))
-            #expect(await shop.run("webhooks replay event-1 event-2").output == "2 events are sent again.\n")
+            #expect(await shop.run("webhooks replay event-1 event-2").output == "2 events are queued again.\n")
             let again = await shop.run("webhooks replay event-1")
             #expect(again.status == 1 && again.errors.contains("event-1"), "\(again.errors)")
             let json = await shop.run("webhooks dead --json").output
             let list = try JSONDecoder().decode(DeadWebhookList.self, from: Data(json.utf8))
             #expect(list.events.count == 200 && list.events.first?.eventID == "event-0")
-            #expect(await shop.run("webhooks replay --all").output == "201 events are sent again.\n")
-            #expect(await shop.run("webhooks replay --all").output == "No event is dead.\n")
+            #expect(await shop.run("webhooks replay --all").output == "201 events are queued again.\n")
+            #expect(await shop.run("webhooks replay --all").output == "No dead events.\n")
             let waiting = try await shop.place.withMerchant(logger: .silent) {
                 try await $0.outbox.takeDueEvents(limit: 500, retries: 500, now: .max, leaseEnd: .max)
             }

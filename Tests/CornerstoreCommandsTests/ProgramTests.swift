@@ -161,7 +161,7 @@ import Testing
             try await refused("buy com.example.app.coins", 1, "declined")
             #expect(try await run("payment-rule clear").status == 0)
             #expect(try await run("account change tester@sandbox.example --asks-to-buy on").status == 0)
-            try await refused("buy com.example.app.coins", 1, "waits for approval")
+            try await refused("buy com.example.app.coins", 1, "waiting for approval")
             let pending = try await run("purchase pending --json").output.objects()
             let key = try #require(pending.first?["key"] as? String)
             #expect(try await run("purchase approve \(key)").status == 0)

@@ -216,6 +216,6 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
     func endlessInputIsRefused(_ file: String) async {
         let result = await Capture.run(["receipt", "inspect", file])
         #expect(result.status == 1)
-        #expect(result.errors.contains("more than"))
+        #expect(result.errors.contains("too large"))
     }
 }

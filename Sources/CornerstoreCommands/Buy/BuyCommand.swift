@@ -8,8 +8,8 @@ struct BuyCommand: AsyncParsableCommand {
         commandName: "buy",
         abstract: "Buy a product from a running store, as an app on a device would.",
         discussion: """
-            It goes through the same StoreKit as an app's purchase, finishes the transaction, and asks nothing. In the sandbox the tester \
-            that the store made on its first start buys when no account is named; production needs an account.
+            This command uses the same StoreKit as an app: it buys the product without asking and finishes the transaction. In the sandbox, \
+            the default account is the tester that the store created on its first start. In production, --account is required.
 
               cornerstore buy com.example.app.coins
               cornerstore buy com.example.app.coins --quantity 3 --receipt-out coins.receipt
@@ -17,17 +17,19 @@ struct BuyCommand: AsyncParsableCommand {
               cornerstore buy com.example.app.coins --json | jq -r .transactionId
               cornerstore buy com.example.app.coins --username 6f1c0c8e-2b8e-4c39-9d1b-0d2f6a5b8c11
 
-            The receipt is the one that the app had before it finished: consumables leave it afterwards. What an earlier purchase of this \
-            device left unfinished is finished too. Each account has a device of its own in the data directory, unless --device names one.
+            The receipt is copied before the transaction is finished, because finished consumables are removed from it. The command also \
+            finishes the unfinished transactions of earlier purchases on this device. Each account has its own device in the data \
+            directory, unless --device names another.
             """)
 
     @Argument(help: "The product's identifier.")
     var product: String
-    @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+    @Option(
+        help: ArgumentHelp("The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
     var app: String?
-    @Option(parsing: .unconditional, help: "How many, 1 to 10.")
+    @Option(parsing: .unconditional, help: "The quantity, 1 to 10.")
     var quantity = 1
-    @Option(help: ArgumentHelp("Who buys.", valueName: "email"))
+    @Option(help: ArgumentHelp("The account that buys.", valueName: "email"))
     var account: String?
     @Option(
         help: ArgumentHelp(
@@ -36,30 +38,31 @@ struct BuyCommand: AsyncParsableCommand {
     var username: String?
     @Option(
         help: ArgumentHelp(
-            "Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
+            "A file with the password of --account, or - for standard input. Without it, the command asks.",
+            valueName: "file"),
         completion: .file())
     var passwordFile: String?
-    @Option(help: ArgumentHelp("Where to write the app receipt.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("The file to write the app receipt to.", valueName: "file"), completion: .file())
     var receiptOut: String?
     @Option(help: ArgumentHelp("The device's folder.", valueName: "dir"), completion: .directory)
     var device: String?
-    @Option(help: ArgumentHelp("The CFBundleVersion that the receipt names.", valueName: "version"))
+    @Option(help: ArgumentHelp("The CFBundleVersion to put into the receipt.", valueName: "version"))
     var appVersion = "1"
     @OptionGroup var environment: EnvironmentOptions
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...10).contains(quantity) else { throw ValidationError("--quantity is a number from 1 to 10.") }
-        guard !product.isEmpty else { throw ValidationError("Name the product.") }
+        guard (1...10).contains(quantity) else { throw ValidationError("--quantity must be a number from 1 to 10.") }
+        guard !product.isEmpty else { throw ValidationError("Give the product's identifier.") }
         guard username?.isEmpty != true else { throw ValidationError("--username must not be empty.") }
     }
 
     func run() async throws {
         let addresses = try control.data.addresses()
-        let seller = try await Seller.find(product, app: app, control.client())
+        let seller = try await AppSelection.bundleID(of: product, app: app, control.client())
         let data = control.data.directory
-        // Before somebody pays.
+        // Check the output file before the purchase is charged.
         let receiptOut = receiptOut.map { URL(fileURLWithPath: $0).standardizedFileURL }
         if let receiptOut { try OutputFile.check(receiptOut) }
         let named = try device.map(DevicePlace.usable)
@@ -80,12 +83,12 @@ struct BuyCommand: AsyncParsableCommand {
         return try ShellCustomer.tester(environment.environment, in: control.data.directory)
     }
 
-    /// The folder of the device that an account has in the store's data directory.
+    /// Returns the folder of the account's device in the store's data directory.
     static func deviceFolder(of email: String, in data: URL) -> URL {
         data.appendingPathComponent("devices/\(folderName(email))")
     }
 
-    /// The address as a folder's name.
+    /// Returns the e-mail address as a folder name: lower case, at most 100 bytes, other characters percent-encoded.
     static func folderName(_ email: String) -> String {
         email.lowercased().utf8.prefix(100).enumerated().map { index, byte in
             switch byte {

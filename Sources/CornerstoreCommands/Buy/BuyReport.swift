@@ -1,4 +1,4 @@
-/// What was bought, in Apple's names.
+/// The result of `cornerstore buy`, with Apple's field names.
 struct BuyReport: Encodable, Sendable {
     var transactionId: String
     var originalTransactionId: String
@@ -7,13 +7,13 @@ struct BuyReport: Encodable, Sendable {
     var state: String
     /// The payment's `applicationUsername`; nil when the payment has none.
     var applicationUsername: String?
-    /// Where the app receipt lies, as it was before the transaction was finished if it was asked for.
+    /// The path of the app receipt. With `--receipt-out`, it is the copy made before the transaction was finished.
     var receiptFile: String
-    /// Transactions of earlier purchases that were finished on the way; nil when there were none.
+    /// The ids of earlier purchases' transactions that this command finished; nil when it finished none.
     var alsoFinished: [String]?
 
     func text(_ style: Style) -> String {
-        let heading = style.good("Bought \(productId)") + (quantity == 1 ? "." : ", \(quantity) of it.")
+        let heading = style.good("Bought \(productId)") + (quantity == 1 ? "." : ", quantity \(quantity).")
         let fields = Table.fields(
             [
                 ("transaction", transactionId),

@@ -3,15 +3,17 @@ import Foundation
 import StoreKit
 import StoreServer
 
-/// `cornerstore device`: what the owner of a device allows on it.
+/// `cornerstore device`: changes the restrictions of a device.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Allow or forbid buying on a device, as parental controls do.",
+        abstract: "Allow or forbid purchases on a device, as parental controls do.",
         discussion: """
-            canMakePayments() is false where it is forbidden, and payments fail with paymentNotAllowed; prices can be read. Running apps obey \
-            from their next purchase on. The device is that of “cornerstore buy” unless --device names another, which an app made when it first \
-            ran. Another account than the tester has one since it first bought or restored.
+            When purchases are forbidden, canMakePayments() returns false and payments fail with paymentNotAllowed. Apps can still load prices. \
+            Running apps apply the change at their next purchase.
+
+            The default device is the one that “cornerstore buy” uses for the account. An account other than the tester has a device after its \
+            first buy or restore. With --device, give the folder of a device that an app created.
 
               cornerstore device payments off
               cornerstore device payments on --account anna@example.com
@@ -20,10 +22,12 @@ struct DeviceCommand: AsyncParsableCommand {
         subcommands: [Payments.self])
 
     struct Payments: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Allow or forbid buying.")
-        @Argument(help: "Whether anybody may buy on the device.")
+        static let configuration = CommandConfiguration(abstract: "Allow or forbid purchases.")
+        @Argument(help: "Whether purchases are allowed on the device.")
         var state: AccountCommand.Switch
-        @Option(help: ArgumentHelp("Whose device; the sandbox tester's otherwise.", valueName: "email"))
+        @Option(
+            help: ArgumentHelp(
+                "The account whose device to change. The default is the sandbox tester.", valueName: "email"))
         var account: String?
         @Option(help: ArgumentHelp("The device's folder.", valueName: "dir"), completion: .directory)
         var device: String?
@@ -40,24 +44,25 @@ struct DeviceCommand: AsyncParsableCommand {
             do {
                 try DeviceRestrictions(allowsPayments: state.isOn).write(deviceFolder: folder)
             } catch {
-                throw CommandError(.failed, "\(folder.path) cannot be written: \(error)")
+                throw CommandError(.failed, "Cannot write to \(folder.path): \(error)")
             }
             let report = Report(device: folder.path, allowsPayments: state.isOn)
             try Console.current.report(report, json: output.json) { _ in
-                "Buying is \(state.isOn ? "allowed" : "forbidden") on \(folder.path)."
+                "Purchases are \(state.isOn ? "allowed" : "forbidden") on \(folder.path)."
             }
         }
 
         private func folder() throws -> URL {
             if let device { return try DevicePlace.existing(device) }
-            // The tester is known to be there, with or without a device; whose address is misspelt gets none.
+            // The tester always exists, so its device may be created here. Another address may be misspelt, so its
+            // device must already exist.
             if let account {
                 let folder = BuyCommand.deviceFolder(of: account, in: data.directory)
                 guard DevicePlace.isDevice(folder) else { throw DevicePlace.missing(of: account, in: data.directory) }
                 return folder
             }
             guard let email = SandboxTester.read(from: data.directory)?.email else {
-                throw CommandError(.failed, "There is no tester in \(data.directory.path); name --account or --device.")
+                throw CommandError(.failed, "No sandbox tester in \(data.directory.path). Give --account or --device.")
             }
             return BuyCommand.deviceFolder(of: email, in: data.directory)
         }

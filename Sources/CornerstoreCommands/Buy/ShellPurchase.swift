@@ -3,7 +3,9 @@ import StoreKit
 import StoreWire
 import Synchronization
 
-/// One purchase through StoreKit, from the price to the finished transaction. StoreKit is configured once a process, so this is performed once.
+/// One purchase through StoreKit, from the price to the finished transaction.
+///
+/// A process can configure StoreKit only once, so call ``perform()`` once.
 struct ShellPurchase: Sendable {
     var store: String
     var environment: StoreEnvironment
@@ -21,7 +23,8 @@ struct ShellPurchase: Sendable {
 
     private static let timeLimit = Duration.seconds(60)
 
-    /// - Throws: ``CommandError`` that says why the store refused.
+    /// Buys the product and finishes the transaction.
+    /// - Throws: ``CommandError`` with the reason when the store refuses or does not answer within 60 seconds.
     func perform() async throws -> BuyReport {
         let signIn = SignIn(StoreCredentials(email: email, password: password))
         let problems = Problems()
@@ -39,12 +42,12 @@ struct ShellPurchase: Sendable {
                 Self.timeLimit,
                 else: CommandError(
                     .failed,
-                    "The store at \(store) did not complete the purchase in time. It is kept on the device, and the next “cornerstore buy” of "
-                        + "this account completes it.\(problems.text)")
+                    "The store at \(store) did not complete the purchase in time. The device keeps the purchase, and the next “cornerstore buy” "
+                        + "of this account completes it.\(problems.text)")
             ) { try await buy() }
         } catch let error as CommandError {
             guard signIn.wasRefused else { throw error }
-            throw CommandError(.refused, "The store does not take this password of \(email).")
+            throw CommandError(.refused, "Wrong password for \(email).")
         }
     }
 
@@ -70,7 +73,7 @@ struct ShellPurchase: Sendable {
             case .updated(let transactions):
                 for (transaction, state) in transactions {
                     if state == .purchasing {
-                        // What an earlier run left comes first; ours was added last.
+                        // Transactions of earlier runs come first. The last match is the payment of this run.
                         let payment = transaction.payment
                         if payment.productIdentifier == productID, payment.quantity == quantity,
                             payment.applicationUsername == username
@@ -93,7 +96,9 @@ struct ShellPurchase: Sendable {
         throw CancellationError()
     }
 
-    /// Our transaction is no more under way.
+    /// Handles this purchase's transaction after it left the state `purchasing`.
+    /// - Returns: the report; nil when the transaction is not complete.
+    /// - Throws: ``CommandError`` when the purchase failed or waits for approval.
     private func delivered(
         _ transaction: SKPaymentTransaction, _ state: SKPaymentTransactionState, _ queue: SKPaymentQueue
     ) throws -> BuyReport? {
@@ -108,20 +113,20 @@ struct ShellPurchase: Sendable {
             queue.finishTransaction(transaction)
             return report
         case .failed:
-            let text = transaction.error?.localizedDescription ?? "The store gave no reason."
+            let text = transaction.error?.localizedDescription ?? "The store returned no reason."
             queue.finishTransaction(transaction)
             throw CommandError(.refused, "The purchase of \(productID) failed: \(Style.printable(text))")
         case .deferred:
             throw CommandError(
                 .refused,
-                "The purchase of \(productID) waits for approval: see “cornerstore purchase pending”. Once approved, the next “cornerstore buy” of "
-                    + "this account delivers it.")
+                "The purchase of \(productID) is waiting for approval. See “cornerstore purchase pending”. After approval, the next "
+                    + "“cornerstore buy” of this account delivers it.")
         case .purchasing:
             return nil
         }
     }
 
-    /// Copies the app receipt before the finish takes consumables out of it.
+    /// Copies the app receipt before the transaction is finished, because finished consumables are removed from it.
     private func keepReceipt() throws -> String {
         guard let receipt = storeReceiptURL else { throw CommandError(.failed, "The device has no app receipt.") }
         guard let receiptOut else { return receipt.path }
@@ -130,13 +135,14 @@ struct ShellPurchase: Sendable {
         } catch {
             throw CommandError(
                 .failed,
-                "\(receiptOut.path) cannot be written; the purchase is kept, and the receipt is \(receipt.path).")
+                "Cannot write the receipt to \(receiptOut.path). The purchase is complete, and its receipt is in \(receipt.path)."
+            )
         }
         return receiptOut.path
     }
 }
 
-/// Answers the sign-in once, and remembers that the password was wrong.
+/// Answers the first sign-in prompt and records when the store rejects the password.
 final class SignIn: Sendable {
     private let credentials: StoreCredentials
     private let refused = Mutex(false)
@@ -152,7 +158,7 @@ final class SignIn: Sendable {
     }
 }
 
-/// What StoreKit had to say that no API reports.
+/// Collects StoreKit's diagnostics, which no StoreKit API reports.
 final class Problems: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -161,10 +167,10 @@ final class Problems: Sendable {
     var text: String { lines.withLock { $0.last.map { " The last problem was: \($0)" } ?? "" } }
 }
 
-/// Turns the queue's calls into a stream.
+/// Turns the payment queue's observer calls into a stream.
 private final class PurchaseEvents: NSObject, SKPaymentTransactionObserver {
     enum Event: Sendable {
-        /// With the states at the time of the call: the objects change.
+        /// The transactions with their states at the time of the call. The objects may change later.
         case updated([(SKPaymentTransaction, SKPaymentTransactionState)])
         case removed([SKPaymentTransaction])
     }

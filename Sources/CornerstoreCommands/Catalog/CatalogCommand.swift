@@ -3,16 +3,16 @@ import Foundation
 import Store
 import StoreWire
 
-/// `cornerstore catalog`: catalog files, without a store.
+/// `cornerstore catalog`: checks and converts catalog files. It needs no store.
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog",
-        abstract: "Check catalog files, and turn .storekit files into our own format or back.",
+        abstract: "Check catalog files, and convert between .storekit and YAML catalogs.",
         subcommands: [Check.self, Convert.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what catalog files describe, and everything that is wrong in them.",
+            abstract: "List the products in catalog files and report every error.",
             discussion: """
                   cornerstore catalog check App.storekit
                   cornerstore catalog check One.storekit=com.example.one Two.yaml --json
@@ -20,7 +20,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
         @Argument(
             help: ArgumentHelp(
-                "A .storekit file or a YAML catalog; =BUNDLE gives the app's bundle id.", valueName: "file"),
+                "A .storekit file or a YAML catalog. Append =BUNDLE to set the app's bundle id.", valueName: "file"),
             completion: .file(extensions: ["storekit", "yaml", "yml"]))
         var files: [CatalogFileArgument]
         @OptionGroup var output: OutputOptions
@@ -39,35 +39,37 @@ struct CatalogCommand: AsyncParsableCommand {
             case storekit
         }
 
-        /// What `--json` prints.
+        /// The JSON document that `--json` prints.
         struct Converted: Encodable {
             var text: String
-            /// What the other format cannot say, a line each.
+            /// The settings that the target format cannot express, one line each.
             var omitted: [String]
         }
 
         static let configuration = CommandConfiguration(
-            abstract: "Turn one kind of catalog file into the other.",
+            abstract: "Convert a catalog file to the other format.",
             discussion: """
-                Our own format says what .storekit cannot: bundle ids, prices and availability by storefront, free subscriptions, hosting. \
-                What the other format cannot say is told on standard error.
+                A YAML catalog can express settings that a .storekit file cannot: bundle ids, prices and availability by storefront, free \
+                subscriptions and hosted content. The command lists the settings that it left out on standard error.
 
                   cornerstore catalog convert App.storekit=com.example.app --to yaml --out App.yaml
                   cornerstore catalog convert App.yaml --to storekit
                 """)
 
         @Argument(
-            help: ArgumentHelp("The file; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"),
+            help: ArgumentHelp(
+                "The catalog file. Append =BUNDLE to set a .storekit file's bundle id.", valueName: "file"),
             completion: .file())
         var file: CatalogFileArgument
-        @Option(help: "What to make of it.")
+        @Option(help: "The target format.")
         var to: Format
         @Option(
             help: ArgumentHelp(
-                "Which app, when the file has several and .storekit has room for one.", valueName: "bundle-id"))
+                "The app to convert. Required for --to storekit when the file has several apps.", valueName: "bundle-id"
+            ))
         var app: String?
         @Option(
-            help: ArgumentHelp("Where to write it, instead of standard output.", valueName: "file"), completion: .file()
+            help: ArgumentHelp("The file to write, instead of standard output.", valueName: "file"), completion: .file()
         )
         var out: String?
         @OptionGroup var output: OutputOptions
@@ -83,7 +85,7 @@ struct CatalogCommand: AsyncParsableCommand {
                 do {
                     try Data(converted.text.utf8).write(to: URL(fileURLWithPath: out), options: .atomic)
                 } catch {
-                    throw CommandError(.failed, "\(out) cannot be written.")
+                    throw CommandError(.failed, "Cannot write \(out).")
                 }
                 guard output.json else { return }
             }
@@ -96,7 +98,8 @@ struct CatalogCommand: AsyncParsableCommand {
             let chosen = app.map { name in apps.filter { $0.bundleID == BundleID(name) } } ?? apps
             let known = apps.map(\.bundleID.rawValue).joined(separator: ", ")
             guard let first = chosen.first else {
-                throw CommandError(.usage, "The file describes no such app; it has \(known.isEmpty ? "none" : known).")
+                throw CommandError(
+                    .usage, "The file does not contain this app. It contains \(known.isEmpty ? "no apps" : known).")
             }
             switch to {
             case .yaml:
@@ -105,7 +108,7 @@ struct CatalogCommand: AsyncParsableCommand {
                 return Converted(text: text, omitted: [])
             case .storekit:
                 guard chosen.count == 1 else {
-                    throw CommandError(.usage, "A .storekit file holds one app; choose with --app one of \(known).")
+                    throw CommandError(.usage, "A .storekit file holds one app. Choose one with --app: \(known).")
                 }
                 let (text, omitted) = StoreKitConfigurationFile.text(of: first)
                 try check {
@@ -117,21 +120,22 @@ struct CatalogCommand: AsyncParsableCommand {
             }
         }
 
-        /// Reads what was made before it is written, so that no file is left that the store would refuse.
+        /// Reads the converted text back before it is written, so that the command never writes a file that the store
+        /// refuses.
         private func check(_ isReadBack: () throws -> Bool) throws {
             let reason: String
             do {
                 if try isReadBack() { return }
-                reason = "it would describe something else"
+                reason = "the result would differ from the original"
             } catch let error as CatalogError {
                 reason = error.problems.first?.description ?? error.detail
             }
-            throw CommandError(.failed, "\(file.file.path) cannot be written as a \(to.rawValue) file: \(reason).")
+            throw CommandError(.failed, "Cannot convert \(file.file.path) to \(to.rawValue): \(reason).")
         }
     }
 }
 
-/// `FILE` or `FILE=BUNDLE`. Where a file of the whole name exists, that one is meant.
+/// `FILE` or `FILE=BUNDLE`. If a file with the whole argument as its name exists, the argument is that file.
 struct CatalogFileArgument: ExpressibleByArgument {
     var file: CatalogFile
 

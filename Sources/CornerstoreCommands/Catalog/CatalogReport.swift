@@ -1,6 +1,6 @@
 import Store
 
-/// What catalog files describe, or what is wrong with them.
+/// The apps and products in catalog files, or the errors in them.
 struct CatalogReport: Encodable {
     struct App: Encodable {
         var bundleId: String
@@ -12,7 +12,7 @@ struct CatalogReport: Encodable {
         var productId: String
         var kind: String
         var name: String
-        /// In the app's own storefront, with its currency; nil when not sold there.
+        /// The price and currency in the app's default storefront; nil when the product is not sold there.
         var price: String?
     }
 

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Reads what a command was handed, never more than it can use.
+/// Reads a command's input files, up to a limit.
 enum BoundedInput {
-    /// A file's bytes, or standard input's for `-`.
+    /// Returns the bytes of a file, or of standard input when `path` is `-`.
     ///
-    /// - Parameter what: names the thing in errors.
-    /// - Throws: ``CommandError`` when it is not there, cannot be read, or has more than `limit` bytes.
+    /// - Parameter what: the kind of file, for error messages.
+    /// - Throws: ``CommandError`` when the file does not exist, cannot be read, or has more than `limit` bytes.
     static func read(_ path: String, limit: Int, what: String) throws -> [UInt8] {
         let name = path == "-" ? "standard input" : path
         let handle: FileHandle
@@ -14,13 +14,13 @@ enum BoundedInput {
         } else {
             var isDirectory: ObjCBool = false
             guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-                throw CommandError(.failed, "There is no \(what) file \(path).")
+                throw CommandError(.failed, "The \(what) file \(path) does not exist.")
             }
             guard !isDirectory.boolValue else {
-                throw CommandError(.failed, "\(path) is a directory; name the \(what) file in it.")
+                throw CommandError(.failed, "\(path) is a directory. Give the path of the \(what) file in it.")
             }
             guard let opened = FileHandle(forReadingAtPath: path) else {
-                throw CommandError(.failed, "\(path) cannot be opened; check its permissions.")
+                throw CommandError(.failed, "Cannot open \(path). Check its permissions.")
             }
             handle = opened
         }
@@ -30,11 +30,11 @@ enum BoundedInput {
             do {
                 part = try handle.read(upToCount: min(1 << 16, limit + 1 - bytes.count)) ?? Data()
             } catch {
-                throw CommandError(.failed, "\(name) cannot be read.")
+                throw CommandError(.failed, "Cannot read \(name).")
             }
             guard !part.isEmpty else { return bytes }
             bytes += part
         }
-        throw CommandError(.refused, "\(name) has more than \(limit) bytes, which no \(what) has.")
+        throw CommandError(.refused, "\(name) is too large: a \(what) file has at most \(limit) bytes.")
     }
 }

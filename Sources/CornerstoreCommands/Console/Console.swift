@@ -1,28 +1,29 @@
 import Foundation
 import Synchronization
 
-/// Where a command prints. Commands take it from ``current``, so that tests can read what they say.
+/// The output streams and environment of a command. Commands use ``current``, so that tests can capture the output.
 struct Console: Sendable {
     enum Stream: Sendable {
         case output
         case error
     }
 
-    /// Writes text as it stands.
+    /// Writes text unchanged to a stream.
     var write: @Sendable (String, Stream) -> Void
-    /// Whether standard output is shown to a person.
+    /// Whether standard output is a terminal.
     var isTerminal: Bool
-    /// Whether standard error is, where progress is shown.
+    /// Whether standard error is a terminal that can show progress.
     var showsProgress: Bool
-    /// Whether to use colour.
+    /// The text styles, with or without color.
     var style: Style
     var environment: [String: String]
 
-    /// A console that swallows everything; commands run inside ``Cornerstore/run(_:on:)``, which sets another.
+    /// The console of the running command. The default discards all output; ``Cornerstore/run(_:on:)`` sets another.
     @TaskLocal static var current = Console(
         write: { _, _ in }, isTerminal: false, showsProgress: false, style: Style(isColored: false), environment: [:])
 
-    /// The process's own. Colour only on a terminal that has it, and never when `NO_COLOR` is set (no-color.org).
+    /// Returns the process's console. It uses color only on a terminal that supports it, and never when `NO_COLOR` is
+    /// set (no-color.org).
     static func standard(_ environment: [String: String]) -> Console {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         let isDumb = environment["TERM"] == "dumb"
@@ -35,16 +36,16 @@ struct Console: Sendable {
 
     private static let descriptors = Descriptors()
 
-    /// A line.
+    /// Prints a line.
     func print(_ line: String, to stream: Stream = .output) { write(line + "\n", stream) }
 
-    /// An error, on standard error.
+    /// Prints an error message on standard error.
     func complain(_ text: String) { print("cornerstore: \(text)", to: .error) }
 
-    /// A remark for a person that is no part of the result, on standard error.
+    /// Prints a note for a person on standard error. Notes are not part of the result.
     func remark(_ text: String) { print(text, to: .error) }
 
-    /// Prints a result: as one JSON document when asked for, else as text.
+    /// Prints a result, as one JSON document or as text.
     func report(_ value: some Encodable, json: Bool, _ text: (Style) -> String) throws {
         guard json else {
             let text = text(style)
@@ -61,7 +62,7 @@ struct Console: Sendable {
     }
 }
 
-/// Writes whole texts, one at a time; whoever closed the other end does not stop the program.
+/// Writes whole texts to file descriptors, one at a time. A closed reader does not end the program.
 private final class Descriptors: Sendable {
     private let lock = Mutex(())
 

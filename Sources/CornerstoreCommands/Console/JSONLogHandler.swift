@@ -1,29 +1,30 @@
 import Foundation
 import Logging
 
-/// How a server's log is written to standard error.
+/// The format of a server's log on standard error.
 enum LogFormat: String, CaseIterable {
-    /// For people.
+    /// Text for people.
     case text
-    /// One JSON object to a line, for programs (``JSONLogHandler``).
+    /// One JSON object per line, for programs (``JSONLogHandler``).
     case json
 }
 
-/// Writes each record as one line of JSON: `time` (RFC 3339, UTC, milliseconds), `level`, `logger`, `message`, and `metadata` with what it is about,
-/// request ids under `hb.request.id`.
+/// Writes each log record as one line of JSON: `time` (RFC 3339, UTC, milliseconds), `level`, `logger`, `message` and
+/// `metadata`. The metadata contains the request id under `hb.request.id`.
 struct JSONLogHandler: LogHandler {
     var logLevel = Logger.Level.notice
     var metadata: Logger.Metadata = [:]
     private let label: String
     private let write: @Sendable (Data) -> Void
 
-    /// - Parameter write: takes one line with its end.
+    /// - Parameter write: writes one line, which includes its line break.
     init(label: String, write: @escaping @Sendable (Data) -> Void = writer(to: .standardError)) {
         self.label = label
         self.write = write
     }
 
-    /// What writes lines to a file. A reader that went away, or a full disk, must not end the server; `FileHandle.write(_:)` traps there.
+    /// Returns a function that writes lines to a file. It ignores errors, because a closed reader or a full disk must
+    /// not end the server; `FileHandle.write(_:)` traps there.
     static func writer(to file: FileHandle) -> @Sendable (Data) -> Void {
         { try? file.write(contentsOf: $0) }
     }

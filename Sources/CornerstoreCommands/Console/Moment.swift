@@ -1,9 +1,9 @@
 import Foundation
 
-/// How moments are shown.
+/// Formats points in time for output.
 enum Moment {
-    /// RFC 3339 in UTC, to the second.
-    /// - Parameter milliseconds: since 1970.
+    /// Returns the time as RFC 3339 in UTC, to the second.
+    /// - Parameter milliseconds: milliseconds since 1970.
     static func text(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(.iso8601)
     }

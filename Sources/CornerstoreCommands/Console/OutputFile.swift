@@ -1,22 +1,22 @@
 import Foundation
 
-/// A file that a command is to write in the end.
+/// A file that a command writes when it completes.
 enum OutputFile {
-    /// Looks whether it can be written, before there is something to lose.
-    /// - Throws: ``CommandError`` `failed` that says why it cannot.
+    /// Checks that the file can be written, before the command does work that would be lost.
+    /// - Throws: ``CommandError`` `failed` with the reason when the file cannot be written.
     static func check(_ file: URL) throws {
         let folder = file.deletingLastPathComponent().path
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            throw CommandError(.failed, "\(file.path) cannot be written: there is no folder \(folder).")
+            throw CommandError(.failed, "Cannot write \(file.path): the folder \(folder) does not exist.")
         }
         guard !FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder) || !isFolder.boolValue else {
-            throw CommandError(.failed, "\(file.path) cannot be written: it is a folder.")
+            throw CommandError(.failed, "Cannot write \(file.path): it is a folder.")
         }
-        // The file is written beside its name and moved there.
+        // The file is written under a temporary name in the same folder and then renamed.
         guard access(folder, W_OK | X_OK) == 0 else {
             throw CommandError(
-                .failed, "\(file.path) cannot be written: \(folder): \(String(cString: strerror(errno))).")
+                .failed, "Cannot write \(file.path): \(folder): \(String(cString: strerror(errno))).")
         }
     }
 }

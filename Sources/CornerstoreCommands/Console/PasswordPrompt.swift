@@ -1,25 +1,26 @@
 import Foundation
 
-/// Gets a password from a file, or from a person at the terminal, who does not see it.
+/// Reads a password from a file, or asks for it on the terminal without showing it.
 enum PasswordPrompt {
     private static let limit = 4096
 
+    /// Returns the password.
     /// - Parameters:
-    ///   - file: holds the password in its first line; `-` is standard input. Nil asks on the terminal.
-    ///   - whose: for the question.
-    /// - Throws: ``CommandError`` when there is none to be had.
+    ///   - file: a file with the password in its first line; `-` is standard input. Nil asks on the terminal.
+    ///   - whose: the account's name, for the prompt and error messages.
+    /// - Throws: ``CommandError`` when no password is given.
     static func password(file: String?, whose: String) throws -> String {
         if let file { return try line(of: BoundedInput.read(file, limit: limit, what: "password"), file) }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandError(
-                .usage, "There is no terminal to ask for the password of \(whose) on; name a file with --password-file."
+                .usage, "Cannot ask for the password of \(whose) without a terminal. Give a file with --password-file."
             )
         }
         let console = Console.current
         console.write("Password of \(Style.printable(whose)): ", .error)
         let password = hiddenLine()
         console.write("\n", .error)
-        guard let password, !password.isEmpty else { throw CommandError(.usage, "No password was given for \(whose).") }
+        guard let password, !password.isEmpty else { throw CommandError(.usage, "No password given for \(whose).") }
         return password
     }
 

@@ -1,11 +1,12 @@
 import Foundation
 
-/// Shows on a terminal that something is under way, once it has taken a second.
+/// Shows a progress indicator on a terminal for work that takes longer than a second.
 enum Progress {
     private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
-    /// Does `body`, and shows `text` beside a turning wheel meanwhile.
-    /// - Parameter saysSoInLogs: whether it is said without a terminal too, once, after five seconds.
+    /// Runs `body` and shows `text` beside a spinner meanwhile.
+    /// - Parameter saysSoInLogs: whether to print `text` once, after five seconds, when standard error is not a
+    ///   terminal.
     static func during<T: Sendable>(
         _ text: String, saysSoInLogs: Bool = false, _ body: () async throws -> T
     ) async rethrows -> T {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Emphasis on a terminal; plain text everywhere else.
+/// Text styles: ANSI escape sequences on a terminal, plain text elsewhere.
 struct Style: Sendable {
     var isColored: Bool
 
@@ -14,7 +14,7 @@ struct Style: Sendable {
         isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 
-    /// Text from outside without control characters, which could repaint the terminal.
+    /// Removes control characters from external text, because they could change what the terminal shows.
     static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: CharacterSet.controlCharacters.contains) else { return text }
         return String(

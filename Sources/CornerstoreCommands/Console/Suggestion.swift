@@ -1,7 +1,7 @@
-/// What a name that is not known may have been meant to be.
+/// Suggests known names for an unknown name.
 enum Suggestion {
-    /// A sentence for the end of an error: the name that is meant, when one is near, else the names that there are.
-    /// - Parameter what: what the names are of, where the sentence before does not say it.
+    /// Returns a sentence for the end of an error message: the most similar name, or else a list of the known names.
+    /// - Parameter what: the kind of names, when the sentence before does not say it.
     static func text(for name: String, among names: [String], of what: String = "") -> String {
         let near = names.min { distance($0, name) < distance($1, name) }
         let limit = name.count < 4 ? 1 : max(2, name.count / 4)
@@ -12,7 +12,8 @@ enum Suggestion {
             + (names.count > 8 ? " and \(names.count - 8) more." : ".")
     }
 
-    /// How many characters have to be put in, left out or replaced to make one text of the other.
+    /// Returns the edit distance: the number of characters to insert, delete or replace to turn one text into the
+    /// other.
     static func distance(_ one: String, _ other: String) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)

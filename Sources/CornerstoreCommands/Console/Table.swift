@@ -1,16 +1,16 @@
-/// Columns under a heading, as wide as their widest text. A column with nothing in any row is left out.
+/// A text table. Each column is as wide as its widest text. Columns that are empty in every row are left out.
 struct Table {
     private var heading: [String]
     private var rows: [[String]]
 
-    /// - Parameter rows: each as long as the heading.
+    /// - Parameter rows: the rows, each with as many cells as the heading.
     init(heading: [String], rows: [[String]]) {
         let used = heading.indices.filter { column in rows.isEmpty || rows.contains { !$0[column].isEmpty } }
         self.heading = used.map { heading[$0] }
         self.rows = rows.map { row in used.map { row[$0] } }
     }
 
-    /// The lines, joined. A table without rows is only its heading.
+    /// Returns the table as lines of text. A table without rows consists of its heading only.
     func text(_ style: Style) -> String {
         let rows = rows.map { $0.map { Style.printable($0) } }
         let widths = heading.indices.map { column in
@@ -27,7 +27,7 @@ struct Table {
         return ([style.bold(line(heading))] + rows.map(line)).joined(separator: "\n")
     }
 
-    /// Names and values, a line each, the values under one another.
+    /// Returns one line for each name and value, with the values aligned. Fields without a value are left out.
     static func fields(_ fields: [(String, String?)], _ style: Style) -> String {
         let fields = fields.compactMap { name, value in value.map { (name, Style.printable($0)) } }
         let width = fields.map(\.0.count).max() ?? 0

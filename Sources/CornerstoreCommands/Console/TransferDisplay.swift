@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Shows a transfer on standard error: a bar that is drawn again on a terminal, a line for each tenth elsewhere.
+/// Shows a transfer's progress on standard error: a progress bar on a terminal, elsewhere a line for each 10 %.
 final class TransferDisplay: Sendable {
     private struct State {
         var meter: TransferMeter
@@ -15,8 +15,9 @@ final class TransferDisplay: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - what: such as `Uploading`.
-    ///   - done: bytes that were transferred before.
+    ///   - what: the label, such as `Uploading`.
+    ///   - total: the size of the file in bytes.
+    ///   - done: the number of bytes that were already transferred.
     init(_ what: String, total: Int64, done: Int64, console: Console) {
         self.what = what
         self.console = console
@@ -24,7 +25,7 @@ final class TransferDisplay: Sendable {
         state = Mutex(State(meter: meter, shownAt: nil, shownTenth: meter.percent / 10))
     }
 
-    /// Says how many bytes are there now.
+    /// Updates the number of transferred bytes.
     func note(_ bytes: Int64) {
         let time = start.duration(to: .now)
         let text: String? = state.withLock { state in
@@ -42,7 +43,7 @@ final class TransferDisplay: Sendable {
         if let text { console.write(text, .error) }
     }
 
-    /// Ends the line, so that what follows has one of its own.
+    /// Removes the progress bar, so that later output starts on an empty line.
     func end() {
         if console.showsProgress { console.write("\r\u{1B}[K", .error) }
     }

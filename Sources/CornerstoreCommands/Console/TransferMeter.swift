@@ -1,30 +1,30 @@
-/// How far a transfer is: part, rate and time left. It prints nothing itself.
+/// Computes a transfer's progress: percentage, rate and remaining time.
 struct TransferMeter: Sendable {
-    /// Over how long the rate is taken.
+    /// The time span over which the rate is measured.
     private static let window = Duration.seconds(5)
 
-    /// In bytes.
+    /// The size of the transfer in bytes.
     let total: Int64
     private(set) var done: Int64
     private var samples: [(at: Duration, bytes: Int64)] = []
 
-    /// - Parameter done: what was transferred before, and counts for no rate.
+    /// - Parameter done: the number of bytes that were already transferred. They do not count towards the rate.
     init(total: Int64, done: Int64) {
         self.total = total
         self.done = done
     }
 
-    /// Notes how many bytes are there.
-    /// - Parameter time: since any fixed moment.
+    /// Records the number of transferred bytes.
+    /// - Parameter time: the time since a fixed moment.
     mutating func note(_ bytes: Int64, at time: Duration) {
-        // Going back, the other side has fewer than it seemed.
+        // A lower number means that the other side lost bytes, so the rate is measured anew.
         if bytes < done { samples = [] }
         done = bytes
         samples.append((time, bytes))
         while samples.count > 2, let first = samples.first, time - first.at > Self.window { samples.removeFirst() }
     }
 
-    /// Bytes a second, nil until it is known.
+    /// The rate in bytes per second; nil until 200 ms were measured.
     var rate: Double? {
         guard let first = samples.first, let last = samples.last, last.at - first.at >= .milliseconds(200) else {
             return nil
@@ -32,7 +32,7 @@ struct TransferMeter: Sendable {
         return Double(last.bytes - first.bytes) / ((last.at - first.at) / .seconds(1))
     }
 
-    /// Seconds until the end, nil until it is known.
+    /// The remaining time in seconds; nil while the rate is unknown.
     var secondsLeft: Int? {
         guard let rate, rate > 0 else { return nil }
         let seconds = Double(total - done) / rate
@@ -41,7 +41,7 @@ struct TransferMeter: Sendable {
 
     var percent: Int { total > 0 ? Int(Double(done) / Double(total) * 100) : 100 }
 
-    /// `45 %  123.4 MB of 273.0 MB  98.1 MB/s  2 s left`.
+    /// The progress as text, such as `45 %  123.4 MB of 273.0 MB  98.1 MB/s  2 s left`.
     var text: String {
         var parts = ["\(percent) %", "\(Self.size(done)) of \(Self.size(total))"]
         if let rate { parts.append("\(Self.size(Int64(rate)))/s") }
@@ -49,14 +49,14 @@ struct TransferMeter: Sendable {
         return parts.joined(separator: "  ")
     }
 
-    /// `[#########           ]`.
+    /// The progress bar, such as `[#########           ]`.
     var bar: String {
         let width = 24
         let filled = total > 0 ? Int(Double(done) / Double(total) * Double(width)) : width
         return "[" + String(repeating: "#", count: filled) + String(repeating: " ", count: width - filled) + "]"
     }
 
-    /// In decimal units, as sizes of downloads are told: `1.5 GB`.
+    /// Returns a size in decimal units, such as `1.5 GB`.
     static func size(_ bytes: Int64) -> String {
         let units = ["kB", "MB", "GB", "TB"]
         guard bytes >= 1000 else { return "\(bytes) bytes" }

@@ -2,28 +2,28 @@ import ArgumentParser
 import ContentPackages
 import Foundation
 
-/// `cornerstore content build`: a package of a folder.
+/// `cornerstore content build`: builds a package from a folder.
 struct ContentBuildCommand: ParsableCommand {
-    /// What `--json` prints.
+    /// The JSON document that `--json` prints.
     struct Report: Encodable {
         var file: String
         var productId: String
         var version: String
         /// The package's size in bytes.
         var length: Int64
-        /// All files together once unpacked, in bytes.
+        /// The size of all unpacked files in bytes.
         var unpackedLength: Int64
         var files: Int
-        /// Of the package, in lower-case hexadecimal.
+        /// The package's SHA-256 in lower-case hexadecimal.
         var sha256: String
     }
 
     static let configuration = CommandConfiguration(
         commandName: "build",
-        abstract: "Check a folder, and build a package of it.",
+        abstract: "Check a folder and build a package from it.",
         discussion: """
-            The same folder gives the same package, byte for byte. ContentInfo.plist may be left to --product and --version, which stand in the \
-            package in place of what the folder's own says.
+            The same folder always produces the same package, byte for byte. --product and --version override the values in \
+            ContentInfo.plist. With both options, the folder needs no ContentInfo.plist.
 
               cornerstore content build Chapter1
               cornerstore content build Chapter1 -o chapter1.pkg --product com.example.app.chapter1 --version 1.1
@@ -35,13 +35,14 @@ struct ContentBuildCommand: ParsableCommand {
     var folder: String
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("The package to write; the folder's name with .pkg if not said.", valueName: "file"),
+        help: ArgumentHelp("The package to write. The default is the folder's name with .pkg.", valueName: "file"),
         completion: .file(extensions: ["pkg"]))
     var file: String?
-    @Option(help: ArgumentHelp("The product's id in the package.", valueName: "product"))
+    @Option(help: ArgumentHelp("The product id to write into the package.", valueName: "product"))
     var product: ProductArgument?
     @Option(
-        name: .customLong("version"), help: ArgumentHelp("The content's version in the package.", valueName: "version"))
+        name: .customLong("version"),
+        help: ArgumentHelp("The content version to write into the package.", valueName: "version"))
     var version: VersionArgument?
     @OptionGroup var output: OutputOptions
 
@@ -72,7 +73,9 @@ struct ContentBuildCommand: ParsableCommand {
         try console.report(report, json: output.json) { report.text($0) }
     }
 
-    /// What the options say in place of the folder's own, whose other keys are kept; nil when they say nothing.
+    /// Returns the folder's content information with the product id and version of the options; nil without these
+    /// options.
+    /// - Throws: ``CommandError`` when the folder has no ContentInfo.plist and one of the options is missing.
     private func infoOfOptions(_ root: URL) throws -> ContentInfo? {
         guard product != nil || version != nil else { return nil }
         let file = root.appendingPathComponent(ContentInfo.fileName)
@@ -82,7 +85,7 @@ struct ContentBuildCommand: ParsableCommand {
         }
         guard isThere else {
             throw CommandError(
-                .usage, "\(folder) has no ContentInfo.plist: give both --product and --version, or write one.")
+                .usage, "\(folder) has no ContentInfo.plist. Add one, or give both --product and --version.")
         }
         let bytes = try BoundedInput.read(file.path, limit: ContentLimits.hosted.infoBytes, what: ContentInfo.fileName)
         var info = try ContentInfo(propertyList: Data(bytes))

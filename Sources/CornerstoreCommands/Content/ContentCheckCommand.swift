@@ -2,13 +2,13 @@ import ArgumentParser
 import ContentPackages
 import Foundation
 
-/// `cornerstore content check`: everything that is wrong with a package, or with a folder before it becomes one.
+/// `cornerstore content check`: reports every error in a package, or in a folder before it is built.
 struct ContentCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Say everything that is wrong with a package, or with the folder it is to be built from.",
+        abstract: "Report every error in a package, or in the folder to build it from.",
         discussion: """
-            The store holds uploaded packages to the same rules. Ends with 1 when something is wrong.
+            The store checks uploaded packages by the same rules. The exit code is 1 when the check finds an error.
 
               cornerstore content check Chapter1
               cornerstore content check chapter1.pkg --product com.example.app.chapter1 --above 1.0
@@ -17,9 +17,11 @@ struct ContentCheckCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp("A package, or a folder with ContentInfo.plist and Contents.", valueName: "file|folder"))
     var path: String
-    @Option(help: ArgumentHelp("The product that it must be for.", valueName: "product"))
+    @Option(help: ArgumentHelp("The product that the package must be for.", valueName: "product"))
     var product: ProductArgument?
-    @Option(help: ArgumentHelp("The version that its own must be above, such as the live one.", valueName: "version"))
+    @Option(
+        help: ArgumentHelp(
+            "The version that the package's version must be higher than, such as the live one.", valueName: "version"))
     var above: VersionArgument?
     @OptionGroup var output: OutputOptions
 
@@ -28,7 +30,7 @@ struct ContentCheckCommand: ParsableCommand {
         let expectation = ContentExpectation(productID: product?.id, above: above?.version)
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            throw CommandError(.failed, "There is no file or folder \(path).")
+            throw CommandError(.failed, "\(path) does not exist.")
         }
         let report: ContentCheckReport
         if isFolder.boolValue {
@@ -45,11 +47,11 @@ struct ContentCheckCommand: ParsableCommand {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 struct ContentCheckReport: Encodable {
     var checked: String
     var valid: Bool
-    /// Of a package in which nothing is wrong.
+    /// The product id of a valid package, as are the fields below; nil for a folder or an invalid package.
     var productId: String?
     var version: String?
     var length: Int64?

@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// `cornerstore content`: hosted content, from its folder to the customer.
+/// `cornerstore content`: builds, checks, uploads and releases hosted content.
 struct ContentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "content",
-        abstract: "Make packages of hosted content, check them, and have the store host them.",
+        abstract: "Build and check packages of hosted content, and host them at the store.",
         discussion: """
-            From a new folder to the customer:
+            The steps from a new folder to the customer:
 
               cornerstore content init com.example.app.chapter1 Chapter1
               cornerstore content check Chapter1

@@ -1,20 +1,20 @@
 import ArgumentParser
 import StoreServer
 
-/// `cornerstore content host`: turns hosting on for a product, or off.
+/// `cornerstore content host`: turns hosting on or off for a product.
 struct ContentHostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
-        abstract: "Let the store host content for a non-consumable, or stop it.",
+        abstract: "Turn hosting on or off for a non-consumable.",
         discussion: """
-            Only a product that production has not sold yet. It can be turned off until a version was approved; what was uploaded is removed \
-            then. A YAML catalog says the same with hosted: true.
+            You can turn hosting on for a product that production has not sold yet. You can turn it off until a version is approved. Turning it \
+            off removes the uploaded content. In a YAML catalog, hosted: true turns hosting on.
 
               cornerstore content host com.example.book.chapter2
               cornerstore content host com.example.book.chapter2 --off
             """)
 
-    @Flag(help: "Turn it off.")
+    @Flag(help: "Turn hosting off.")
     var off = false
     @OptionGroup var target: ContentTarget
 

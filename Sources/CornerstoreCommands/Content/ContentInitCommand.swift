@@ -2,9 +2,9 @@ import ArgumentParser
 import ContentPackages
 import Foundation
 
-/// `cornerstore content init`: a folder to begin with.
+/// `cornerstore content init`: creates a content folder.
 struct ContentInitCommand: ParsableCommand {
-    /// What `--json` prints.
+    /// The JSON document that `--json` prints.
     struct Made: Encodable {
         var folder: String
         var productId: String
@@ -13,21 +13,21 @@ struct ContentInitCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Write a folder to begin with: ContentInfo.plist, and Contents with a file in it.",
+        abstract: "Create a content folder: ContentInfo.plist, and Contents with a sample file.",
         discussion: """
               cornerstore content init com.example.app.chapter1
               cornerstore content init com.example.app.chapter1 Chapter1 --version 1.0
             """)
 
-    @Argument(help: ArgumentHelp("The id of the product whose content it is.", valueName: "product"))
+    @Argument(help: ArgumentHelp("The id of the product that the content belongs to.", valueName: "product"))
     var product: ProductArgument
     @Argument(
-        help: ArgumentHelp("The folder to make; named after the product if not said.", valueName: "folder"),
+        help: ArgumentHelp("The folder to create. The default is the product's id.", valueName: "folder"),
         completion: .directory)
     var folder: String?
     @Option(
         name: .customLong("version"),
-        help: ArgumentHelp("The content's version; 1.0 if not said.", valueName: "version"))
+        help: ArgumentHelp("The content's version. The default is 1.0.", valueName: "version"))
     var version: VersionArgument?
     @OptionGroup var output: OutputOptions
 
@@ -35,7 +35,7 @@ struct ContentInitCommand: ParsableCommand {
         let path = folder ?? product.id
         let root = URL(fileURLWithPath: path, isDirectory: true)
         guard !FileManager.default.fileExists(atPath: root.path) else {
-            throw CommandError(.refused, "There is something at \(path) already; name another folder.")
+            throw CommandError(.refused, "\(path) already exists. Give another folder.")
         }
         guard let version = version?.version ?? ContentVersion("1.0") else { return }
         let info = ContentInfo(productID: product.id, version: version)
@@ -45,12 +45,12 @@ struct ContentInitCommand: ParsableCommand {
             try info.propertyList().write(to: root.appendingPathComponent(ContentInfo.fileName))
             try Data(Self.sample.utf8).write(to: contents.appendingPathComponent("Read me.txt"))
         } catch {
-            throw CommandError(.failed, "\(path) cannot be written; check the permissions of the folder that it is in.")
+            throw CommandError(.failed, "Cannot create \(path). Check the permissions of its parent folder.")
         }
         let made = Made(folder: path, productId: product.id, version: version.text)
         try Console.current.report(made, json: output.json) { style in
             """
-            \(style.good("made")) \(Style.printable(path)): put into Contents what the customer bought, then
+            \(style.good("Created")) \(Style.printable(path)). Put the customer's files into Contents, then run:
 
               cornerstore content build \(Style.printable(path.contains(" ") ? "\"\(path)\"" : path))
             """
@@ -58,14 +58,14 @@ struct ContentInitCommand: ParsableCommand {
     }
 
     private static let sample = """
-        Put here the files that the customer bought, and remove this one.
+        Replace this file with the files that the customer buys.
 
-        Any kinds and folders are allowed but code. The app finds them in Contents below the folder that the download's contentURL names.
+        All file types and folders are allowed except code. The app finds the files in Contents, below the download's contentURL.
 
         """
 }
 
-/// A product id on the command line.
+/// A product id as a command-line argument.
 struct ProductArgument: ExpressibleByArgument {
     var id: String
 
@@ -75,7 +75,7 @@ struct ProductArgument: ExpressibleByArgument {
     }
 }
 
-/// A version of hosted content on the command line.
+/// A version of hosted content as a command-line argument.
 struct VersionArgument: ExpressibleByArgument {
     var version: ContentVersion
 

@@ -1,21 +1,22 @@
 import Foundation
 
-/// Folders that are named on the command line.
+/// Folders given on the command line.
 enum ContentPlaces {
-    /// The folder, which has to be there.
+    /// Returns the URL of an existing folder.
+    /// - Throws: ``CommandError`` when the folder does not exist or is a file.
     static func folder(_ path: String) throws -> URL {
         let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            throw CommandError(.failed, "There is no folder \(path).")
+            throw CommandError(.failed, "The folder \(path) does not exist.")
         }
         guard isFolder.boolValue else {
-            throw CommandError(.failed, "\(path) is a file; name the folder to build from.")
+            throw CommandError(.failed, "\(path) is a file. Give the folder to build from.")
         }
         return url
     }
 
-    /// All plain files below the folder together, in bytes; for showing how far something is.
+    /// Returns the size of all regular files below the folder in bytes. It is used to show progress.
     static func size(of folder: URL) throws -> Int64 {
         guard
             let files = FileManager.default.enumerator(
@@ -30,7 +31,7 @@ enum ContentPlaces {
     }
 }
 
-/// Shows on a terminal how much is done: once a second and a last time at the end, which leaves the line empty.
+/// Shows a percentage on a terminal: first after a second, then every 250 ms. ``end()`` clears the line.
 final class ContentMeter {
     private let text: String
     private let total: Int64

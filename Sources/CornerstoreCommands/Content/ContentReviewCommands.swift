@@ -1,20 +1,20 @@
 import ArgumentParser
 import StoreServer
 
-/// `cornerstore content submit`: hands a version to review.
+/// `cornerstore content submit`: submits a version for review.
 struct ContentSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit",
         abstract: "Submit a version for review.",
         discussion: """
-            Without VERSION it is the newest that is Ready to Submit.
+            Without VERSION, the command submits the newest version that is Ready to Submit.
 
               cornerstore content submit com.example.book.chapter2
               cornerstore content submit com.example.book.chapter2 1.1
             """)
 
     @OptionGroup var target: ContentTarget
-    @Argument(help: "The version.")
+    @Argument(help: "The version. The default is the newest version that allows this step.")
     var version: String?
 
     func run() async throws {
@@ -22,17 +22,17 @@ struct ContentSubmitCommand: AsyncParsableCommand {
     }
 }
 
-/// `cornerstore content review`: begins a review.
+/// `cornerstore content review`: starts a review.
 struct ContentReviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "review",
-        abstract: "As the reviewer: begin to review a version that was submitted.",
+        abstract: "As the reviewer: start the review of a submitted version.",
         discussion: """
               cornerstore content review com.example.book.chapter2
             """)
 
     @OptionGroup var target: ContentTarget
-    @Argument(help: "The version.")
+    @Argument(help: "The version. The default is the newest version that allows this step.")
     var version: String?
 
     func run() async throws {
@@ -41,17 +41,17 @@ struct ContentReviewCommand: AsyncParsableCommand {
     }
 }
 
-/// `cornerstore content approve`: puts a version on sale.
+/// `cornerstore content approve`: approves a version.
 struct ContentApproveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
-        abstract: "As the reviewer: approve a version, which production gives to buyers from now on.",
+        abstract: "As the reviewer: approve a version, which production then delivers to buyers.",
         discussion: """
               cornerstore content approve com.example.book.chapter2
             """)
 
     @OptionGroup var target: ContentTarget
-    @Argument(help: "The version.")
+    @Argument(help: "The version. The default is the newest version that allows this step.")
     var version: String?
 
     func run() async throws {
@@ -61,21 +61,21 @@ struct ContentApproveCommand: AsyncParsableCommand {
     }
 }
 
-/// `cornerstore content reject`: sends a version back.
+/// `cornerstore content reject`: rejects a version.
 struct ContentRejectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reject",
-        abstract: "As the reviewer: reject a version, and say why.",
+        abstract: "As the reviewer: reject a version with a reason.",
         discussion: """
-            The sandbox still gives it, so that the developer sees what the reviewer saw.
+            The sandbox still delivers the rejected version, so that the developer can see what the reviewer saw.
 
               cornerstore content reject com.example.book.chapter2 --reason "The pictures are blank."
             """)
 
     @OptionGroup var target: ContentTarget
-    @Argument(help: "The version.")
+    @Argument(help: "The version. The default is the newest version that allows this step.")
     var version: String?
-    @Option(help: "Why.")
+    @Option(help: "The reason for the rejection.")
     var reason: String
 
     func run() async throws {
@@ -85,17 +85,17 @@ struct ContentRejectCommand: AsyncParsableCommand {
     }
 }
 
-/// `cornerstore content remove`: takes a version from sale.
+/// `cornerstore content remove`: removes a version from sale.
 struct ContentRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a version from sale; the next older approved one takes its place.",
+        abstract: "Remove a version from sale. The next older approved version replaces it.",
         discussion: """
               cornerstore content remove com.example.book.chapter2 1.1
             """)
 
     @OptionGroup var target: ContentTarget
-    @Argument(help: "The version.")
+    @Argument(help: "The version to remove.")
     var version: String
 
     func run() async throws {

@@ -1,20 +1,20 @@
 import ArgumentParser
 import StoreServer
 
-/// `cornerstore content status`: what is hosted, and where each version stands.
+/// `cornerstore content status`: shows the hosted content and the state of each version.
 struct ContentStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what is hosted, in which versions and states, and what is being uploaded.",
+        abstract: "Show hosted content with its versions, their states, and uploads in progress.",
         discussion: """
               cornerstore content status
               cornerstore content status com.example.book.chapter2
               cornerstore content status --json
             """)
 
-    @Argument(help: "The product's identifier; all when none is given.")
+    @Argument(help: "The product's identifier. The default is all products.")
     var product: String?
-    @Option(help: ArgumentHelp("Only of this app.", valueName: "bundle-id"))
+    @Option(help: ArgumentHelp("Show only the products of this app.", valueName: "bundle-id"))
     var app: String?
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -24,7 +24,7 @@ struct ContentStatusCommand: AsyncParsableCommand {
             "/content", query: [("bundle", app), ("product", product)])
         try Console.current.report(products, json: output.json) { style in
             guard !products.isEmpty else {
-                return "Nothing is hosted. Begin with “cornerstore content host PRODUCT”."
+                return "No hosted content. Start with “cornerstore content host PRODUCT”."
             }
             return products.map { Self.text($0, style) }.joined(separator: "\n\n")
         }

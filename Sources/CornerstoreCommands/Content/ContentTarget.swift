@@ -1,26 +1,27 @@
 import ArgumentParser
 import StoreServer
 
-/// The product that a command about hosted content is about, and how to reach the store.
+/// The options of the hosted-content commands: the product and how to reach the store.
 struct ContentTarget: ParsableArguments {
     @Argument(help: "The product's identifier.")
     var product: String
-    @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+    @Option(
+        help: ArgumentHelp("The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
     var app: String?
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    /// The app that sells the product.
+    /// Returns the bundle id of the app that sells the product.
     func bundleID(_ client: ControlClient) async throws -> String {
-        try await Seller.find(product, app: app, client)
+        try await AppSelection.bundleID(of: product, app: app, client)
     }
 }
 
-/// Picks a version and takes a step with it.
+/// Selects a version and performs a review step on it.
 struct ContentStepAction {
-    /// The step's name on the control port.
+    /// The step's name in the control port's routes.
     var step: String
-    /// The states from which it can be taken.
+    /// The states in which a version allows the step.
     var states: Set<String>
     var target: ContentTarget
     var version: String?
@@ -42,20 +43,22 @@ struct ContentStepAction {
         }
     }
 
-    /// The version that was named, else the newest that can take the step.
+    /// Returns the given version, or the newest version that allows the step.
+    /// - Throws: ``CommandError`` when the product has no versions, or not the given one.
     func choose(_ versions: [ControlAPI.ContentVersion]) throws -> ControlAPI.ContentVersion {
         guard !versions.isEmpty else {
             throw CommandError(
                 .refused,
-                "No content of \(target.product) is at the store. Send some with “cornerstore content upload FILE”.")
+                "The store has no content for \(target.product). Upload it with “cornerstore content upload FILE”.")
         }
         let named = version.map { version in versions.filter { $0.version == version } } ?? versions
         guard let first = named.first else {
             throw CommandError(
                 .refused,
-                "There is no version \(version ?? ""); there are \(versions.map(\.version).joined(separator: ", ")).")
+                "Version \(version ?? "") does not exist. The versions are \(versions.map(\.version).joined(separator: ", "))."
+            )
         }
-        // One that cannot take the step is sent all the same, since the store's reason is the best.
+        // A version that does not allow the step is sent too: the store's error message is the most precise.
         return named.first { states.contains($0.state) } ?? first
     }
 }

@@ -5,7 +5,7 @@ import NIOCore
 import StoreServer
 import StoreWire
 
-/// Sends a file in as few requests as the network allows, and goes on after each break where the store says.
+/// Uploads a file in as few requests as possible. After a broken connection, the upload resumes at the store's offset.
 struct ContentUploadAction {
     enum Outcome {
         case kept(ControlAPI.ContentVersion)
@@ -16,8 +16,9 @@ struct ContentUploadAction {
     var bundleID: String
     var product: String
     var client: ControlClient
-    /// How often it is begun again without a byte getting through, and how long it is waited between.
+    /// The number of attempts without progress before the upload fails.
     var attempts = 6
+    /// The pause after the first attempt without progress. It doubles after each further one.
     var pause = Duration.milliseconds(500)
 
     func run() async throws -> Outcome {
@@ -29,7 +30,7 @@ struct ContentUploadAction {
             "POST", "/content/uploads",
             ControlAPI.NewContentUpload(bundleId: bundleID, productId: product, length: length, sha256: digest))
         if upload.offset > 0, upload.offset < length {
-            console.remark("Going on at byte \(upload.offset) of \(length).")
+            console.remark("Resuming at byte \(upload.offset) of \(length).")
         }
         let display = TransferDisplay("Uploading", total: length, done: upload.offset, console: console)
         var failures = 0
@@ -44,17 +45,19 @@ struct ContentUploadAction {
             guard failures < attempts else {
                 display.end()
                 throw CommandError(
-                    .failed, "The upload does not get on at byte \(upload.offset). Give the same command again later.")
+                    .failed,
+                    "The upload stopped at byte \(upload.offset). Run the same command again later to resume it.")
             }
             if failures > 0 { try await Task.sleep(for: pause * (1 << (failures - 1))) }
         }
         display.end()
-        return try await Progress.during("The store checks the package", saysSoInLogs: true) {
+        return try await Progress.during("The store is checking the package", saysSoInLogs: true) {
             try await client.complete(upload)
         }
     }
 
-    /// Where the store stands, as soon as it answers again.
+    /// Asks the store for the upload's offset, and retries until the store answers.
+    /// - Throws: the last error when the store does not answer.
     private func offset(of upload: ControlAPI.ContentUpload, after error: CommandError) async throws -> Int64 {
         for attempt in 0..<attempts {
             do {
@@ -68,7 +71,7 @@ struct ContentUploadAction {
         throw error
     }
 
-    /// A file's length and SHA-256.
+    /// Returns a file's length in bytes and its SHA-256 in hexadecimal.
     static func measure(_ file: URL) async throws -> (length: Int64, digest: String) {
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }
@@ -83,7 +86,7 @@ struct ContentUploadAction {
     }
 }
 
-/// A file's bytes from an offset on, in pieces; tells how far it is.
+/// A file's bytes from an offset on, in pieces of 256 KiB. `onRead` is called with the position before each piece.
 struct FilePieces: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

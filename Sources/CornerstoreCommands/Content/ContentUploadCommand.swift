@@ -4,21 +4,22 @@ import Foundation
 import Store
 import StoreServer
 
-/// `cornerstore content upload`: sends a package to the store.
+/// `cornerstore content upload`: uploads a package to the store.
 struct ContentUploadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload",
-        abstract: "Send a package to the store, which checks it.",
+        abstract: "Upload a package to the store, which checks it.",
         discussion: """
-            The package says for which product it is. An upload that broke off goes on at the byte where it stopped when the command is \
-            given again within seven days. Ends with 1 and everything that is wrong when the package is not in order.
+            The package contains the id of its product. To resume an interrupted upload, run the same command again within seven days. If the \
+            store rejects the package, the command prints every error and exits with 1.
 
               cornerstore content upload chapter2-1.0.pkg
             """)
 
     @Argument(help: "The package.", completion: .file(extensions: ["pkg"]))
     var file: String
-    @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+    @Option(
+        help: ArgumentHelp("The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
     var app: String?
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -27,7 +28,7 @@ struct ContentUploadCommand: AsyncParsableCommand {
         let client = try control.client()
         let url = URL(fileURLWithPath: file)
         let product = try ContentPackage.open(file: url).info.productID
-        let bundleID = try await Seller.find(product, app: app, client)
+        let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
         let action = ContentUploadAction(file: url, bundleID: bundleID, product: product, client: client)
         switch try await action.run() {
         case .kept(let version):

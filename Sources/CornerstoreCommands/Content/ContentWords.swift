@@ -1,7 +1,7 @@
 import Store
 
-/// How hosted content's states are shown.
+/// Formats the states of hosted content for output.
 enum ContentWords {
-    /// `READY_TO_SUBMIT` as `Ready to Submit`.
+    /// Returns the name of a state, such as `Ready to Submit` for `READY_TO_SUBMIT`.
     static func state(_ word: String) -> String { ContentState(rawValue: word)?.name ?? word }
 }

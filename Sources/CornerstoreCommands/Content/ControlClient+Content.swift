@@ -4,9 +4,9 @@ import NIOCore
 import StoreServer
 
 extension ControlClient {
-    /// Sends the rest of a file.
-    /// - Returns: how many bytes have arrived.
-    /// - Throws: ``CommandError`` `failed` when the connection broke, `refused` when the store says no.
+    /// Sends the rest of a file from the upload's offset on.
+    /// - Returns: the number of bytes that the store has.
+    /// - Throws: ``CommandError`` `failed` when the connection broke, `refused` when the store refused the upload.
     func append(
         _ file: URL, to upload: ControlAPI.ContentUpload, _ display: TransferDisplay
     ) async throws -> Int64 {
@@ -16,12 +16,12 @@ extension ControlClient {
         let answer = try await exchange(
             "PATCH", "/content/uploads/\(upload.uploadId.uuidString)?offset=\(upload.offset)", body,
             type: "application/octet-stream", timeout: .hours(24))
-        // Somebody else may send the same file.
+        // Another client may be sending the same file, so the store may already have more bytes.
         if let other = try? JSONDecoder().decode(ControlAPI.WrongOffset.self, from: answer.body) { return other.offset }
         return try decoded(answer, as: ControlAPI.ContentUpload.self).offset
     }
 
-    /// Has the store look at what was sent.
+    /// Completes the upload, and the store checks the package.
     func complete(_ upload: ControlAPI.ContentUpload) async throws -> ContentUploadAction.Outcome {
         let answer = try await exchange(
             "POST", "/content/uploads/\(upload.uploadId.uuidString)/complete", .bytes(ByteBuffer(string: "{}")),

@@ -6,7 +6,7 @@ import StoreWire
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "Show, make and change customers' accounts.",
+        abstract: "List, create and change customer accounts.",
         discussion: """
               cornerstore account list
               cornerstore account create anna@example.com --storefront DEU --environment production
@@ -44,8 +44,8 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the accounts by e-mail address, 200 at a time.")
-        @Option(help: ArgumentHelp("Go on after this one.", valueName: "email"))
+        static let configuration = CommandConfiguration(abstract: "List accounts by e-mail address, 200 at a time.")
+        @Option(help: ArgumentHelp("List the accounts after this one.", valueName: "email"))
         var after: String?
         @OptionGroup var options: Options
 
@@ -60,18 +60,19 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make an account.")
-        @Argument(help: "Its e-mail address.")
+        static let configuration = CommandConfiguration(abstract: "Create an account.")
+        @Argument(help: "The account's e-mail address.")
         var email: String
         @Option(
-            help: ArgumentHelp("Holds the password; - for standard input. Asked for otherwise.", valueName: "file"),
+            help: ArgumentHelp(
+                "A file with the password, or - for standard input. Without it, the command asks.", valueName: "file"),
             completion: .file())
         var passwordFile: String?
-        @Option(help: ArgumentHelp("Where it shops, three letters.", valueName: "country"))
+        @Option(help: ArgumentHelp("The storefront's country code, three letters (ISO 3166-1).", valueName: "country"))
         var storefront = "USA"
-        @Flag(help: "Its purchases wait for approval.")
+        @Flag(help: "Purchases wait for approval (Ask to Buy).")
         var asksToBuy = false
-        @Flag(help: "It may not buy.")
+        @Flag(help: "Forbid payments.")
         var noPayments = false
         @OptionGroup var options: Options
 
@@ -88,25 +89,26 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Change: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Change an account; what is not named stays.")
-        @Argument(help: "Its e-mail address.")
+        static let configuration = CommandConfiguration(
+            abstract: "Change an account. Settings that are not given keep their values.")
+        @Argument(help: "The account's e-mail address.")
         var email: String
-        @Option(help: ArgumentHelp("Where it shops, three letters.", valueName: "country"))
+        @Option(help: ArgumentHelp("The storefront's country code, three letters (ISO 3166-1).", valueName: "country"))
         var storefront: String?
-        @Option(help: "Whether it may buy.")
+        @Option(help: "Whether payments are allowed.")
         var payments: Switch?
-        @Option(help: "Whether its purchases wait for approval.")
+        @Option(help: "Whether purchases wait for approval (Ask to Buy).")
         var asksToBuy: Switch?
-        @Option(help: "Whether it is locked.")
+        @Option(help: "Whether the account is locked.")
         var locked: Switch?
-        @Option(help: "Whether its purchases are interrupted, and wait for “cornerstore purchase resolve”.")
+        @Option(help: "Whether purchases are interrupted and wait for “cornerstore purchase resolve”.")
         var interrupts: Switch?
         @OptionGroup var options: Options
 
         func validate() throws {
             guard storefront != nil || payments != nil || asksToBuy != nil || locked != nil || interrupts != nil else {
                 throw ValidationError(
-                    "Name what is to change: --storefront, --payments, --asks-to-buy, --locked or --interrupts.")
+                    "Give at least one of --storefront, --payments, --asks-to-buy, --locked and --interrupts.")
             }
         }
 

@@ -1,17 +1,17 @@
 import ArgumentParser
 import StoreServer
 
-/// `cornerstore app`: what the store knows of its apps.
+/// `cornerstore app`: lists the store's apps.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Show the apps with their numbers and shared secrets.", subcommands: [List.self],
+        commandName: "app", abstract: "List the apps with their ids and shared secrets.", subcommands: [List.self],
         defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the apps with their numbers and shared secrets.",
+            abstract: "List the apps with their ids and shared secrets.",
             discussion: """
-                The shared secret is the “password” of verifyReceipt.
+                The shared secret is the “password” in a verifyReceipt request.
 
                   cornerstore app list
                   cornerstore app list --json
@@ -27,7 +27,7 @@ struct AppCommand: AsyncParsableCommand {
                 let rows = apps.map { app in
                     [
                         app.bundleId, "\(app.appId)", app.sharedSecret,
-                        app.isInCatalog ? "\(app.productIds.count)" : "in no catalog file any more",
+                        app.isInCatalog ? "\(app.productIds.count)" : "no longer in a catalog file",
                     ]
                 }
                 return Table(heading: ["bundle id", "app id", "shared secret", "products"], rows: rows).text(style)

@@ -3,13 +3,13 @@ import Foundation
 import StoreReceipts
 import StoreServer
 
-/// `cornerstore clock`: the clock by which a store lives.
+/// `cornerstore clock`: shows and moves a store's clock.
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clock",
         abstract: "Show or move a store's clock.",
         discussion: """
-            Renewals, expiry and all that waits obey this clock, and so do the dates in receipts.
+            Renewals, expirations, all other scheduled work and the dates in receipts follow this clock.
 
               cornerstore clock
               cornerstore clock advance 3d12h
@@ -20,7 +20,7 @@ struct ClockCommand: AsyncParsableCommand {
         subcommands: [Show.self, Set.self, Advance.self, Freeze.self, Resume.self, Reset.self],
         defaultSubcommand: Show.self)
 
-    /// What every subcommand takes.
+    /// The options of every subcommand.
     struct Options: ParsableArguments {
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
@@ -57,15 +57,15 @@ struct ClockCommand: AsyncParsableCommand {
     }
 
     struct Set: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Set the time; a clock that runs goes on from there.")
-        @Argument(help: "ISO 8601, such as 2027-01-31T12:00:00Z.")
+        static let configuration = CommandConfiguration(abstract: "Set the time. A running clock continues from there.")
+        @Argument(help: "The time in ISO 8601, such as 2027-01-31T12:00:00Z.")
         var date: String
         @OptionGroup var options: Options
 
         func validate() throws {
             guard ReceiptDate(rfc3339: date.utf8) != nil else {
                 throw ValidationError(
-                    "“\(Style.printable(date))” is not a date that exists. Write one in ISO 8601, such as 2027-01-31T12:00:00Z."
+                    "“\(Style.printable(date))” is not a valid date. Use ISO 8601, such as 2027-01-31T12:00:00Z."
                 )
             }
         }
@@ -75,8 +75,8 @@ struct ClockCommand: AsyncParsableCommand {
 
     struct Advance: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Move the time on, or back.", discussion: "  cornerstore clock advance -1h")
-        @Argument(help: "How far, in w, d, h, m, s: 3d12h; back with a minus.")
+            abstract: "Move the time forward or back.", discussion: "  cornerstore clock advance -1h")
+        @Argument(help: "The span in w, d, h, m and s, such as 3d12h. A minus moves the time back.")
         var span: Span
         @OptionGroup var options: Options
 
@@ -91,14 +91,14 @@ struct ClockCommand: AsyncParsableCommand {
     }
 
     struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a stopped clock go on.")
+        static let configuration = CommandConfiguration(abstract: "Start a stopped clock again.")
         @OptionGroup var options: Options
 
         func run() async throws { try await options.change(.init(freeze: false)) }
     }
 
     struct Reset: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Go with this machine's clock again.")
+        static let configuration = CommandConfiguration(abstract: "Return to this machine's clock.")
         @OptionGroup var options: Options
 
         func run() async throws { try await options.change(.init(reset: true)) }

@@ -1,13 +1,13 @@
 import ArgumentParser
 import StoreServer
 
-/// `cornerstore code`: codes that give a product without charge.
+/// `cornerstore code`: creates and lists codes for free products.
 struct CodeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "code",
-        abstract: "Make and show codes that give a product for free, once each.",
+        abstract: "Create and list codes. Each code gives a product for free, once.",
         discussion: """
-            An app asks for one with presentCodeRedemptionSheet().
+            An app asks the customer for a code with presentCodeRedemptionSheet().
 
               cornerstore code add com.example.app.coins
               cornerstore code list
@@ -23,7 +23,7 @@ struct CodeCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the codes, the newest first.")
+        static let configuration = CommandConfiguration(abstract: "List the codes, newest first.")
         @OptionGroup var options: Options
 
         func run() async throws {
@@ -37,16 +37,18 @@ struct CodeCommand: AsyncParsableCommand {
     }
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make one.")
+        static let configuration = CommandConfiguration(abstract: "Create a code.")
         @Argument(help: "The product's identifier.")
         var product: String
-        @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+        @Option(
+            help: ArgumentHelp(
+                "The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
         var app: String?
         @OptionGroup var options: Options
 
         func run() async throws {
             let client = try options.control.client()
-            let bundleID = try await Seller.find(product, app: app, client)
+            let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
             let code: ControlAPI.Code = try await client.send(
                 "POST", options.path, ControlAPI.NewCode(bundleId: bundleID, productId: product))
             try Console.current.report(code, json: options.output.json) { _ in code.code }

@@ -4,7 +4,7 @@ import NIOCore
 import StoreServer
 import StoreWire
 
-/// Speaks ``ControlAPI`` to a running store.
+/// A client of a running store's control port (``ControlAPI``).
 struct ControlClient: Sendable {
     var base: String
     var adminToken: String?
@@ -29,7 +29,7 @@ struct ControlClient: Sendable {
         try Self.decode(await send(method, path, body: body.map { try JSONEncoder().encode($0) }))
     }
 
-    /// For requests whose answer has no body of interest.
+    /// Sends a request and ignores the response's body.
     func perform(_ method: String, _ path: String, _ body: (some Encodable)?) async throws {
         _ = try await send(method, path, body: body.map { try JSONEncoder().encode($0) })
     }
@@ -38,7 +38,7 @@ struct ControlClient: Sendable {
         _ = try await send(method, path, body: nil)
     }
 
-    /// The path of something of one environment.
+    /// Returns a path below one environment, with its parts percent-encoded.
     static func path(_ environment: StoreEnvironment, _ parts: String...) -> String {
         "/\(environment.name)/" + parts.map { encoded($0, keeping: pathBytes) }.joined(separator: "/")
     }
@@ -57,8 +57,9 @@ struct ControlClient: Sendable {
         return answer.body
     }
 
-    /// Sends a body of any type, for which it waits as long as it takes.
-    /// - Throws: ``CommandError`` when nobody answers.
+    /// Sends a body of any type.
+    /// - Parameter timeout: the time limit until the response begins.
+    /// - Throws: ``CommandError`` when no store answers.
     func exchange(
         _ method: String, _ path: String, _ body: HTTPClientRequest.Body, type: String, timeout: TimeAmount
     ) async throws -> PlainHTTP.Answer {
@@ -68,8 +69,8 @@ struct ControlClient: Sendable {
             limit: Self.answerLimit, timeout: timeout)
     }
 
-    /// What an answer holds.
-    /// - Throws: ``CommandError`` when it is a refusal.
+    /// Decodes a response's body.
+    /// - Throws: ``CommandError`` when the status is not 2xx or the body cannot be decoded.
     func decoded<Answer: Decodable>(_ answer: PlainHTTP.Answer, as: Answer.Type) throws -> Answer {
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return try Self.decode(answer.body)
@@ -78,7 +79,7 @@ struct ControlClient: Sendable {
     private func refusal(_ answer: PlainHTTP.Answer) -> CommandError {
         guard let error = try? JSONDecoder().decode(WireError.self, from: answer.body) else {
             return CommandError(
-                .failed, "\(base) answered HTTP \(answer.status); is it the control port of a Cornerstore?")
+                .failed, "\(base) answered HTTP \(answer.status). Check that it is a Cornerstore's control port.")
         }
         let hint = answer.status == 401 ? " Set CORNERSTORE_ADMIN_TOKEN." : ""
         return CommandError(.refused, Style.printable(error.message) + hint)
@@ -90,11 +91,11 @@ struct ControlClient: Sendable {
         } catch {
             throw CommandError(
                 .failed,
-                "The control port's answer is not what this version of cornerstore knows; use the server's own.")
+                "Cannot read the control port's response. Use the same version of cornerstore as the server.")
         }
     }
 
-    /// RFC 3986's unreserved characters and, in a path, what else may stand there as it is.
+    /// RFC 3986's unreserved characters and, in a path, the other characters that need no percent-encoding there.
     private static let queryBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@".utf8)
     private static let pathBytes = queryBytes.union("!$&'()*+,;=:".utf8)
 
@@ -106,14 +107,15 @@ struct ControlClient: Sendable {
     }
 }
 
-/// One HTTP request with a bound on time and on the answer.
+/// Sends one HTTP request with limits on the time and the response's size.
 enum PlainHTTP {
     struct Answer: Sendable {
         var status: Int
         var body: Data
     }
 
-    /// Says at once that nobody listens, where the usual client tries again until its time is up. Lives as long as the process.
+    /// A client that fails at once when no server listens; the default client retries until its timeout. It lives as
+    /// long as the process.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -121,7 +123,9 @@ enum PlainHTTP {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// - Throws: ``CommandError`` when nobody answers there.
+    /// Sends a request with a JSON body and waits up to 60 seconds for the response.
+    /// - Parameter limit: the maximum size of the response's body in bytes.
+    /// - Throws: ``CommandError`` when no server answers.
     static func send(
         _ method: String, _ url: String, body: Data?, headers: [(String, String)] = [], limit: Int
     ) async throws -> Answer {
@@ -131,8 +135,11 @@ enum PlainHTTP {
             timeout: .seconds(60))
     }
 
-    /// - Parameter timeout: until the answer begins.
-    /// - Throws: ``CommandError`` when nobody answers there.
+    /// Sends a request.
+    /// - Parameters:
+    ///   - limit: the maximum size of the response's body in bytes.
+    ///   - timeout: the time limit until the response begins.
+    /// - Throws: ``CommandError`` when no server answers.
     static func send(
         _ method: String, _ url: String, body: HTTPClientRequest.Body?, headers: [(String, String)], limit: Int,
         timeout: TimeAmount
@@ -151,7 +158,7 @@ enum PlainHTTP {
             let place = url.split(separator: "/").prefix(2).joined(separator: "//")
             throw CommandError(
                 .failed,
-                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or name the one meant with --data."
+                "No store answers at \(place). Start one with “cornerstore serve FILE.storekit”, or give its data directory with --data."
             )
         }
     }

@@ -3,17 +3,19 @@ import Store
 import StoreServer
 import StoreWire
 
-/// `cornerstore fault`: failures for the next requests, to try what a client does then.
+/// `cornerstore fault`: makes the next requests fail, to test clients.
 struct FaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fault",
-        abstract: "Make the next requests fail, to try what a client does then.",
+        abstract: "Make the next requests fail, to test how a client handles it.",
         discussion: """
-            Operations: \(Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")). The status of verifyReceipt is 21005, 21009 or \
-            21100 to 21199, of download 400 to 599; of the others an HTTP status of 500 to 599. Instead of a status, products, purchases, \
-            receipts and restores take an error that the device gives to the app: a case of SKError.Code, or SSServerErrorDomain/0, /5002, \
-            /5020, /-5000. A download (of hosted content, from the store itself) can be cut-after:BYTES, and content, which asks for its \
-            address, can be told a lying-digest or lying-length.
+            Operations: \(Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")).
+
+            A failure is a status: 21005, 21009 or 21100 to 21199 for verifyReceipt, HTTP 400 to 599 for download, and HTTP 500 to 599 for the \
+            other operations. The operations products, purchases, receipts and restores also accept an error that the device passes to the \
+            app: a case of SKError.Code, or SSServerErrorDomain/0, /5002, /5020 or /-5000. The operation download (hosted content, served by \
+            the store itself) accepts cut-after:BYTES. The operation content, which returns the content's address, accepts lying-digest and \
+            lying-length.
 
               cornerstore fault order verifyReceipt 21005 --count 3
               cornerstore fault order purchases 503
@@ -40,7 +42,7 @@ struct FaultCommand: AsyncParsableCommand {
 
         func report(_ faults: [ControlAPI.Fault]) throws {
             try Console.current.report(faults, json: output.json) { style in
-                guard !faults.isEmpty else { return "No fault is ordered." }
+                guard !faults.isEmpty else { return "No faults." }
                 return Table(
                     heading: ["operation", "fails with", "requests left"],
                     rows: faults.map { [$0.operation, Self.words($0), "\($0.count)"] }
@@ -49,7 +51,7 @@ struct FaultCommand: AsyncParsableCommand {
         }
     }
 
-    /// A status, an error by name, a cut or a lie.
+    /// How a request fails: a status, an error's name, a cut download, or a wrong digest or length.
     struct Failure: ExpressibleByArgument {
         static let cut = "cut-after:"
         static let lies = Faults.Lie.allCases.map { "lying-" + $0.rawValue }
@@ -73,29 +75,34 @@ struct FaultCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what is ordered.")
+        static let configuration = CommandConfiguration(abstract: "List the faults.")
         @OptionGroup var options: Options
 
         func run() async throws { try options.report(try await options.control.client().get(options.path)) }
     }
 
     struct Order: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Order a fault in place of an earlier one.")
-        @Argument(help: "Which requests fail.", completion: .list(Faults.Operation.allCases.map(\.rawValue)))
+        static let configuration = CommandConfiguration(
+            abstract: "Add a fault. It replaces an earlier fault of the same operation.")
+        @Argument(
+            help: "The operation whose requests fail.", completion: .list(Faults.Operation.allCases.map(\.rawValue)))
         var operation: String
-        @Argument(help: "How they fail.", completion: .list(OrderedError.names + Failure.lies))
+        @Argument(
+            help: "The failure: a status, an error's name, or cut-after:BYTES, lying-digest or lying-length.",
+            completion: .list(OrderedError.names + Failure.lies))
         var failure: Failure
-        @Option(parsing: .unconditional, help: "How many requests fail, 1 to 1000000.")
+        @Option(parsing: .unconditional, help: "The number of requests that fail, 1 to 1000000.")
         var count = 1
         @OptionGroup var options: Options
 
         func validate() throws {
             guard (1...1_000_000).contains(count) else {
-                throw ValidationError("--count is a number from 1 to 1000000.")
+                throw ValidationError("--count must be a number from 1 to 1000000.")
             }
             guard let operation = Faults.Operation(rawValue: operation) else {
                 let known = Faults.Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("There is no operation “\(Style.printable(self.operation))”; there are \(known).")
+                throw ValidationError(
+                    "Unknown operation “\(Style.printable(self.operation))”. The operations are \(known).")
             }
             var fault = Faults.Fault(operation: operation, status: failure.status ?? 0, remaining: count)
             fault.error = failure.error
@@ -113,7 +120,7 @@ struct FaultCommand: AsyncParsableCommand {
     }
 
     struct Clear: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take all orders back.")
+        static let configuration = CommandConfiguration(abstract: "Remove all faults.")
         @OptionGroup var options: Options
 
         func run() async throws {

@@ -2,13 +2,13 @@ import ArgumentParser
 import StoreServer
 import StoreWire
 
-/// `cornerstore payment-rule`: which payments are declined.
+/// `cornerstore payment-rule`: chooses which payments the store declines.
 struct PaymentRuleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "payment-rule",
-        abstract: "Say which payments are declined.",
+        abstract: "Choose which payments the store declines.",
         discussion: """
-            Without rules every payment is taken. A rule without conditions declines all.
+            Without rules, the store accepts every payment. A rule without conditions declines every payment.
 
               cornerstore payment-rule add too-dear --minimum 100.00
               cornerstore payment-rule add once --product com.example.app.coins --count 1
@@ -26,7 +26,7 @@ struct PaymentRuleCommand: AsyncParsableCommand {
         func report() async throws {
             let rules: [ControlAPI.PaymentRule] = try await control.client().get(path)
             try Console.current.report(rules, json: output.json) { style in
-                guard !rules.isEmpty else { return "No rule: every payment is taken." }
+                guard !rules.isEmpty else { return "No rules. The store accepts every payment." }
                 let rows = rules.map { rule in
                     [
                         rule.name, rule.account ?? "any", rule.productId ?? "any",
@@ -40,36 +40,37 @@ struct PaymentRuleCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the rules.")
+        static let configuration = CommandConfiguration(abstract: "List the rules.")
         @OptionGroup var options: Options
 
         func run() async throws { try await options.report() }
     }
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Add a rule, or replace the one of that name.")
+        static let configuration = CommandConfiguration(abstract: "Add a rule, or replace the rule with this name.")
         @Argument(help: "The rule's name.")
         var name: String
-        @Option(help: ArgumentHelp("Only payments of this account.", valueName: "email"))
+        @Option(help: ArgumentHelp("Decline only payments of this account.", valueName: "email"))
         var account: String?
-        @Option(help: ArgumentHelp("Only payments for this product.", valueName: "product-id"))
+        @Option(help: ArgumentHelp("Decline only payments for this product.", valueName: "product-id"))
         var product: String?
         @Option(
             parsing: .unconditional,
-            help: ArgumentHelp("Only payments of this much or more, in their own currency.", valueName: "amount"))
+            help: ArgumentHelp(
+                "Decline only payments of at least this amount, in the payment's currency.", valueName: "amount"))
         var minimum: String?
-        @Option(parsing: .unconditional, help: "How often it declines, 1 or more; always when not said.")
+        @Option(parsing: .unconditional, help: "The number of payments to decline, 1 or more. The default is no limit.")
         var count: Int?
         @OptionGroup var options: Options
 
         func validate() throws {
-            guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is a number from 1 on.") }
+            guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be 1 or more.") }
         }
 
         func run() async throws {
             let milliunits = try minimum.map { text in
                 guard let money = Money(decimal: text, currency: "USD"), money.milliunits >= 0 else {
-                    throw CommandError(.usage, "--minimum is an amount such as 9.99, not “\(text)”.")
+                    throw CommandError(.usage, "--minimum must be an amount such as 9.99, not “\(text)”.")
                 }
                 return money.milliunits
             }

@@ -2,13 +2,13 @@ import ArgumentParser
 import StoreServer
 import StoreWire
 
-/// `cornerstore price-increase`: subscriptions that are to cost more, and what customers say to it.
+/// `cornerstore price-increase`: orders price increases of subscriptions and shows the customers' answers.
 struct PriceIncreaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "price-increase",
-        abstract: "Ask customers to agree to a subscription's higher price.",
+        abstract: "Ask a customer to accept a higher subscription price.",
         discussion: """
-            The device asks at the app's next launch, unless the app puts it off (paymentQueueShouldShowPriceConsent).
+            The device asks at the app's next launch, unless the app defers it (paymentQueueShouldShowPriceConsent).
 
               cornerstore price-increase add com.example.app.club 6.99 --account anna@example.com
               cornerstore price-increase list --account anna@example.com
@@ -16,7 +16,7 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
         subcommands: [List.self, Add.self], defaultSubcommand: List.self)
 
     struct Options: ParsableArguments {
-        @Option(help: ArgumentHelp("Whose subscription.", valueName: "email"))
+        @Option(help: ArgumentHelp("The subscriber's account.", valueName: "email"))
         var account: String
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
@@ -36,7 +36,7 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show an account's price increases and answers.")
+        static let configuration = CommandConfiguration(abstract: "List an account's price increases and answers.")
         @OptionGroup var options: Options
 
         func run() async throws {
@@ -50,24 +50,26 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Order one, in place of an earlier one of the same product.")
+            abstract: "Add a price increase. It replaces an earlier one for the same product.")
         @Argument(help: "The subscription's identifier.")
         var product: String
-        @Argument(help: "The new price, in the currency in which the account pays.")
+        @Argument(help: "The new price, in the account's currency.")
         var price: String
-        @Option(help: ArgumentHelp("The app, when several sell the product.", valueName: "bundle-id"))
+        @Option(
+            help: ArgumentHelp(
+                "The app's bundle id. Required when several apps sell the product.", valueName: "bundle-id"))
         var app: String?
         @OptionGroup var options: Options
 
         func validate() throws {
             guard Money(decimal: price, currency: "XXX") != nil else {
-                throw ValidationError("The price is a decimal such as 9.99, not “\(price)”.")
+                throw ValidationError("The price must be a decimal such as 9.99, not “\(price)”.")
             }
         }
 
         func run() async throws {
             let client = try options.control.client()
-            let bundleID = try await Seller.find(product, app: app, client)
+            let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
             let increase: ControlAPI.PriceIncrease = try await client.send(
                 "POST", options.path,
                 ControlAPI.NewPriceIncrease(

@@ -3,11 +3,11 @@ import Foundation
 import StoreServer
 import StoreWire
 
-/// `cornerstore purchase`: what waits for somebody's approval, or was interrupted.
+/// `cornerstore purchase`: shows and settles purchases that wait for approval or were interrupted.
 struct PurchaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purchase",
-        abstract: "Show and settle purchases that ask to buy or were interrupted.",
+        abstract: "Show and settle purchases that wait for approval or were interrupted.",
         discussion: """
               cornerstore account change child@example.com --asks-to-buy on
               cornerstore purchase pending
@@ -26,13 +26,14 @@ struct PurchaseCommand: AsyncParsableCommand {
             parts.reduce(ControlClient.path(environment.environment, "pending-purchases")) { "\($0)/\($1)" }
         }
 
-        /// Has a purchase completed, and reports it.
+        /// Completes a purchase at the store and reports the result.
+        /// - Throws: ``CommandError`` when the payment failed.
         func settle(_ key: Key, _ verb: String, _ done: String) async throws {
             let none: String? = nil
             let answer: PurchaseResponse = try await control.client().send(
                 "POST", path(key.uuid.uuidString, verb), none)
             if let failure = answer.failure {
-                throw CommandError(.refused, "\(done), but not paid: \(failure.message)")
+                throw CommandError(.refused, "\(done), but the payment failed: \(failure.message)")
             }
             let settled = Settled(
                 key: key.uuid, state: answer.state.rawValue,
@@ -43,7 +44,7 @@ struct PurchaseCommand: AsyncParsableCommand {
         }
     }
 
-    /// What became of one.
+    /// The state of a settled purchase.
     struct Settled: Codable {
         var key: UUID
         var state: String
@@ -60,13 +61,13 @@ struct PurchaseCommand: AsyncParsableCommand {
     }
 
     struct Pending: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what waits.")
+        static let configuration = CommandConfiguration(abstract: "List the pending purchases.")
         @OptionGroup var options: Options
 
         func run() async throws {
             let purchases: [ControlAPI.PendingPurchase] = try await options.control.client().get(options.path())
             try Console.current.report(purchases, json: options.output.json) { style in
-                guard !purchases.isEmpty else { return "Nothing waits for approval." }
+                guard !purchases.isEmpty else { return "No pending purchases." }
                 let rows = purchases.map { purchase in
                     [
                         purchase.key.uuidString, String(purchase.createdDate.prefix(19)), purchase.bundleId,
@@ -81,8 +82,9 @@ struct PurchaseCommand: AsyncParsableCommand {
     }
 
     struct Approve: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Approve one: it is paid for and delivered now.")
-        @Argument(help: "Its key, as “pending” shows it.")
+        static let configuration = CommandConfiguration(
+            abstract: "Approve a purchase. The store charges and delivers it now.")
+        @Argument(help: "The purchase's key, as shown by “cornerstore purchase pending”.")
         var key: Key
         @OptionGroup var options: Options
 
@@ -93,8 +95,8 @@ struct PurchaseCommand: AsyncParsableCommand {
 
     struct Resolve: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Complete one that was interrupted: it is paid for and delivered now.")
-        @Argument(help: "Its key, as “pending” shows it.")
+            abstract: "Complete an interrupted purchase. The store charges and delivers it now.")
+        @Argument(help: "The purchase's key, as shown by “cornerstore purchase pending”.")
         var key: Key
         @OptionGroup var options: Options
 
@@ -104,8 +106,8 @@ struct PurchaseCommand: AsyncParsableCommand {
     }
 
     struct Decline: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Decline one.")
-        @Argument(help: "Its key, as “pending” shows it.")
+        static let configuration = CommandConfiguration(abstract: "Decline a purchase.")
+        @Argument(help: "The purchase's key, as shown by “cornerstore purchase pending”.")
         var key: Key
         @OptionGroup var options: Options
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A length of time as people write it: `3d12h`, `90m`, `1w`, `500ms`, `-2h`.
+/// A time span as a command-line argument, such as `3d12h`, `90m`, `1w`, `500ms` or `-2h`.
 struct Span: ExpressibleByArgument, Equatable {
     var milliseconds: Int64
 
@@ -10,8 +10,8 @@ struct Span: ExpressibleByArgument, Equatable {
 
     private static let minus: Character = "\u{2212}"
 
-    /// The arguments of a command with a minus sign for the hyphen of each negative span that `clock` was given: to the
-    /// parser of arguments `-1h` is two flags.
+    /// Replaces the hyphen of each negative span among the arguments of `clock` with a minus sign, because the argument
+    /// parser reads `-1h` as two flags.
     static func shielded(_ arguments: [String]) -> [String] {
         guard arguments.first == "clock" else { return arguments }
         return arguments.map { argument in
@@ -43,7 +43,7 @@ struct Span: ExpressibleByArgument, Equatable {
         milliseconds = isNegative ? -sum : sum
     }
 
-    /// The largest units first, `3d12h`.
+    /// Returns the span as text with the largest units first, such as `3d12h`.
     static func text(_ milliseconds: Int64) -> String {
         var rest = milliseconds.magnitude
         var text = ""

@@ -1,10 +1,10 @@
 import ArgumentParser
 import StoreServer
 
-/// `cornerstore transaction`: the ledger.
+/// `cornerstore transaction`: lists and refunds transactions.
 struct TransactionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "transaction", abstract: "Look into the ledger, and refund.",
+        commandName: "transaction", abstract: "List and refund transactions.",
         subcommands: [List.self, Refund.self],
         defaultSubcommand: List.self)
 
@@ -15,17 +15,17 @@ struct TransactionCommand: AsyncParsableCommand {
         }
 
         static let configuration = CommandConfiguration(
-            abstract: "Refund a transaction: receipts show it cancelled, and the device is told.",
+            abstract: "Refund a transaction. Receipts then show its cancellation date.",
             discussion: """
-                What was owned can be bought again, and every delivery of it is given back. The app hears of it at its next
-                launch.
+                The refund includes every delivery of the purchase, and the customer can buy the product again. The app is notified at its
+                next launch.
 
                   cornerstore transaction refund 2000000000000123
                   cornerstore transaction refund 2000000000000123 --reason app
                 """)
-        @Argument(help: "The transaction.")
+        @Argument(help: "The transaction's id.")
         var id: String
-        @Option(help: "Whether the app was the cause.")
+        @Option(help: "The reason: app, when the app caused the refund, or other.")
         var reason = Reason.other
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
@@ -46,27 +46,29 @@ struct TransactionCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show transactions, the newest first.",
+            abstract: "List transactions, newest first.",
             discussion: """
                   cornerstore transaction list --app com.example.app --limit 10
                   cornerstore transaction list --account tester@sandbox.example --json
                   cornerstore transaction list --before 2000000000000123
                 """)
 
-        @Option(help: ArgumentHelp("Only of this app.", valueName: "bundle-id"))
+        @Option(help: ArgumentHelp("List only transactions of this app.", valueName: "bundle-id"))
         var app: String?
-        @Option(help: ArgumentHelp("Only of this account.", valueName: "email"))
+        @Option(help: ArgumentHelp("List only transactions of this account.", valueName: "email"))
         var account: String?
-        @Option(help: ArgumentHelp("Only older than this one, for the next page.", valueName: "transaction-id"))
+        @Option(
+            help: ArgumentHelp(
+                "List only transactions older than this one, for the next page.", valueName: "transaction-id"))
         var before: String?
-        @Option(parsing: .unconditional, help: "How many at most, 1 to 1000.")
+        @Option(parsing: .unconditional, help: "The maximum number of transactions, 1 to 1000.")
         var limit = 20
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard (1...1000).contains(limit) else { throw ValidationError("--limit is a number from 1 to 1000.") }
+            guard (1...1000).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 1000.") }
         }
 
         func run() async throws {

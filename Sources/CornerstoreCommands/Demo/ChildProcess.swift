@@ -1,25 +1,27 @@
 import Foundation
 import Synchronization
 
-/// A program run to its end, with what it printed.
+/// A program that runs to its end. Its output is captured.
 struct ChildProcess: Sendable {
     var executable: URL
     var arguments: [String]
     var environment: [String: String]
-    /// What it finds on standard input.
+    /// The text on standard input.
     var input: String
 
     struct Result: Sendable {
-        /// The exit code; negative: the signal that ended it.
+        /// The exit code, or the negative number of the signal that ended the process.
         var status: Int32
         var output: String
         var errors: String
     }
 
-    /// Output beyond this is cut off.
+    /// The maximum length of captured output in bytes. The rest is dropped.
     private static let outputLimit = 1 << 20
 
-    /// - Throws: ``CommandError`` when it cannot be started, or is not done in time; it is ended then.
+    /// Runs the program.
+    /// - Parameter limit: the time limit, after which the process is killed.
+    /// - Throws: ``CommandError`` when the program cannot be started or does not end in time.
     func run(within limit: Duration) async throws -> Result {
         let process = Process()
         process.executableURL = executable
@@ -37,7 +39,7 @@ struct ChildProcess: Sendable {
         do {
             try process.run()
         } catch {
-            throw CommandError(.failed, "\(executable.path) cannot be started: \(error.localizedDescription)")
+            throw CommandError(.failed, "Cannot start \(executable.path): \(error.localizedDescription)")
         }
         try? input.fileHandleForWriting.write(contentsOf: Data(self.input.utf8))
         try? input.fileHandleForWriting.close()
@@ -55,7 +57,8 @@ struct ChildProcess: Sendable {
         if status == -SIGKILL {
             throw CommandError(
                 .failed,
-                "\(executable.lastPathComponent) was not done in \(limit.components.seconds) seconds and was ended.")
+                "\(executable.lastPathComponent) did not end within \(limit.components.seconds) seconds and was killed."
+            )
         }
         return result
     }

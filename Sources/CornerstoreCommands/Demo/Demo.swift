@@ -5,34 +5,35 @@ import Store
 import StoreServer
 import UnixSignals
 
-/// The whole loop: a store and a merchant in this process, the sample apps in others.
+/// The demonstration: a store and a merchant in this process, and the sample apps in other processes.
 struct Demo: Sendable {
     var places: DemoPlaces
     var isOnce: Bool
     var json: Bool
 
-    /// What `--json` prints.
+    /// The JSON document that `--json` prints.
     struct Report: Encodable {
         var passed: Bool
         var problem: String?
         var steps: [DemoTeller.Step]
     }
 
-    /// - Returns: whether every step went as it should.
+    /// Runs all steps.
+    /// - Returns: whether every step passed.
     func run() async throws -> Bool {
         let console = Console.current
         let teller = DemoTeller(console, isSilent: json)
         teller.say(
             console.style.bold(
                 "Cornerstore: buying credits, filters, chapters and a magazine from a store on this machine"))
-        teller.begin("The store opens, and a merchant beside it")
+        teller.begin("The store and the merchant start")
         teller.explain(
-            "Two stores of the same catalogs, sandbox and production, with keys of their own under a new root; and an app's own server:"
+            "The store has two environments, sandbox and production, each with its own keys under a new root. The merchant is the app's own server:"
         )
         let files = places.catalogs.map { URL(fileURLWithPath: $0.path).lastPathComponent }.joined(separator: " ")
         let products = places.merchantProducts.lastPathComponent
         teller.show("cornerstore serve \(files) --merchant-products \(products) --data \(places.data.path)")
-        let application = try await Progress.during("Making keys") { try await open() }
+        let application = try await Progress.during("Creating keys") { try await open() }
         let (ready, isReady) = AsyncStream.makeStream(of: Addresses.self)
         let serving = ServiceGroup(
             configuration: .init(
@@ -56,8 +57,8 @@ struct Demo: Sendable {
         }
     }
 
-    /// Goes through the steps once the store answers.
-    /// - Returns: what went wrong, or nil.
+    /// Runs the steps once the store answers.
+    /// - Returns: the first failure, or nil.
     private func follow(
         _ ready: AsyncStream<Addresses>, _ teller: DemoTeller, _ group: inout ThrowingTaskGroup<Void, any Error>
     ) async throws -> String? {
@@ -79,7 +80,7 @@ struct Demo: Sendable {
             dataDirectory: places.data,
             catalogFiles: places.catalogs,
             controlPort: 0, sandboxPort: 0, productionPort: 0)
-        // What the store logs would interrupt the story.
+        // Log lines of the store would interrupt the output of the steps.
         return try await StoreAndMerchant.open(
             configuration, merchant: MerchantSettings(port: 0, productsFiles: [places.merchantProducts]),
             now: { Date() }, logger: ServeAction.logger(.error))
@@ -89,10 +90,10 @@ struct Demo: Sendable {
         let report = Report(passed: problem == nil, problem: problem, steps: teller.told)
         try console.report(report, json: json) { style in
             guard problem == nil else {
-                return "\n" + style.bad("The demonstration failed.") + " Its files are in \(places.data.path)."
+                return "\n" + style.bad("The demo failed.") + " Its files are in \(places.data.path)."
             }
             let checks = report.steps.reduce(0) { $0 + $1.checks.count }
-            return "\n" + style.good("All \(report.steps.count) steps went as they should, \(checks) things checked.")
+            return "\n" + style.good("All \(report.steps.count) steps passed, with \(checks) checks.")
         }
     }
 
@@ -103,7 +104,7 @@ struct Demo: Sendable {
         teller.say(
             """
 
-            The store stays open. In another terminal, try:
+            The store keeps running. In another terminal, try:
 
               export PATH="\(places.programs.path):$PATH"
               export CORNERSTORE_DATA=\(data)
@@ -115,12 +116,12 @@ struct Demo: Sendable {
               cornerstore receipt inspect \(receipt)
               curl -s \(addresses.sandbox)/verifyReceipt -d '{"receipt-data":"'$(base64 -w0 \(receipt))'"}'
 
-            Ctrl-C closes it\(places.isKept ? "." : " and removes its files.")
+            Press Ctrl-C to stop it\(places.isKept ? "." : " and remove its files.")
             """)
     }
 }
 
-/// A store and its merchant as one service of a group, so that they can be told to stop.
+/// Runs a store and its merchant as one service, so that a service group can stop them.
 struct StoreService: Service {
     let application: StoreAndMerchant
     let onReady: @Sendable (Addresses) async -> Void

@@ -1,7 +1,7 @@
 import Foundation
 import StoreServer
 
-/// A sample app on a device, as a program of its own.
+/// A sample app on a device. Each run is a separate process.
 struct DemoApp: Sendable {
     private let executable: URL
     private let environment: [String: String]
@@ -9,13 +9,13 @@ struct DemoApp: Sendable {
 
     /// Writes the tester's password to a file, for the app's sign-in.
     /// - Parameters:
-    ///   - device: names the device's folder.
-    ///   - variables: of the app's environment, beside what every sample app has.
-    /// - Throws: ``CommandError`` when the tester is not known.
+    ///   - device: the name of the device's folder.
+    ///   - variables: additional variables of the app's environment.
+    /// - Throws: ``CommandError`` when the store has no tester or the file cannot be written.
     init(_ sample: DemoSample, places: DemoPlaces, device: String = "device", variables: [String: String] = [:]) throws
     {
         guard let tester = SandboxTester.read(from: places.data) else {
-            throw CommandError(.failed, "There is no \(SandboxTester.fileName) in \(places.data.path).")
+            throw CommandError(.failed, "\(places.data.path) contains no \(SandboxTester.fileName).")
         }
         executable = places.program(sample)
         let password = places.path("tester-password")
@@ -23,7 +23,7 @@ struct DemoApp: Sendable {
         guard
             FileManager.default.createFile(
                 atPath: password.path, contents: Data(tester.password.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw CommandError(.failed, "\(password.path) cannot be written.") }
+        else { throw CommandError(.failed, "Cannot write \(password.path).") }
         environment = [
             "PATH": Console.current.environment["PATH"] ?? "/usr/bin:/bin",
             "HOME": places.data.path,
@@ -36,7 +36,7 @@ struct DemoApp: Sendable {
     }
 
     /// Runs the app to its end.
-    /// - Parameter sheet: how the payment sheet is answered.
+    /// - Parameter sheet: the answer to the payment sheet, `approve` or `decline`.
     func run(_ arguments: [String], sheet: String = "approve", input: String = "") async throws -> ChildProcess.Result {
         var environment = environment
         environment["CORNERSTORE_SHEET"] = sheet
@@ -49,14 +49,15 @@ struct DemoApp: Sendable {
     func balance() async throws -> Int {
         let result = try await run(["--balance"])
         guard let balance = Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw CommandError(.failed, "monkey-credits --balance printed no number: \(Style.printable(result.all))")
+            throw CommandError(
+                .failed, "Expected a number from monkey-credits --balance, found: \(Style.printable(result.all))")
         }
         return balance
     }
 }
 
 extension ChildProcess.Result {
-    /// All that was printed.
+    /// The text on standard output and standard error.
     var all: String {
         [output, errors].map { $0.trimmingCharacters(in: .newlines) }.filter { !$0.isEmpty }.joined(separator: "\n")
     }

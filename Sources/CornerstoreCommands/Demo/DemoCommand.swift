@@ -1,16 +1,21 @@
 import ArgumentParser
 import Foundation
 
-/// `cornerstore demo`: the whole loop on the sample apps.
+/// `cornerstore demo`: runs the sample apps against a store and a merchant, step by step.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Watch sample apps buy from a store on this machine, step by step.",
         discussion: """
-            It starts a store and a merchant on free ports, lets the Monkey Credits app buy from it, verifies the receipts, kills the app in the middle of a \
-            purchase, lets Photo Filters sell a filter and restore it on a second device, edits what the apps keep, hosts the chapters of Book Chapters and kills \
-            a download half-way, has the merchant sell the issues of Server Books, and checks at every step that all is as it should be. Then it stays up to be played with; with --once it ends, with 1 \
-            when a step failed.
+            The demo starts a store and a merchant on free ports and runs four sample apps against them:
+
+            - Monkey Credits buys credits. The demo verifies the receipt and kills the app during a purchase.
+            - Photo Filters sells a filter and restores it on a second device. The demo edits the files that the app keeps.
+            - Book Chapters sells chapters as hosted content. The demo kills a download half-way.
+            - Server Books sells magazine issues, which the merchant delivers.
+
+            The demo checks the result of every step. Then the store keeps running, so that you can try more commands. With --once, the demo \
+            ends after the last step. The exit code is 1 when a step failed.
 
               cornerstore demo
               cornerstore demo --once
@@ -19,12 +24,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Flag(help: "End after the last step.")
     var once = false
     @Option(
-        help: ArgumentHelp("Keep everything in this directory instead of a temporary one.", valueName: "dir"),
+        help: ArgumentHelp("Keep all files in this directory instead of a temporary one.", valueName: "dir"),
         completion: .directory)
     var data: String?
     @Option(
         help: ArgumentHelp(
-            "Where the programs of the sample apps are, when not beside this one.", valueName: "dir"),
+            "The directory with the sample apps' programs. The default is this program's directory.", valueName: "dir"),
         completion: .directory)
     var programs: String?
     @OptionGroup var output: OutputOptions

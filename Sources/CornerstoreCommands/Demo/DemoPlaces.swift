@@ -2,12 +2,12 @@ import Foundation
 import Store
 import StoreWire
 
-/// Where the demonstration finds its programs and keeps its files.
+/// The locations of the demo's programs and files.
 struct DemoPlaces: Sendable {
-    /// The store's data directory; the app's and the device's files are in it too.
+    /// The store's data directory. It also contains the files of the apps and devices.
     var data: URL
     private let isTemporary: Bool
-    /// Whether the files stay when it is over.
+    /// Whether the files are kept after the demo ends.
     var isKept: Bool { !isTemporary }
     /// The folder of the sample apps' programs.
     var programs: URL
@@ -15,15 +15,16 @@ struct DemoPlaces: Sendable {
     var catalogs: [CatalogFile]
     /// The folders of Book Chapters' content.
     var content: URL
-    /// The folder of Server Books: its issues, and what its merchant sells at first.
+    /// The folder of Server Books: its issues, and the merchant's first list of products.
     var serverBooks: URL
     var merchantProducts: URL { serverBooks.appendingPathComponent("Merchant.yaml") }
     /// This program.
     var ownProgram: URL
-    /// Nil when it is not installed.
+    /// The program openssl; nil when it is not installed.
     var openSSL: URL?
 
-    /// - Throws: ``CommandError`` that says what is missing.
+    /// Finds the programs and files.
+    /// - Throws: ``CommandError`` that names the missing file.
     init(data: String?, programs: String?) throws {
         let own = try Self.ownFolder()
         let folder = programs.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? own
@@ -33,7 +34,7 @@ struct DemoPlaces: Sendable {
             guard FileManager.default.isExecutableFile(atPath: program.path) else {
                 throw CommandError(
                     .failed,
-                    "A sample app is not built: there is no \(program.path). Run “swift build --product \(sample.rawValue)”, or “make demo”."
+                    "The sample app \(program.path) does not exist. Run “swift build --product \(sample.rawValue)” or “make demo”."
                 )
             }
         }
@@ -42,9 +43,10 @@ struct DemoPlaces: Sendable {
             guard let file = starts.lazy.compactMap({ Self.file(sample.catalog, above: $0) }).first else {
                 throw CommandError(
                     .failed,
-                    "\(sample.catalog) is nowhere above \(folder.path); run this in a clone of the repository.")
+                    "Cannot find \(sample.catalog) above \(folder.path). Run this command in a clone of the repository."
+                )
             }
-            // Our own kind of file names its apps itself.
+            // A YAML catalog contains its apps' bundle ids.
             let bundleID = file.pathExtension == "storekit" ? BundleID(sample.bundleID) : nil
             return CatalogFile(path: file.path, bundleID: bundleID)
         }
@@ -63,7 +65,7 @@ struct DemoPlaces: Sendable {
                 "cornerstore-demo-\(UUID().uuidString.prefix(8))", isDirectory: true)
     }
 
-    /// A path in the data directory.
+    /// Returns the URL of a file in the data directory.
     func path(_ name: String) -> URL { data.appendingPathComponent(name) }
 
     func removeWhatIsTemporary() {
@@ -72,17 +74,17 @@ struct DemoPlaces: Sendable {
 
     private static func ownProgram() throws -> URL {
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
-            throw CommandError(.failed, "The folder of this program is not known; name it with --programs.")
+            throw CommandError(.failed, "Cannot find this program's directory. Give it with --programs.")
         }
         return URL(fileURLWithPath: path)
     }
 
     private static func ownFolder() throws -> URL { try ownProgram().deletingLastPathComponent() }
 
-    /// The program of a sample app.
+    /// Returns the program of a sample app.
     func program(_ sample: DemoSample) -> URL { programs.appendingPathComponent(sample.rawValue) }
 
-    /// A file of the repository, found from the folder or one of those it is in.
+    /// Finds a file of the repository, by its path relative to the folder or to one of the folders above.
     private static func file(_ name: String, above folder: URL) -> URL? {
         var folder = folder.standardizedFileURL
         for _ in 0..<8 {
@@ -110,7 +112,7 @@ enum DemoSample: String, CaseIterable, Sendable {
         }
     }
 
-    /// The path of its catalog in the repository.
+    /// The path of the app's catalog in the repository.
     var catalog: String {
         switch self {
         case .monkeyCredits: "Examples/MonkeyCredits/MonkeyCredits.storekit"

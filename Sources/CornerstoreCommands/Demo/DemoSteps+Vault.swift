@@ -1,14 +1,14 @@
 import Foundation
 
-/// The steps with Photo Filters, and those that try to cheat.
+/// The steps with Photo Filters, and the steps that tamper with the vault.
 extension DemoSteps {
     private func vault(of sample: DemoSample) -> URL {
         places.path("device/vaults/\(sample.bundleID)/sandbox/purchases.vault")
     }
 
     func oldCopy(_ balance: Int) async throws {
-        teller.begin("Putting an older copy of the vault back")
-        teller.explain("The credits are in a vault. Somebody copies its file, feeds a monkey, and puts the copy back:")
+        teller.begin("An older copy of the vault is restored")
+        teller.explain("The credits are in a vault. The player copies its file, feeds a monkey, and restores the copy:")
         let file = vault(of: .monkeyCredits)
         let copy = try Data(contentsOf: file)
         let fed = try await app.run(["--feed"])
@@ -17,66 +17,66 @@ extension DemoSteps {
         try copy.write(to: file)
         let result = try await app.run(["--balance"])
         teller.show(result.all)
-        try teller.check("the app says so", result.errors.contains("older copy"), result.all)
+        try teller.check("the app detects the older copy", result.errors.contains("older copy"), result.all)
         try await balanceStays(balance - 1)
     }
 
     func buyFilter() async throws {
-        teller.begin("Photo Filters sells what lasts")
+        teller.begin("Photo Filters sells a non-consumable")
         let picture = places.path("sepia.png")
         let arguments = ["--apply", "sepia", "--out", picture.path]
         let refused = try await photos.run(arguments)
         teller.show(refused.all)
-        try teller.check("a filter that is not bought is not applied", refused.status == 1, refused.all)
+        try teller.check("the app does not apply a filter that was not bought", refused.status == 1, refused.all)
         teller.show("photo-filters --buy sepia")
         let bought = try await photos.run(["--buy", "sepia"])
         teller.show(bought.all)
         try teller.check(
-            "the app ended well", bought.status == 0 && bought.output.contains("is yours"),
+            "the app succeeded", bought.status == 0 && bought.output.contains("is yours"),
             "\(bought.status): \(bought.all)")
         teller.show("photo-filters --apply sepia --out \(picture.lastPathComponent)")
         let applied = try await photos.run(arguments)
         teller.show(applied.all)
-        try teller.check("the picture is written, a PNG", applied.status == 0 && isPNG(picture), applied.all)
+        try teller.check("the app wrote a PNG file", applied.status == 0 && isPNG(picture), applied.all)
     }
 
     func restoreFilter() async throws {
-        teller.begin("The customer's other device")
+        teller.begin("The customer restores the filter on another device")
         let picture = places.path("sepia-on-the-other.png")
         let arguments = ["--apply", "sepia", "--out", picture.path]
         let before = try await otherPhotos.run(arguments)
         teller.show(before.all)
-        try teller.check("there the filter is not bought yet", before.status == 1, before.all)
+        try teller.check("the filter is locked on the other device", before.status == 1, before.all)
         let known = try await transactions()
         teller.show("photo-filters --restore")
         let restored = try await otherPhotos.run(["--restore"])
         teller.show(restored.all)
         try teller.check(
-            "it is restored", restored.status == 0 && restored.output.contains("sepia is yours"),
+            "the filter is restored", restored.status == 0 && restored.output.contains("sepia is yours"),
             "\(restored.status): \(restored.all)")
         let paid = try await transactions().filter { !known.contains($0) && $0.price != "0.00" }
-        try teller.check("nothing was paid for it", paid.isEmpty, "\(paid)")
+        try teller.check("the restore was free", paid.isEmpty, "\(paid)")
         let after = try await otherPhotos.run(arguments)
         teller.show(after.all)
         let same = (try? Data(contentsOf: picture)) == (try? Data(contentsOf: places.path("sepia.png")))
-        try teller.check("and gives the same picture", after.status == 0 && isPNG(picture) && same, after.all)
+        try teller.check("the filter produces the same picture", after.status == 0 && isPNG(picture) && same, after.all)
     }
 
     func editVault() async throws {
-        teller.begin("Editing the vault")
-        teller.explain("Somebody writes into the vault of the first device that both filters are bought:")
+        teller.begin("The vault is edited")
+        teller.explain("The customer edits the vault of the first device to unlock both filters:")
         let file = vault(of: .photoFilters)
         teller.show("echo 'sepia=yes mono=yes' > purchases.vault")
         try Data("sepia=yes mono=yes\n".utf8).write(to: file)
         let list = try await photos.run(["--list"])
         teller.show(list.all)
-        try teller.check("the app says that it was changed", list.errors.contains("changed from outside"), list.all)
+        try teller.check("the app detects the change", list.errors.contains("changed from outside"), list.all)
         try teller.check(
-            "what was bought is there again by the receipt, and nothing else",
+            "the app restores the bought filter from the receipt, and nothing else",
             list.output.contains("sepia  yours") && list.output.contains("mono  not bought"), list.all)
         let mono = try await photos.run(["--apply", "mono", "--out", places.path("mono.png").path])
         teller.show(mono.all)
-        try teller.check("mono is not applied", mono.status == 1 && mono.errors.isEmpty, mono.all)
+        try teller.check("the app does not apply mono", mono.status == 1 && mono.errors.isEmpty, mono.all)
     }
 
     private func isPNG(_ file: URL) -> Bool {

@@ -2,7 +2,7 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// The steps of the app's own server: it does not take the app's word for it.
+/// The steps of the app's own server, which verifies the receipt.
 extension DemoSteps {
     func verify() async throws {
         let file = places.path("device/apps/\(Self.bundleID)/sandboxReceipt")
@@ -19,7 +19,7 @@ extension DemoSteps {
         let production = try await post(request, to: .production)
         teller.show("status \(production.status)")
         try teller.check(
-            "production says 21007: this receipt is from the sandbox", production.status == 21007,
+            "production answers 21007: the receipt is from the sandbox", production.status == 21007,
             "\(production.status)")
         teller.show("POST \(addresses.sandbox)/verifyReceipt")
         let sandbox = try await post(request, to: .sandbox)
@@ -31,18 +31,19 @@ extension DemoSteps {
             teller.show("in_app: " + fields.joined(separator: ", "))
         }
         try teller.check(
-            "the sandbox says 0: it is genuine", sandbox.status == 0 && sandbox.environment == "Sandbox", "\(sandbox)")
+            "the sandbox answers 0: the receipt is genuine", sandbox.status == 0 && sandbox.environment == "Sandbox",
+            "\(sandbox)")
         let ledger = try await transactions()
         let bought = sandbox.receipt?.inApp.first { $0["product_id"] == Self.ten }
         try teller.check(
-            "in_app has the last purchase as the ledger has it",
+            "the last purchase in in_app matches the ledger",
             bought?["transaction_id"] == ledger.first?.transactionId && bought?["quantity"] == "3", "\(sandbox)")
     }
 
     private func openSSL(_ file: URL, _ receipt: [UInt8]) async throws {
-        teller.begin("OpenSSL agrees")
+        teller.begin("OpenSSL verifies the receipt")
         guard let openSSL = places.openSSL else {
-            teller.explain("openssl is not installed: left out.")
+            teller.explain("openssl is not installed. This step is skipped.")
             return
         }
         let root = try BoundedInput.read(
@@ -60,10 +61,10 @@ extension DemoSteps {
             executable: openSSL, arguments: arguments, environment: ["PATH": "/usr/bin:/bin"], input: ""
         ).run(within: .seconds(60))
         teller.show(result.all)
-        try teller.check("the signature and the chain to the store's root are good", result.status == 0, result.all)
+        try teller.check("the signature and the certificate chain are valid", result.status == 0, result.all)
         let parsed = try ReceiptContainer.parse(receipt)
         let found = try BoundedInput.read(payload.path, limit: ReceiptLimits.standard.byteCount, what: "payload")
-        try teller.check("what it extracts is the payload that verifyReceipt read", found == parsed.payload)
+        try teller.check("the extracted payload is the one that verifyReceipt read", found == parsed.payload)
     }
 
     private struct Answer: Decodable {
@@ -82,7 +83,7 @@ extension DemoSteps {
         let url = addresses.store(environment) + StoreRoute.verifyReceipt.path
         let answer = try await PlainHTTP.send("POST", url, body: Data(body), limit: 1 << 20)
         guard answer.status == 200, let read = try? JSONDecoder().decode(Answer.self, from: answer.body) else {
-            throw CommandError(.failed, "verifyReceipt answered HTTP \(answer.status) and not in its JSON.")
+            throw CommandError(.failed, "Cannot read the response of verifyReceipt (HTTP \(answer.status)).")
         }
         return read
     }

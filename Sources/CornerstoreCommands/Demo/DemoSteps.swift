@@ -3,14 +3,15 @@ import StoreReceipts
 import StoreServer
 import StoreWire
 
-/// The steps after the store has opened. Each says what it does, does it, and checks what came of it.
+/// The steps of the demo after the store started. Each step explains itself, runs, and checks the result.
 struct DemoSteps: Sendable {
     let places: DemoPlaces
     let addresses: Addresses
     let teller: DemoTeller
     let app: DemoApp
-    /// Photo Filters on the same device, and on another one of the same customer.
+    /// Photo Filters on the same device.
     let photos: DemoApp
+    /// Photo Filters on another device of the same customer.
     let otherPhotos: DemoApp
     let books: DemoApp
     let magazine: DemoApp
@@ -66,57 +67,59 @@ struct DemoSteps: Sendable {
                 + "merchant    \(addresses.merchant ?? "none")")
         let products = apps.first { $0.bundleId == Self.bundleID }?.productIds ?? []
         try teller.check(
-            "it sells Monkey Credits' two products", Set(products).isSuperset(of: [Self.five, Self.ten]), "\(products)")
+            "the store sells the two products of Monkey Credits", Set(products).isSuperset(of: [Self.five, Self.ten]),
+            "\(products)")
     }
 
     private func prices(_ balance: Int) async throws {
         teller.begin("The app shows its prices")
-        teller.explain("Monkey Credits is written for Apple's StoreKit. It asks the store for names and prices:")
+        teller.explain("Monkey Credits uses Apple's StoreKit API. It loads names and prices from the store:")
         let result = try await app.run([], input: "q\n")
         teller.show(result.output)
         try teller.check(
-            "prices come from the store", result.output.contains("$0.99") && result.output.contains("$1.99"), result.all
+            "the prices come from the store", result.output.contains("$0.99") && result.output.contains("$1.99"),
+            result.all
         )
         try teller.check(
             "the player has \(balance) credits", result.output.contains("Monkey credits: \(balance)"), result.all)
     }
 
     private func buyFive(_ balance: Int) async throws {
-        teller.begin("Buying 5 credits")
+        teller.begin("The player buys 5 credits")
         let known = try await transactions()
         try await buy(["--buy", "credits5"], expecting: balance + 5)
         let new = try await transactions().filter { !known.contains($0) }
         try teller.check(
-            "the ledger has one more transaction: 5 credits for 0.99 USD, finished",
+            "the ledger has one new transaction: 5 credits for 0.99 USD, finished",
             new.count == 1 && new[0].productId == Self.five && new[0].price == "0.99" && new[0].finishedDate != nil,
             "\(new)")
     }
 
     private func buySeveral(_ balance: Int) async throws {
-        teller.begin("Buying several at once: 3 times 10 credits")
+        teller.begin("The player buys 10 credits with quantity 3")
         let known = try await transactions()
         try await buy(["--buy", "credits10", "--quantity", "3"], expecting: balance + 30)
         let new = try await transactions().filter { !known.contains($0) }
         try teller.check(
-            "the ledger has one more transaction: quantity 3, 5.97 USD",
+            "the ledger has one new transaction: quantity 3, 5.97 USD",
             new.count == 1 && new[0].quantity == 3 && new[0].price == "5.97", "\(new)")
     }
 
     private func cancel(_ balance: Int) async throws {
-        teller.begin("Changing one's mind")
-        teller.explain("The player cancels on the payment sheet. The app says nothing, as Apple asks of apps:")
+        teller.begin("The player cancels a purchase")
+        teller.explain("The player cancels on the payment sheet. The app shows no error, as Apple recommends:")
         let known = try await transactions().count
         let result = try await app.run(["--buy", "credits5"], sheet: "decline")
         teller.show(result.all)
         try teller.check(
-            "the app says nothing", result.all.isEmpty && result.status == 1, "\(result.status): \(result.all)")
+            "the app shows no error", result.all.isEmpty && result.status == 1, "\(result.status): \(result.all)")
         try teller.check("nothing was bought", try await transactions().count == known)
         try await balanceStays(balance)
     }
 
     private func decline(_ balance: Int) async throws {
-        teller.begin("A payment that is declined")
-        teller.explain("The operator orders the next payment to be declined:")
+        teller.begin("The store declines a payment")
+        teller.explain("A rule declines the next payment:")
         teller.show("cornerstore payment-rule add demo --count 1")
         let rules = ControlClient.path(.sandbox, "payment-rules")
         try await control.perform("POST", rules, ControlAPI.PaymentRule(name: "demo", count: 1))
@@ -125,54 +128,55 @@ struct DemoSteps: Sendable {
         teller.show(result.all)
         try await control.perform("DELETE", rules)
         try teller.check(
-            "the app says why, and ends with 1", !result.output.isEmpty && result.status == 1,
+            "the app shows the reason and exits with 1", !result.output.isEmpty && result.status == 1,
             "\(result.status): \(result.all)")
         try teller.check("nothing was bought", try await transactions().count == known)
         try await balanceStays(balance)
     }
 
     private func crash(_ balance: Int) async throws {
-        teller.begin("The app is killed in the middle of a purchase")
+        teller.begin("The app is killed during a purchase")
         teller.explain(
-            "The purchase is paid for and delivered to the app, which ends right then, before it grants the credits:")
+            "The store charges the purchase and delivers it to the app. The app is killed before it grants the credits:"
+        )
         let known = try await transactions()
         let result = try await app.run(["--buy", "credits5", "--crash-after", "purchased"])
         teller.show(result.all)
-        try teller.check("the app ended hard", result.status == 9, "\(result.status): \(result.all)")
+        try teller.check("the app was killed", result.status == 9, "\(result.status): \(result.all)")
         let new = try await transactions().filter { !known.contains($0) }
         try teller.check(
-            "the store has the purchase, unfinished", new.count == 1 && new[0].finishedDate == nil, "\(new)")
+            "the store has the unfinished purchase", new.count == 1 && new[0].finishedDate == nil, "\(new)")
         try await balanceStays(balance)
     }
 
     private func relaunch(_ balance: Int) async throws {
-        teller.begin("The next launch delivers it, exactly once")
+        teller.begin("The next launch delivers the purchase exactly once")
         let known = try await transactions()
         guard let unfinished = known.first(where: { $0.finishedDate == nil }) else {
-            return try teller.check("a purchase is unfinished", false, "none is")
+            return try teller.check("a purchase is unfinished", false, "no unfinished purchase")
         }
         let result = try await app.run(["--exit-when-idle"])
         teller.show(result.all)
-        try teller.check("the app ended well", result.status == 0, "\(result.status): \(result.all)")
+        try teller.check("the app succeeded", result.status == 0, "\(result.status): \(result.all)")
         try teller.check("the player has \(balance + 5) credits, 5 more", try await app.balance() == balance + 5)
         let after = try await transactions()
         try teller.check(
-            "transaction \(unfinished.transactionId) is finished, and no other was made",
+            "transaction \(unfinished.transactionId) is finished, and there is no new transaction",
             after.count == known.count
                 && after.first { $0.transactionId == unfinished.transactionId }?.finishedDate != nil, "\(after)")
-        teller.explain("And once more, to see that it does not come again:")
+        teller.explain("Another launch does not deliver the purchase again:")
         let again = try await app.run(["--exit-when-idle"])
         teller.show(again.all)
-        try teller.check("the balance stays", try await app.balance() == balance + 5)
+        try teller.check("the balance is unchanged", try await app.balance() == balance + 5)
     }
 
-    // MARK: What several steps do
+    // MARK: Helpers of several steps
 
     private func buy(_ arguments: [String], expecting balance: Int) async throws {
         teller.show("monkey-credits " + arguments.joined(separator: " "))
         let result = try await app.run(arguments)
         teller.show(result.all)
-        try teller.check("the app ended well", result.status == 0, "\(result.status): \(result.all)")
+        try teller.check("the app succeeded", result.status == 0, "\(result.status): \(result.all)")
         try teller.check("the player has \(balance) credits", try await app.balance() == balance)
     }
 
@@ -181,7 +185,7 @@ struct DemoSteps: Sendable {
         try teller.check("the player still has \(balance) credits", found == balance, "\(found)")
     }
 
-    /// The sandbox's newest transactions, newest first.
+    /// Returns the sandbox's newest 1000 transactions, newest first.
     func transactions() async throws -> [ControlAPI.Transaction] {
         try await control.get(ControlClient.path(.sandbox, "transactions"), query: [("limit", "1000")])
     }

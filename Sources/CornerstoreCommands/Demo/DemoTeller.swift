@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells the story: numbered steps, what happened in them, and whether it was right.
+/// Prints the demo's numbered steps with their output and checks.
 final class DemoTeller: Sendable {
     struct Step: Encodable, Sendable {
         var number: Int
@@ -32,17 +32,19 @@ final class DemoTeller: Sendable {
         say("\n\(console.style.bold("\(number). \(title)"))")
     }
 
-    /// What is being done, in plain words.
+    /// Prints an explanation.
     func explain(_ text: String) { say("   " + text) }
 
-    /// A command as it could be typed, or what a program printed.
+    /// Prints a command line or a program's output.
     func show(_ text: String) {
         for line in text.split(separator: "\n", omittingEmptySubsequences: true) {
             say("   " + console.style.dim("│ ") + Style.printable(String(line)))
         }
     }
 
-    /// - Throws: ``CommandError`` when it does not hold.
+    /// Records and prints a check.
+    /// - Parameter found: the actual value, for the error message.
+    /// - Throws: ``CommandError`` when the check fails.
     func check(_ text: String, _ holds: Bool, _ found: @autoclosure () -> String = "") throws {
         steps.withLock { $0[$0.count - 1].checks.append(Check(text: text, passed: holds)) }
         say("   " + (holds ? console.style.good("✓") : console.style.bad("✗")) + " " + text)
@@ -50,7 +52,7 @@ final class DemoTeller: Sendable {
         let found = found()
         throw CommandError(
             .failed,
-            "Step \(told.count) went wrong: not so: \(text)."
+            "Step \(told.count) failed. Expected: \(text)."
                 + (found.isEmpty ? "" : " Found: \(Style.printable(found))"))
     }
 

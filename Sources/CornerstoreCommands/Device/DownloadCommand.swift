@@ -3,42 +3,43 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// `cornerstore download`: what an app does with a product's hosted content, from the shell.
+/// `cornerstore download`: downloads a product's hosted content, as an app does.
 struct DownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "download",
-        abstract: "Download the hosted content of a product that was bought, as an app would.",
+        abstract: "Download the hosted content of a purchased product, as an app would.",
         discussion: """
-            It goes through the same StoreKit as an app: a transaction of the product that is not finished, or else a restore, brings the \
-            download; the content is checked, unpacked and copied to --out, and the transaction is finished. Stopped in the middle, by Ctrl-C \
-            or otherwise, the same command goes on at the byte where it was.
+            This command uses the same StoreKit as an app. It takes the download from an unfinished transaction of the product, or else restores \
+            the purchase. Then it checks and unpacks the content, copies it to --out and finishes the transaction. To resume an interrupted \
+            download, run the same command again.
 
               cornerstore download com.example.book.chapter2 --out chapter2
               cornerstore download com.example.book.chapter2 --out chapter2 --json | jq -r .version
 
-            The content goes to DIR: ContentInfo.plist and Contents/. The device is that of “cornerstore buy” for the same account, unless \
-            --device names another.
+            The output folder contains ContentInfo.plist and Contents/. The default device is the one that “cornerstore buy” uses for the account.
             """)
 
     @Argument(help: "The product's identifier.")
     var product: String
     @Option(
-        help: ArgumentHelp("Where the content goes; nothing may be there.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("The folder to create for the content. It must not exist.", valueName: "dir"),
+        completion: .directory)
     var out: String
     @Option(
         help: ArgumentHelp(
-            "Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
+            "A file with the password of --account, or - for standard input. Without it, the command asks.",
+            valueName: "file"),
         completion: .file())
     var passwordFile: String?
     @OptionGroup var options: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        // What cannot end well is said before a password is asked for.
+        // Report a missing store or an unusable --out before asking for a password.
         _ = try options.control.data.addresses()
         let place = URL(fileURLWithPath: out, isDirectory: true).standardizedFileURL
         guard !FileManager.default.fileExists(atPath: place.path) else {
-            throw CommandError(.usage, "There is something at \(place.path) already; name another --out.")
+            throw CommandError(.usage, "\(place.path) already exists. Give another folder with --out.")
         }
         let (email, password) = try customer()
         let device = try await options.shellDevice(of: email, mustExist: false)
@@ -54,7 +55,7 @@ struct DownloadCommand: AsyncParsableCommand {
             }
         } catch let error as CommandError {
             guard signIn.wasRefused else { throw error }
-            throw CommandError(.refused, "The store does not take this password of \(email).")
+            throw CommandError(.refused, "Wrong password for \(email).")
         }
         try Console.current.report(report, json: output.json) { report.text($0) }
     }
@@ -67,14 +68,14 @@ struct DownloadCommand: AsyncParsableCommand {
     }
 }
 
-/// What was downloaded.
+/// The result of `cornerstore download`.
 struct DownloadReport: Encodable, Sendable {
     var productId: String
     var version: String
-    /// Bytes of the package.
+    /// The size of the package in bytes.
     var length: Int64
     var transactionId: String?
-    /// Holds `ContentInfo.plist` and `Contents/`.
+    /// The folder with `ContentInfo.plist` and `Contents/`.
     var folder: String
 
     func text(_ style: Style) -> String {
@@ -85,7 +86,7 @@ struct DownloadReport: Encodable, Sendable {
     }
 }
 
-/// One download through StoreKit, to the finished transaction.
+/// One download through StoreKit. It ends when the transaction is finished.
 struct ShellDownload: Sendable {
     var product: String
     var place: URL
@@ -103,7 +104,7 @@ struct ShellDownload: Sendable {
         for await event in events.stream {
             switch event {
             case .updated(let transactions):
-                // What was kept of other products is left in the queue.
+                // Transactions of other products stay in the queue.
                 for transaction in transactions where isWanted(transaction) && display == nil {
                     guard let download = transaction.downloads.first else { continue }
                     display = TransferDisplay(
@@ -130,7 +131,8 @@ struct ShellDownload: Sendable {
                 guard queue.transactions.contains(where: isWanted) else {
                     throw CommandError(
                         .refused,
-                        "There is no content of \(product) to download: it was not bought, or nothing is hosted.")
+                        "\(product) has no content to download. The account has not bought it, or the store hosts no content for it."
+                    )
                 }
             }
         }
@@ -146,7 +148,7 @@ struct ShellDownload: Sendable {
         Int64((Double(download.progress) * Double(download.expectedContentLength)).rounded())
     }
 
-    /// What the restore brought beside it was finished before.
+    /// Finishes the other transactions that the restore delivered. They were finished before the restore, too.
     private func finishOthers(_ queue: SKPaymentQueue) {
         for transaction in queue.transactions where transaction.transactionState == .restored && !isWanted(transaction)
         {
@@ -155,14 +157,14 @@ struct ShellDownload: Sendable {
     }
 
     private func finish(_ download: SKDownload, _ queue: SKPaymentQueue) async throws -> DownloadReport {
-        guard let content = download.contentURL else { throw CommandError(.failed, "The content is gone.") }
+        guard let content = download.contentURL else { throw CommandError(.failed, "StoreKit returned no content.") }
         let aside = place.deletingLastPathComponent().appendingPathComponent(".\(place.lastPathComponent).\(UUID())")
         do {
             try FileManager.default.copyItem(at: content, to: aside)
             try FileManager.default.moveItem(at: aside, to: place)
         } catch {
             try? FileManager.default.removeItem(at: aside)
-            throw CommandError(.failed, "The content cannot be copied to \(place.path): \(error.localizedDescription)")
+            throw CommandError(.failed, "Cannot copy the content to \(place.path): \(error.localizedDescription)")
         }
         let transaction = download.transaction
         queue.finishTransaction(transaction)

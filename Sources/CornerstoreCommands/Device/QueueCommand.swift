@@ -3,24 +3,25 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// `cornerstore queue`: what waits in a device's payment queue.
+/// `cornerstore queue`: shows or finishes the transactions in a device's payment queue.
 struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
-        abstract: "Show what waits in a device's payment queue, or finish it.",
+        abstract: "Show or finish the transactions in a device's payment queue.",
         discussion: """
-            What was bought, restored or refused and not finished, and what waits for the store or for somebody's approval: the device's journal, \
-            with what the store holds unfinished for the account that is signed in there. It asks for no password, and buys nothing.
+            The queue contains unfinished transactions (purchased, restored or failed) and payments that wait for the store or for approval. \
+            They come from the device's journal and from the store, for the account that is signed in on the device. The command asks for no \
+            password and buys nothing.
 
               cornerstore queue
               cornerstore queue --device ./second-phone --app com.example.app
               cornerstore queue --finish
               cornerstore queue --json | jq '.transactions | length'
 
-            The device is the one of “cornerstore buy” for the same account, unless --device names another.
+            The default device is the one that “cornerstore buy” uses for the account.
             """)
 
-    @Flag(help: "Finish what was purchased, restored or failed, as an app does once it has delivered.")
+    @Flag(help: "Finish purchased, restored and failed transactions, as an app does after delivery.")
     var finish = false
     @OptionGroup var options: DeviceOptions
     @OptionGroup var output: OutputOptions
@@ -29,18 +30,18 @@ struct QueueCommand: AsyncParsableCommand {
         _ = try options.control.data.addresses()
         let device = try await options.shellDevice(of: try options.email(), mustExist: true)
         guard DevicePlace.isDevice(device.folder) else {
-            // Nobody has used it: there is no queue to look into, and looking is no reason to make one.
+            // The device was never used, so its queue is empty. This command does not create a device.
             let nothing = QueueReport(transactions: [], finished: [])
             return try Console.current.report(nothing, json: output.json) { nothing.text($0) }
         }
-        // Nobody is there to answer: a payment that waits for the sheet goes on waiting.
+        // The sheet never answers, so a payment that waits for it stays in the queue.
         let sheet = ProgrammedPaymentSheet(
             confirm: { _ in
                 try? await Task.sleep(for: .seconds(86_400))
                 return .cancel
             }, signIn: { _ in nil })
         let finish = finish
-        let report = try await Progress.during("Looking") {
+        let report = try await Progress.during("Reading the queue") {
             try await device.use(sheet, late: "The store at \(device.store) did not answer in time.") {
                 await ShellQueue(finishes: finish).perform()
             }
@@ -49,11 +50,11 @@ struct QueueCommand: AsyncParsableCommand {
     }
 }
 
-/// A device's queue.
+/// The result of `cornerstore queue`.
 struct QueueReport: Encodable, Sendable {
-    /// What is in it, oldest first; with `--finish`, what is left.
+    /// The transactions in the queue, oldest first. With `--finish`, the remaining ones.
     var transactions: [TransactionReport]
-    /// What was finished.
+    /// The transactions that this command finished.
     var finished: [TransactionReport]
 
     func text(_ style: Style) -> String {
@@ -70,7 +71,7 @@ struct QueueReport: Encodable, Sendable {
     }
 }
 
-/// A look into the queue through StoreKit.
+/// Reads the queue through StoreKit and finishes its transactions if requested.
 struct ShellQueue: Sendable {
     var finishes: Bool
 

@@ -3,29 +3,30 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// `cornerstore restore`: what an app's “Restore purchases” button does, from the shell.
+/// `cornerstore restore`: restores purchases, as an app's “Restore purchases” button does.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Restore an account's purchases on a device, as an app would.",
         discussion: """
-            It goes through the same StoreKit as an app's button: non-consumables, subscriptions and free subscriptions that were finished on \
-            any device come again as restored transactions, and are finished. Nothing is charged. What was bought and never finished is not \
-            among them; see “cornerstore queue”.
+            This command uses the same StoreKit as an app. It restores non-consumables, subscriptions and free subscriptions that were finished \
+            on any device, and finishes the restored transactions. A restore is free. Unfinished purchases are not restored; see “cornerstore \
+            queue”.
 
               cornerstore restore
               cornerstore restore --device ./second-phone --account anna@example.com --password-file anna.txt
               cornerstore restore --username 5f1d2c3b-0a99-4e88-9d77-665544332211
               cornerstore restore --json | jq -r '.restored[].productId'
 
-            In the sandbox the tester of the store's first start is meant when no account is named; production needs an account.
+            In the sandbox, the default account is the tester that the store created on its first start. In production, --account is required.
             """)
 
-    @Option(help: ArgumentHelp("Only what was bought under this applicationUsername.", valueName: "name"))
+    @Option(help: ArgumentHelp("Restore only purchases with this applicationUsername.", valueName: "name"))
     var username: String?
     @Option(
         help: ArgumentHelp(
-            "Holds the password of --account; - for standard input. Asked for otherwise.", valueName: "file"),
+            "A file with the password of --account, or - for standard input. Without it, the command asks.",
+            valueName: "file"),
         completion: .file())
     var passwordFile: String?
     @Flag(help: "Leave the restored transactions in the queue, for “cornerstore queue”.")
@@ -34,7 +35,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        // A store that does not run is said before a password is asked for.
+        // Report a missing store before asking for a password.
         _ = try options.control.data.addresses()
         let (email, password) = try customer()
         let device = try await options.shellDevice(of: email, mustExist: false)
@@ -50,7 +51,7 @@ struct RestoreCommand: AsyncParsableCommand {
             }
         } catch let error as CommandError {
             guard signIn.wasRefused else { throw error }
-            throw CommandError(.refused, "The store does not take this password of \(email).")
+            throw CommandError(.refused, "Wrong password for \(email).")
         }
         try Console.current.report(report, json: output.json) { report.text($0) }
     }
@@ -63,15 +64,15 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-/// What was restored.
+/// The result of `cornerstore restore`.
 struct RestoreReport: Encodable, Sendable {
-    /// In the order in which it was bought.
+    /// The restored transactions, in the order of purchase.
     var restored: [TransactionReport]
-    /// Where the fresh app receipt lies.
+    /// The path of the refreshed app receipt.
     var receiptFile: String
 
     func text(_ style: Style) -> String {
-        guard !restored.isEmpty else { return "There was nothing to restore.\n" + receipt(style) }
+        guard !restored.isEmpty else { return "No purchases to restore.\n" + receipt(style) }
         let count = restored.count == 1 ? "One purchase" : "\(restored.count) purchases"
         return [
             style.good("Restored \(count.lowercased())."), TransactionReport.table(restored, style), receipt(style),
@@ -82,7 +83,7 @@ struct RestoreReport: Encodable, Sendable {
     private func receipt(_ style: Style) -> String { Table.fields([("receipt", receiptFile)], style) }
 }
 
-/// One restore through StoreKit, to the last finished transaction.
+/// One restore through StoreKit. It ends when the restored transactions are finished.
 struct ShellRestore: Sendable {
     var username: String?
     var keepsThem: Bool
@@ -97,7 +98,8 @@ struct ShellRestore: Sendable {
         for await event in events.stream {
             switch event {
             case .updated(let transactions):
-                // What an earlier run kept comes first, and is told and finished with the rest.
+                // Restored transactions that an earlier run kept come first. They are reported and finished like the
+                // others.
                 for transaction in transactions where transaction.transactionState == .restored {
                     restored.append(TransactionReport(transaction))
                     if !keepsThem { queue.finishTransaction(transaction) }
@@ -114,7 +116,7 @@ struct ShellRestore: Sendable {
     }
 }
 
-/// Turns the queue's calls into a stream.
+/// Turns the payment queue's observer calls into a stream.
 final class DeviceEvents: NSObject, SKPaymentTransactionObserver {
     enum Event: Sendable {
         case updated([SKPaymentTransaction])

@@ -4,24 +4,24 @@ import StoreKit
 import StoreServer
 import StoreWire
 
-/// Which device of which customer a command stands for, and which app runs on it.
+/// The options of commands that act as a device: the app, the account and the device's folder.
 struct DeviceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The app, when the store has several.", valueName: "bundle-id"))
+    @Option(
+        help: ArgumentHelp("The app's bundle id. Required when the store has several apps.", valueName: "bundle-id"))
     var app: String?
-    @Option(help: ArgumentHelp("Whose device it is.", valueName: "email"))
+    @Option(help: ArgumentHelp("The account that uses the device.", valueName: "email"))
     var account: String?
     @Option(help: ArgumentHelp("The device's folder.", valueName: "dir"), completion: .directory)
     var device: String?
-    @Option(help: ArgumentHelp("The CFBundleVersion that the receipt names.", valueName: "version"))
+    @Option(help: ArgumentHelp("The CFBundleVersion to put into the receipt.", valueName: "version"))
     var appVersion = "1"
     @OptionGroup var environment: EnvironmentOptions
     @OptionGroup var control: ControlOptions
 
-    /// The device, for an app that `sheet` signs in on.
+    /// Returns the device of an account.
     ///
-    /// - Parameter mustExist: false for a command that may make the device that `--device` names.
-    /// - Throws: ``CommandError`` when no store runs, it has no such app, there is no such device, or nobody is named
-    ///   where somebody must be.
+    /// - Parameter mustExist: whether the device given with `--device` must exist; false if the command may create it.
+    /// - Throws: ``CommandError`` when no store runs, the store does not have the app, or the folder is not a device.
     func shellDevice(of email: String, mustExist: Bool) async throws -> ShellDevice {
         let addresses = try control.data.addresses()
         let data = control.data.directory
@@ -39,46 +39,46 @@ struct DeviceOptions: ParsableArguments {
         let names = apps.map(\.bundleId).joined(separator: ", ")
         if let app {
             guard apps.contains(where: { $0.bundleId.hasSameBytes(as: app) }) else {
-                throw CommandError(.refused, "The store knows no app \(app); it has \(names).")
+                throw CommandError(.refused, "The store does not have the app \(app). It has \(names).")
             }
             return app
         }
-        guard let only = apps.first else { throw CommandError(.refused, "The store has no app.") }
+        guard let only = apps.first else { throw CommandError(.refused, "The store has no apps.") }
         guard apps.count == 1 else {
-            throw CommandError(.usage, "The store has several apps; choose with --app one of \(names).")
+            throw CommandError(.usage, "The store has several apps. Choose one with --app: \(names).")
         }
         return only.bundleId
     }
 
-    /// Who it is: the named account, or the sandbox's tester.
+    /// Returns the address given with `--account`, or else of the sandbox tester.
     func email() throws -> String {
         if let account { return account }
         return try ShellCustomer.tester(environment.environment, in: control.data.directory).email
     }
 }
 
-/// Who uses a device from the shell.
+/// The default customer of commands that act as a device.
 enum ShellCustomer {
-    /// The tester that the store made on its first start.
-    /// - Throws: ``CommandError`` in production, which has none.
+    /// Returns the sandbox tester that the store created on its first start.
+    /// - Throws: ``CommandError`` in production, which has no tester, or when the data directory has no tester.
     static func tester(
         _ environment: StoreEnvironment, in data: URL
     ) throws -> (email: String, password: String) {
         guard environment == .sandbox else {
             throw CommandError(
                 .usage,
-                "Production has no tester. Make a customer with “cornerstore account create EMAIL --environment production”, and name it with "
+                "Production has no tester. Create an account with “cornerstore account create EMAIL --environment production” and give it with "
                     + "--account.")
         }
         guard let tester = SandboxTester.read(from: data) else {
             throw CommandError(
-                .failed, "There is no \(SandboxTester.fileName) in \(data.path); name an account with --account.")
+                .failed, "\(data.path) contains no \(SandboxTester.fileName). Give an account with --account.")
         }
         return (tester.email, tester.password)
     }
 }
 
-/// A device from the shell with one app on it. StoreKit is configured once a process, so it is used once.
+/// A device with one app. A process can configure StoreKit only once, so call ``use(_:late:within:_:)`` once.
 struct ShellDevice: Sendable {
     var store: String
     var environment: StoreEnvironment
@@ -87,8 +87,11 @@ struct ShellDevice: Sendable {
     var folder: URL
     var root: URL
 
-    /// Configures StoreKit, and does `body`, for at most `limit`.
-    /// - Throws: ``CommandError`` `failed` with `late` when the time is over.
+    /// Configures StoreKit and runs `body`.
+    /// - Parameters:
+    ///   - late: the error message when `body` takes longer than `limit`.
+    ///   - limit: the time limit.
+    /// - Throws: ``CommandError`` `failed` with `late` after the time limit.
     func use<Report: Sendable>(
         _ sheet: any PaymentSheet, late: String, within limit: Duration = .seconds(60),
         _ body: @escaping @Sendable () async throws -> Report

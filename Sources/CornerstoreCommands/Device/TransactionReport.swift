@@ -1,18 +1,18 @@
 import Foundation
 import StoreKit
 
-/// A transaction in a device's queue, in Apple's names.
+/// A transaction in a device's queue, with Apple's field names.
 struct TransactionReport: Encodable, Sendable {
     var state: String
     var productId: String
     var quantity: Int
     var transactionId: String?
-    /// Of the first transaction; nil when this is the first.
+    /// The id of the original transaction; nil when this is the original.
     var originalTransactionId: String?
-    /// When the store made it, as ISO 8601 in UTC.
+    /// The time at which the store created the transaction, in ISO 8601 and UTC.
     var transactionDate: String?
     var applicationUsername: String?
-    /// Why it failed.
+    /// The error of a failed transaction.
     var error: String?
 
     init(_ transaction: SKPaymentTransaction) {

@@ -6,10 +6,11 @@ import MerchantWire
 extension MerchantCommand {
     struct Adjust: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give credits to a user, or take some, for a reason of your own.",
+            abstract: "Add credits to a user's balance, or deduct credits.",
             discussion: """
-                It is one entry of the ledger, an adjustment, and takes no more than there is. With a key it is done once: the same command with the same key \
-                changes nothing more. A backend hears of it when this command knows the server's “webhook” (CORNERSTORE_MERCHANT_WEBHOOK, or --config).
+                The command adds one adjustment to the ledger. It cannot deduct more than the balance. --key makes the command idempotent: the same \
+                command with the same key changes the balance only once. The backend receives a webhook if the server's “webhook” option is set for \
+                this command too (CORNERSTORE_MERCHANT_WEBHOOK, or --config).
 
                   cornerstore merchant adjust ann --give 100 --currency coins --note "a lost game"
                   cornerstore merchant adjust ann --take 30 --currency coins --key ticket-4711
@@ -17,27 +18,29 @@ extension MerchantCommand {
 
         @Argument(help: "The user's name.")
         var name: String
-        @Option(parsing: .unconditional, help: ArgumentHelp("So many credits are given.", valueName: "credits"))
+        @Option(parsing: .unconditional, help: ArgumentHelp("The number of credits to add.", valueName: "credits"))
         var give: Int64?
-        @Option(parsing: .unconditional, help: ArgumentHelp("So many credits are taken.", valueName: "credits"))
+        @Option(parsing: .unconditional, help: ArgumentHelp("The number of credits to deduct.", valueName: "credits"))
         var take: Int64?
-        @Option(help: ArgumentHelp("Of which currency.", valueName: "currency"))
+        @Option(help: ArgumentHelp("The currency of the credits.", valueName: "currency"))
         var currency: String
         @Option(
             name: [.customLong("environment"), .customShort("e")],
-            help: "Of which balance: production, unless the server's default-environment is known here, or sandbox.")
+            help:
+                "The balance to change: production or sandbox. The default is the default-environment option, else production."
+        )
         var environment: EnvironmentOptions.Name?
-        @Option(help: ArgumentHelp("Why, for the user's history.", valueName: "text"))
+        @Option(help: ArgumentHelp("A note for the user's history.", valueName: "text"))
         var note: String?
-        @Option(help: ArgumentHelp("What makes it happen once; a new one each time when left out.", valueName: "text"))
+        @Option(help: ArgumentHelp("The idempotency key. The default is a new key each time.", valueName: "text"))
         var key: String?
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard (give == nil) != (take == nil) else { throw ValidationError("Say either --give or --take.") }
+            guard (give == nil) != (take == nil) else { throw ValidationError("Give either --give or --take.") }
             guard give ?? take ?? 0 > 0 else {
-                throw ValidationError("\(give == nil ? "--take" : "--give") is a number of credits, from 1 on.")
+                throw ValidationError("\(give == nil ? "--take" : "--give") must be 1 or more.")
             }
         }
 
@@ -66,24 +69,25 @@ extension MerchantCommand {
             }
             if entry.entry == 1 {
                 console.remark(
-                    console.style.dim("note: \(user) had no \(credits) before; --take undoes it if a name is misspelt"))
+                    console.style.dim(
+                        "note: \(user) had no \(credits) before; if a name is misspelt, undo this with --take"))
             }
         }
 
-        /// The merchant's own words are for users of an app.
+        /// Rewords the merchant's errors, whose messages are for users of an app, for the operator.
         private static func error(_ error: MerchantError, _ request: AdjustmentRequest, _ name: String) -> any Error {
             let (user, credits) = (Style.printable(name), Style.printable(request.currency.rawValue))
             switch error.code {
             case .insufficientBalance:
                 return CommandError(
                     .refused,
-                    "\(user) has fewer than \(request.amount.magnitude) \(credits), and nothing was taken. "
-                        + "“merchant user \(user)” says how many there are.")
+                    "\(user) has fewer than \(request.amount.magnitude) \(credits). Nothing was deducted. "
+                        + "See the balance with “merchant user \(user)”.")
             case .keyReused:
                 return CommandError(
                     .refused,
-                    "The key \(Style.printable(request.key)) was used for another change of \(user)'s credits, and nothing was "
-                        + "changed. Choose another --key, or leave it out.")
+                    "The key \(Style.printable(request.key)) was already used for a different adjustment of \(user). Nothing was "
+                        + "changed. Choose another --key, or omit it.")
             default: return error
             }
         }

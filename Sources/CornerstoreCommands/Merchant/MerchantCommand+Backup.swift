@@ -5,19 +5,19 @@ import MerchantServer
 extension MerchantCommand {
     struct Backup: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Copy everything that the merchant has, while it works.",
+            abstract: "Back up the merchant's database, content and keys. The server may run.",
             discussion: """
-                The folder gets the database as it stands at one moment, all content, and the keys of users' tokens: keep it as safe as \
-                the server itself. It is there whole or not at all. A PostgreSQL is copied by its own pg_dump.
+                The folder contains a snapshot of the database, all content and the keys of users' tokens. Protect it like the server itself. The \
+                command writes the folder completely or not at all. It copies a PostgreSQL database with pg_dump.
 
                   cornerstore merchant backup /backups/books-2026-11-22
                   cornerstore merchant backup /backups/monday --database postgres://merchant@localhost/books
                   cornerstore merchant backup /backups/monday --blobs "s3://content?region=eu-west-3" --without-content
                 """)
 
-        @Argument(help: ArgumentHelp("A folder that is not there yet.", valueName: "dir"), completion: .directory)
+        @Argument(help: ArgumentHelp("The folder to create.", valueName: "dir"), completion: .directory)
         var folder: String
-        @Flag(help: "Leave the content where it is, in a bucket that is kept safe by itself.")
+        @Flag(help: "Do not copy the content, when its bucket has its own backup.")
         var withoutContent = false
         @OptionGroup var blobs: BlobsOptions
         @OptionGroup var place: PlaceOptions
@@ -39,19 +39,20 @@ extension MerchantCommand {
 
     struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Put a backup in its place; the server must not run.",
+            abstract: "Restore a backup. The server must not run.",
             discussion: """
-                Every file is checked, and the books are proved, before anything takes its place; it is restored as a whole or not at all. \
-                Where something is already, --replace is needed, and loses it.
+                The command checks every file and the ledger before it changes anything. It restores the backup completely or not at all. If the \
+                target contains data, --replace is required and deletes that data.
 
                   cornerstore merchant restore /backups/books-2026-11-22
                   cornerstore merchant restore /backups/monday --database postgres://merchant@localhost/books
                   cornerstore merchant restore /backups/monday --data /srv/books --replace
                 """)
 
-        @Argument(help: ArgumentHelp("What “merchant backup” has made.", valueName: "dir"), completion: .directory)
+        @Argument(
+            help: ArgumentHelp("A folder created by “merchant backup”.", valueName: "dir"), completion: .directory)
         var folder: String
-        @Flag(help: "Lose what is there.")
+        @Flag(help: "Delete the existing data.")
         var replace = false
         @OptionGroup var blobs: BlobsOptions
         @OptionGroup var place: PlaceOptions
@@ -76,6 +77,6 @@ extension MerchantBackup.Report {
     fileprivate var summary: String {
         let content = contentFiles == 1 ? "1 content file" : "\(contentFiles) content files"
         return
-            "\(databaseBytes) bytes of database, \(content) of \(contentBytes) bytes\(hasContent ? "" : " left where they are")"
+            "\(databaseBytes) bytes of database, \(content) of \(contentBytes) bytes\(hasContent ? "" : " not copied")"
     }
 }

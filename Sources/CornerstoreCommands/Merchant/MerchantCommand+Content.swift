@@ -8,9 +8,9 @@ import MerchantWire
 extension MerchantCommand {
     struct Content: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "See what is delivered, and put new versions in.",
+            abstract: "List the merchant's content and add new versions.",
             discussion: """
-                A running server delivers a new version from the moment on that the command has ended.
+                A running server delivers a new version as soon as the command has completed.
 
                   cornerstore merchant content put issue-12 issue-12.epub
                   cornerstore merchant content list
@@ -29,10 +29,10 @@ extension MerchantCommand {
                 let list = try await place.withMerchant { try await $0.contentList() }
                 try Console.current.report(list, json: output.json) { style in
                     guard !list.items.isEmpty else {
-                        return "Nothing is there yet. Begin with “cornerstore merchant content put ITEM FILE”."
+                        return "No content. Add content with “cornerstore merchant content put ITEM FILE”."
                     }
                     return Table(
-                        heading: ["item", "version", "size", "type", "put in", "SHA-256"],
+                        heading: ["item", "version", "size", "type", "added", "SHA-256"],
                         rows: list.items.map {
                             [
                                 $0.item.rawValue, "\($0.version)", TransferMeter.size($0.size), $0.mediaType,
@@ -46,24 +46,23 @@ extension MerchantCommand {
 
         struct Put: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Keep a file as an item's next version, which is delivered from then on.",
+                abstract: "Add a file as an item's next version, which the server then delivers.",
                 discussion: """
-                    Who has redeemed a product that gives the item downloads the newest version. The same file again is the version that is there. \
-                    Where content is kept must be said as the server was told it: --data, and --blobs when it is in a bucket. A command that is \
-                    stopped in the middle changes nothing.
+                    Users who redeemed a product that grants the item download its newest version. Adding the same file again creates no new version. \
+                    Use the same --data and --blobs as the server. If you stop the command before it completes, nothing changes.
 
                       cornerstore merchant content put issue-12 issue-12.epub
                       cornerstore merchant content put issue-12 corrected.bin --type application/epub+zip
                       cornerstore merchant content put issue-12 issue-12.epub --blobs "s3://content?region=eu-west-3"
                     """)
 
-            @Argument(help: "The item's name, as products give it.")
+            @Argument(help: "The item's name, as in the products that grant it.")
             var item: String
             @Argument(help: "The file, at most 4 GiB.", completion: .file())
             var file: String
             @Option(
                 help: ArgumentHelp(
-                    "What it is, type/subtype; else that of the version before, else what the file's name says.",
+                    "The media type, type/subtype. The default is the previous version's type, else the type of the file name's extension.",
                     valueName: "type"))
             var type: String?
             @OptionGroup var blobs: BlobsOptions
@@ -77,9 +76,9 @@ extension MerchantCommand {
                 let place = try options.known()
                 let url = URL(fileURLWithPath: file).standardizedFileURL
                 let size = (try? url.resourceValues(forKeys: [.fileSizeKey]).fileSize).map(Int64.init) ?? 0
-                // What takes no time needs no bar.
+                // Small files need no progress bar.
                 let display =
-                    size < 16 << 20 ? nil : TransferDisplay("Putting in", total: size, done: 0, console: .current)
+                    size < 16 << 20 ? nil : TransferDisplay("Adding", total: size, done: 0, console: .current)
                 let version: ContentVersion
                 do {
                     version = try await place.putContent(
@@ -99,12 +98,12 @@ extension MerchantCommand {
                         [
                             ("item", version.item.rawValue), ("version", "\(version.version)"),
                             ("size", "\(version.size) bytes"), ("type", version.mediaType),
-                            ("SHA-256", version.digest), ("put in", Moment.text(version.createdAt)),
+                            ("SHA-256", version.digest), ("added", Moment.text(version.createdAt)),
                         ], style)
                 }
             }
 
-            /// Says of an item that no product gives that nobody can have it: it may be misspelt.
+            /// Prints a note when no product grants the item, because its name may be misspelt.
             private static func remark(_ item: ContentItemID, _ products: [MerchantProduct]) {
                 let given = Set(
                     products.flatMap(\.grants).compactMap { grant -> ContentItemID? in
@@ -116,27 +115,29 @@ extension MerchantCommand {
                     ? ""
                     : ". "
                         + Suggestion.text(
-                            for: item.rawValue, among: given.sorted().map(\.rawValue), of: "items that products give")
+                            for: item.rawValue, among: given.sorted().map(\.rawValue), of: "items that products grant")
                 let console = Console.current
                 console.remark(
                     console.style.dim(
-                        "note: no product gives \(Style.printable(item.rawValue)) yet, so nobody can have it\(known)"))
+                        "note: no product grants \(Style.printable(item.rawValue)) yet, so no user can download it\(known)"
+                    ))
             }
 
-            /// A file that is put where no server looks for it could not be delivered.
+            /// Checks that the server reads content from this data directory; it could not deliver a file stored
+            /// elsewhere.
             /// - Parameter isAlone: whether the database is in the folder, too.
-            /// - Throws: ``CommandError`` when the merchant keeps content elsewhere than in this data directory.
+            /// - Throws: ``CommandError`` when the merchant does not keep its content in this data directory.
             private static func check(_ folder: URL, isAlone: Bool) throws {
                 guard !MerchantPlace.hasContentElsewhere(folder) else {
                     throw CommandError(
                         .usage,
-                        "The merchant of \(folder.path) keeps its content in a bucket. Name it with --blobs, as its server was told."
+                        "The merchant of \(folder.path) keeps its content in a bucket. Give the server's bucket with --blobs."
                     )
                 }
                 guard isAlone || MerchantPlace.hasContent(folder) else {
                     throw CommandError(
                         .usage,
-                        "No server keeps content in \(folder.path). Name its data directory with --data, or its bucket with --blobs."
+                        "No server keeps content in \(folder.path). Give its data directory with --data, or its bucket with --blobs."
                     )
                 }
             }

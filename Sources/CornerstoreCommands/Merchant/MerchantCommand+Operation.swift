@@ -8,18 +8,18 @@ import StoreWire
 extension MerchantCommand {
     struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a user's token, for trying out.",
+            abstract: "Create a user's token for testing.",
             discussion: """
-                The developer's own login server makes them in use, with a key of --token-keys.
+                In production, your login server creates the tokens, with a key of --token-keys.
 
                   cornerstore merchant token --user ann
                   curl -H "Authorization: Bearer $(cornerstore merchant token --user ann)" http://127.0.0.1:8410/v1/balances
                 """)
 
-        @Option(help: ArgumentHelp("Who the user is.", valueName: "name"))
+        @Option(help: ArgumentHelp("The user's name.", valueName: "name"))
         var user: String
         @Option(
-            help: ArgumentHelp("The keys of users' tokens, as the server has them.", valueName: "file"),
+            help: ArgumentHelp("The file with the keys of users' tokens, as for the server.", valueName: "file"),
             completion: .file())
         var tokenKeys: String?
         @OptionGroup var place: PlaceOptions
@@ -40,7 +40,8 @@ extension MerchantCommand {
                 let console = Console.current
                 console.remark(
                     console.style.dim(
-                        "note: keys were made in \(place.folder.path); a server elsewhere does not know them"))
+                        "note: created keys in \(place.folder.path); a server with another data directory does not accept this token"
+                    ))
             }
             Console.current.print(try await UserTokens(keys).makeToken(for: UserID(user), at: Date()))
         }
@@ -48,7 +49,7 @@ extension MerchantCommand {
 
     struct Key: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make and revoke the API keys of the merchant's backend.",
+            abstract: "Create, list and revoke the API keys of the merchant's backend.",
             discussion: """
                   cornerstore merchant key make backend --scope users --scope ledger
                   cornerstore merchant key list
@@ -58,14 +59,15 @@ extension MerchantCommand {
 
         struct Make: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Make a key and show it, this once.",
+                abstract: "Create a key and print it. It cannot be shown again.",
                 discussion: "  cornerstore merchant key make backend --scope users --scope ledger")
 
-            @Argument(help: "What the key is called.")
+            @Argument(help: "The key's name.")
             var name: String
             @Option(
                 help: ArgumentHelp(
-                    "What it may do: \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "scope")
+                    "A scope of the key: \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")). Repeat the option for several scopes.",
+                    valueName: "scope")
             )
             var scope: [String]
             @OptionGroup var place: PlaceOptions
@@ -74,7 +76,8 @@ extension MerchantCommand {
                 let scopes = try scope.map { text in
                     guard let scope = APIScope(rawValue: text) else {
                         throw CommandError(
-                            .usage, "--scope is one of \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).")
+                            .usage,
+                            "--scope must be one of \(APIScope.allCases.map(\.rawValue).joined(separator: ", ")).")
                     }
                     return scope
                 }
@@ -93,7 +96,7 @@ extension MerchantCommand {
 
             func run() async throws {
                 for key in try await place.withMerchant({ try await $0.apiKeys.apiKeys() }) {
-                    let state = key.revokedAt == nil ? "good" : "revoked"
+                    let state = key.revokedAt == nil ? "active" : "revoked"
                     Console.current.print("\(key.name)  \(state)  \(key.scopes.joined(separator: " "))")
                 }
             }
@@ -101,10 +104,10 @@ extension MerchantCommand {
 
         struct Revoke: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Make a key good no longer; running servers follow within seconds.",
+                abstract: "Revoke a key. Running servers apply the change within seconds.",
                 discussion: "  cornerstore merchant key revoke backend")
 
-            @Argument(help: "What the key is called.")
+            @Argument(help: "The key's name.")
             var name: String
             @OptionGroup var place: PlaceOptions
 
@@ -112,16 +115,18 @@ extension MerchantCommand {
                 let isRevoked = try await place.withMerchant {
                     try await APIKeys($0.apiKeys).revoke(name: name, at: Date())
                 }
-                guard isRevoked else { throw CommandError(.refused, "There is no key of that name that is good.") }
+                guard isRevoked else {
+                    throw CommandError(.refused, "There is no active key named \(Style.printable(name)).")
+                }
             }
         }
     }
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prove that the books balance.",
+            abstract: "Check that the ledger balances.",
             discussion: """
-                Account by account, also while the merchant works. It ends with 1 when something does not fit.
+                The command checks every account. The server may run. The exit code is 1 when the check finds an error.
 
                   cornerstore merchant check
                   cornerstore merchant check --database postgres://merchant@localhost/books --json

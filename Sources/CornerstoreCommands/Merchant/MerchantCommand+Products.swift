@@ -7,10 +7,10 @@ import StoreWire
 extension MerchantCommand {
     struct Products: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "See and change what is sold; a running server follows within a second.",
+            abstract: "List and change the products. A running server applies changes within a second.",
             discussion: """
-                A product says what one unit of it gives; its price and name are the store's. One that a file of the server's (--products) names \
-                is that file's again when the server starts the next time.
+                A product defines what one unit grants. Its price and name come from the store. If a file given to the server with --products \
+                contains the product, that file overrides your changes when the server starts again.
 
                   cornerstore merchant products list
                   cornerstore merchant products put com.example.books.coins100 --kind consumable --credits 100:coins
@@ -21,7 +21,7 @@ extension MerchantCommand {
 
         struct List: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "List the products and what they give.",
+                abstract: "List the products and what they grant.",
                 discussion: "  cornerstore merchant products list --json")
 
             @OptionGroup var place: PlaceOptions
@@ -31,7 +31,7 @@ extension MerchantCommand {
                 let list = try await place.withMerchant { try await $0.allProducts() }
                 try Console.current.report(list, json: output.json) { style in
                     list.products.isEmpty
-                        ? "Nothing is sold yet. Begin with “cornerstore merchant products put” or “load”."
+                        ? "No products. Add one with “cornerstore merchant products put” or “load”."
                         : ProductText.table(list.products, style)
                 }
             }
@@ -59,10 +59,10 @@ extension MerchantCommand {
 
         struct Put: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Put a product on the list, or change one that is there.",
+                abstract: "Add a product, or change an existing one.",
                 discussion: """
-                    Of a product that is there only what is named changes; what it gives is one thing: name all of it, or nothing. What was \
-                    redeemed before stays as it was. A kind cannot change, since purchases are known by it.
+                    For an existing product, only the given settings change. --credits, --entitlement and --content together replace all its grants. \
+                    Earlier redemptions do not change. A product's kind cannot change, because its purchases depend on it.
 
                       cornerstore merchant products put com.example.books.coins100 --kind consumable --credits 100:coins
                       cornerstore merchant products put com.example.books.bonus --kind consumable --credits 5:coins:30d
@@ -85,7 +85,7 @@ extension MerchantCommand {
                     if !list.isEmpty, !list.contains(where: { $0.bundleID == app }) {
                         console.remark(
                             console.style.dim(
-                                "note: \(Style.printable(app.rawValue)) is an app of which nothing was on the list"))
+                                "note: \(Style.printable(app.rawValue)) is a new app on this list"))
                     }
                     try await Products.remarkFile(app, target.productID, merchant)
                     let product = try await merchant.edit(app, target.productID) { old in
@@ -97,7 +97,7 @@ extension MerchantCommand {
                 try console.report(product, json: output.json) { ProductText.fields(product, $0) }
             }
 
-            /// Says which content it gives that is not there yet.
+            /// Prints a note for each content item that the product grants and that does not exist yet.
             private func remarkContent(of product: MerchantProduct, _ merchant: Merchant) async throws {
                 let given = product.grants.compactMap { if case .content(let item) = $0 { item } else { nil } }
                 guard !given.isEmpty else { return }
@@ -107,7 +107,7 @@ extension MerchantCommand {
                     let name = Style.printable(item.rawValue)
                     console.remark(
                         console.style.dim(
-                            "note: there is no content \(name) yet; put it in with “cornerstore merchant content put \(name) FILE”"
+                            "note: content \(name) does not exist yet; add it with “cornerstore merchant content put \(name) FILE”"
                         ))
                 }
             }
@@ -115,16 +115,16 @@ extension MerchantCommand {
 
         struct Remove: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Take a product off sale; what was bought of it is still redeemed.",
+                abstract: "Take a product off sale. Its purchases can still be redeemed.",
                 discussion: """
-                    With --delete it is taken off the list, and purchases of it can no longer be redeemed: for what was put there by mistake.
+                    --delete removes the product from the list. Its purchases can then no longer be redeemed. Use it for products added by mistake.
 
                       cornerstore merchant products remove com.example.books.coins100
                       cornerstore merchant products remove com.example.books.misspelt --delete
                     """)
 
             @OptionGroup var target: ProductTarget
-            @Flag(help: "Take it off the list; purchases of it are then not redeemed any longer.")
+            @Flag(help: "Remove the product from the list. Its purchases can no longer be redeemed.")
             var delete = false
             @OptionGroup var place: PlaceOptions
 
@@ -137,7 +137,9 @@ extension MerchantCommand {
                         try await merchant.deleteProduct(app, target.productID)
                     } else {
                         try await merchant.edit(app, target.productID) { old in
-                            guard var product = old else { throw MerchantError(.notFound, "There is no such product.") }
+                            guard var product = old else {
+                                throw MerchantError(.notFound, "The product does not exist.")
+                            }
                             product.isOnSale = false
                             return product
                         }
@@ -151,15 +153,17 @@ extension MerchantCommand {
 
         struct Load: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Make an app's products those of a file.",
+                abstract: "Load an app's products from a file.",
                 discussion: """
-                    A product that came from a file and is not in it any longer is no longer on sale, and what was bought of it is still redeemed. One \
-                    that was put on the list by hand stays, unless the file names it.
+                    A product that was loaded from a file before and is missing from this file goes off sale. Its purchases can still be redeemed. \
+                    Products added with “products put” stay unchanged, unless the file contains them.
 
                       cornerstore merchant products load Books.yaml
                     """)
 
-            @Argument(help: ArgumentHelp("YAML.", valueName: "file"), completion: .file(extensions: ["yaml", "yml"]))
+            @Argument(
+                help: ArgumentHelp("The YAML file of products.", valueName: "file"),
+                completion: .file(extensions: ["yaml", "yml"]))
             var file: String
             @OptionGroup var place: PlaceOptions
 
@@ -167,18 +171,19 @@ extension MerchantCommand {
                 let bytes = try BoundedInput.read(file, limit: ProductsFile.largest, what: "products")
                 let products = try ProductsFile(yaml: bytes, file: file)
                 let changed = try await place.withMerchant(orNew: true) { try await $0.importProducts(from: products) }
-                Console.current.print(changed ? "Loaded." : "Nothing has changed.")
+                Console.current.print(changed ? "Loaded." : "No changes.")
             }
         }
 
-        /// Says of a product that came from a file that it will come again.
+        /// Prints a note when the product came from a file, because that file overrides the change at the server's next
+        /// start.
         private static func remarkFile(_ app: BundleID, _ productID: ProductID, _ merchant: Merchant) async throws {
             guard try await merchant.product(app, productID)?.isFromFile == true else { return }
             let console = Console.current
             console.remark(
                 console.style.dim(
-                    "note: \(Style.printable(productID.rawValue)) came from a file; if the server is started with it again, the file decides. Change it "
-                        + "there, too"))
+                    "note: \(Style.printable(productID.rawValue)) came from a file, which overrides this change when the server starts with it again; "
+                        + "change the file, too"))
         }
     }
 }

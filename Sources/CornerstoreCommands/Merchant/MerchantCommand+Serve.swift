@@ -7,8 +7,8 @@ extension MerchantCommand {
         static let configuration = CommandConfiguration(
             abstract: "Start the merchant's server.",
             discussion: """
-                It takes purchases of Apple's stores, of a Cornerstore, or of both; the same code verifies them, offline, under the roots \
-                of each. Apple's roots are known. A Cornerstore's are read from its data directory (--store-data), or named with --root.
+                The server accepts purchases from Apple's stores, from a Cornerstore, or from both. It verifies them offline against the roots of \
+                each store. Apple's roots are built in. A Cornerstore's roots come from its data directory (--store-data) or from --root.
 
                   cornerstore merchant serve --products Books.yaml --store-data .cornerstore --allow-sandbox
                   cornerstore merchant serve --store apple --bundle-id com.example.books
@@ -16,101 +16,110 @@ extension MerchantCommand {
                   cornerstore merchant serve --products Books.yaml --database postgres://merchant@localhost/books --json
                   cornerstore merchant serve --products Books.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
-                Every option can also stand in the environment (CORNERSTORE_MERCHANT_PORT=0) or in the file of --config, YAML or JSON \
-                (port: 0); the command line goes first, then the environment.
+                You can also set every option in the environment (CORNERSTORE_MERCHANT_PORT=0) or in the YAML or JSON file of --config (port: 0). \
+                The command line overrides the environment, and the environment overrides the file.
 
                   cornerstore merchant serve --config merchant.yaml
 
-                Several servers may work on one PostgreSQL, with one --token-keys and one --blobs or data directory; on SQLite only one. The \
-                keys of --blobs are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+                Several servers can share one PostgreSQL database. They need the same --token-keys and the same --blobs or data directory. A SQLite \
+                database allows only one server.
 
-                With --remote receipts are proved by asking the store (verifyReceipt) instead; CORNERSTORE_SHARED_SECRET is the app's \
-                shared secret. Changes go as signed webhooks to --webhook; CORNERSTORE_WEBHOOK_SECRET is the secret (whsec_…). These two \
-                and the bucket's keys are taken from the environment alone.
+                With --remote, the server verifies receipts by asking the store (verifyReceipt). CORNERSTORE_SHARED_SECRET is the app's shared \
+                secret. With --webhook, the server sends changes as signed webhooks. CORNERSTORE_WEBHOOK_SECRET is the signing secret (whsec_…). \
+                AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the keys of the bucket of --blobs. These secrets come from the environment only.
 
-                Users' tokens are verified by the keys of --token-keys, or of user-token-keys.json in the data directory. When that file changes, \
-                the server takes it in within seconds.
+                The keys of --token-keys, else of user-token-keys.json in the data directory, verify users' tokens. The server reloads that file \
+                within seconds after it changes.
                 """)
 
         @Option(
             help: ArgumentHelp(
-                "Whose purchases are taken: apple, or a Cornerstore's base URL, which --remote asks and whose roots come from --store-data or --root; may be given twice.",
+                "The store whose purchases the server accepts: apple, or a Cornerstore's base URL. Repeat the option to accept both. A Cornerstore's roots come from --store-data or --root; --remote asks this URL.",
                 valueName: "store"
             ))
         var store: [String] = []
         @Option(
             help: ArgumentHelp(
-                "The data directory of the Cornerstore, for its roots (CORNERSTORE_DATA, else .cornerstore).",
+                "The data directory of the Cornerstore, which contains its roots (CORNERSTORE_DATA, else .cornerstore).",
                 valueName: "dir"), completion: .directory)
         var storeData: String?
         @Option(
             help: ArgumentHelp(
-                "A root of the Cornerstore, DER or PEM, instead; or one of Apple's, for iOS 6 receipts, which do not carry it.",
+                "A root certificate of the Cornerstore, DER or PEM, instead of --store-data; or a root of Apple, for iOS 6 receipts, which do not contain it.",
                 valueName: "file"),
             completion: .file())
         var root: [String] = []
         @Option(
             help: ArgumentHelp(
-                "A certificate below a root, for iOS 6 receipts, which carry only their own.", valueName: "file"),
+                "An intermediate certificate for iOS 6 receipts, which contain only the leaf certificate.",
+                valueName: "file"),
             completion: .file())
         var intermediate: [String] = []
-        @Option(help: ArgumentHelp("An app whose purchases are taken, beside those of --products.", valueName: "id"))
+        @Option(
+            help: ArgumentHelp(
+                "The bundle id of an app whose purchases the server accepts, in addition to the apps of --products.",
+                valueName: "id"))
         var bundleId: [String] = []
         @Option(
-            help: ArgumentHelp("A file of products, YAML; one for each app.", valueName: "file"),
+            help: ArgumentHelp(
+                "A YAML file of one app's products. Repeat the option for several apps.", valueName: "file"),
             completion: .file(extensions: ["yaml", "yml"]))
         var products: [String] = []
-        @Flag(inversion: .prefixedNo, help: "Whether purchases of the sandbox are taken, too (they are not).")
+        @Flag(inversion: .prefixedNo, help: "Accept sandbox purchases (default: no).")
         var allowSandbox: Bool?
         @Flag(
             inversion: .prefixedNo,
-            help: "Whether the store is asked about receipts instead of verifying them here (it is not).")
+            help: "Verify receipts by asking the store instead of offline (default: no).")
         var remote: Bool?
         @Option(help: ArgumentHelp("The sandbox's base URL, with --remote and a Cornerstore.", valueName: "url"))
         var sandboxStore: String?
         @Option(
             help:
-                "What to do when another user brings a purchase: refuse (as is usual), transfer, or family (up to 6).",
+                "What to do when another user redeems a purchase: refuse (default), transfer, or family (up to 6 users).",
             completion: .list(MerchantOptions.Conflict.allCases.map(\.rawValue)))
         var conflict: String?
         @Option(
-            help: "What to do about credits that were refunded: to-zero (as is usual), below-zero or flag.",
+            help: "How to deduct refunded credits: to-zero (default), below-zero or flag.",
             completion: .list(MerchantOptions.Refunds.allCases.map(\.rawValue)))
         var refunds: String?
         @Flag(
             inversion: .prefixedNo,
-            help: "Whether credits bought in the sandbox go into one balance with those of production (they do not).")
+            help: "Keep sandbox and production credits in one balance (default: no).")
         var joinEnvironments: Bool?
         @Option(
-            help: "Whose balances a request means that names no environment: production (as is usual) or sandbox.",
+            help: "The environment of requests that do not name one: production (default) or sandbox.",
             completion: .list(EnvironmentOptions.Name.allCases.map(\.rawValue)))
         var defaultEnvironment: String?
         @Option(
             parsing: .unconditional,
             help: ArgumentHelp(
-                "How often a purchase delivers content to one user before it is redeemed (50); 0 delivers after redemption alone.",
+                "How many times one user can download content with a purchase that is not redeemed yet (50). 0 requires redemption.",
                 valueName: "count"))
         var evidenceDownloads: Int?
         @Option(
-            help: "Credits of a period that a change of plans cuts short: take-back (as is usual), prorate or keep.",
+            help:
+                "What to do with the credits of a period that a plan change ends early: take-back (default), prorate or keep.",
             completion: .list(MerchantOptions.Superseded.allCases.map(\.rawValue)))
         var superseded: String?
-        @Flag(inversion: .prefixedNo, help: "Whether a free trial gives credits (it gives rights only).")
+        @Flag(inversion: .prefixedNo, help: "Grant credits for free trials (default: no, entitlements only).")
         var trialCredits: Bool?
-        @Flag(inversion: .prefixedNo, help: "Whether a shared copy of a purchase gives credits (it gives rights only).")
+        @Flag(
+            inversion: .prefixedNo, help: "Grant credits for family-shared purchases (default: no, entitlements only).")
         var sharedCredits: Bool?
         @Option(
-            help: ArgumentHelp("The keys of users' tokens, YAML or JSON; else one is made.", valueName: "file"),
+            help: ArgumentHelp(
+                "A YAML or JSON file with the keys of users' tokens. Without it, the server creates a key.",
+                valueName: "file"),
             completion: .file())
         var tokenKeys: String?
-        @Option(help: ArgumentHelp("Where changes are sent.", valueName: "url"))
+        @Option(help: ArgumentHelp("The URL to send webhooks to.", valueName: "url"))
         var webhook: String?
         @Option(help: ArgumentHelp("The address to listen on (127.0.0.1).", valueName: "address"))
         var host: String?
         @Option(
-            parsing: .unconditional, help: ArgumentHelp("The port (8410); 0 takes any free one.", valueName: "port"))
+            parsing: .unconditional, help: ArgumentHelp("The port (8410). 0 selects a free port.", valueName: "port"))
         var port: Int?
-        @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
+        @Flag(inversion: .prefixedNo, help: "The server is behind a proxy that adds X-Forwarded-For (default: no).")
         var behindProxy: Bool?
         @OptionGroup(title: "Limits") var limits: LimitOptions
         @OptionGroup var log: LogOptions
@@ -118,7 +127,7 @@ extension MerchantCommand {
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
 
-        /// Where it answers.
+        /// The JSON document that `--json` prints once the server answers.
         private struct Report: Encodable {
             var merchant: String
             var dataDirectory: String

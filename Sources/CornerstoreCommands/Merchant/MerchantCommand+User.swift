@@ -5,9 +5,9 @@ import MerchantWire
 extension MerchantCommand {
     struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a user: balances, entitlements, flags, and what changed last.",
+            abstract: "Show a user's balances, entitlements, flags and latest ledger entries.",
             discussion: """
-                The name is the one of the users' tokens (sub). “merchant history” has the whole history of a currency.
+                The user's name is the “sub” of the user's tokens. “merchant history” shows the whole history of a currency.
 
                   cornerstore merchant user ann
                   cornerstore merchant user ann --json
@@ -18,8 +18,9 @@ extension MerchantCommand {
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
 
-        /// How many entries of each currency are shown, and of how many currencies.
+        /// The number of entries to show for each currency.
         private static let entries = 10
+        /// The maximum number of currencies to show.
         private static let currencies = 50
 
         func run() async throws {
@@ -48,22 +49,22 @@ extension MerchantCommand {
 
         @Argument(help: "The user's name.")
         var name: String
-        @Option(help: ArgumentHelp("Of which currency; may be left out when the user has one.", valueName: "currency"))
+        @Option(help: ArgumentHelp("The currency. Required when the user has several.", valueName: "currency"))
         var currency: String?
         @Option(
             name: [.customLong("environment"), .customShort("e")],
             help:
-                "Of which balance; may be left out when the user has one of the currency, and is production's otherwise."
+                "The balance, production or sandbox. The default is the user's only balance in the currency, else production."
         )
         var environment: EnvironmentOptions.Name?
         @Option(
-            parsing: .unconditional, help: ArgumentHelp("Only what is older than this entry.", valueName: "entry"))
+            parsing: .unconditional, help: ArgumentHelp("Show only entries older than this one.", valueName: "entry"))
         var before: Int64?
         @OptionGroup var place: PlaceOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard before ?? 1 > 0 else { throw ValidationError("--before is the number of an entry, from 1 on.") }
+            guard before ?? 1 > 0 else { throw ValidationError("--before must be an entry's number, 1 or more.") }
         }
 
         func run() async throws {
@@ -73,7 +74,7 @@ extension MerchantCommand {
                 let report = try await merchant.readReport(of: UserID(name))
                 let known = report.balances.filter { $0.environment == environment ?? $0.environment }
                 let currency = try Self.choose(currency, of: known.map(\.currency), name)
-                // Production's come first.
+                // Production balances come first.
                 let balance = known.first { $0.currency == currency }
                 return (
                     try await merchant.readHistory(
@@ -82,9 +83,9 @@ extension MerchantCommand {
                 )
             }
             try Console.current.report(page, json: output.json) { style in
-                guard !page.entries.isEmpty else { return "There is nothing older." }
+                guard !page.entries.isEmpty else { return "No older entries." }
                 return UserText.table(page, balance: balance, style)
-                    + (page.next.map { "\n" + style.dim("Older ones: --before \($0)") } ?? "")
+                    + (page.next.map { "\n" + style.dim("For older entries: --before \($0)") } ?? "")
             }
         }
 
@@ -94,12 +95,14 @@ extension MerchantCommand {
             guard !known.isEmpty else {
                 throw CommandError(
                     .refused,
-                    "\(Style.printable(name)) has never had credits. Is the name that of the users' tokens (sub)?")
+                    "\(Style.printable(name)) has never had credits. Check that the name is the “sub” of the user's tokens."
+                )
             }
             guard let currency else {
                 guard known.count == 1 else {
                     throw CommandError(
-                        .usage, "Choose with --currency one of \(names.map(Style.printable).joined(separator: ", ")).")
+                        .usage,
+                        "Choose a currency with --currency: \(names.map(Style.printable).joined(separator: ", ")).")
                 }
                 return known[0]
             }

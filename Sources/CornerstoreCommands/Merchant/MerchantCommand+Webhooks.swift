@@ -6,9 +6,9 @@ import MerchantWire
 extension MerchantCommand {
     struct Webhooks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set up webhooks, try the receiver, and send again what was not delivered.",
+            abstract: "Set up webhooks, test the receiver, and resend undelivered events.",
             discussion: """
-                An event that the backend did not take in some days is dead: it is kept, and not sent any longer.
+                If the backend does not accept an event for some days, the event is dead: the server keeps it but no longer sends it.
 
                   CORNERSTORE_WEBHOOK_SECRET=$(cornerstore merchant webhooks secret)
                   cornerstore merchant webhooks test --config merchant.yaml
@@ -19,10 +19,10 @@ extension MerchantCommand {
 
         struct Secret: ParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Make a secret for signing webhooks, and print it.",
+                abstract: "Create a secret for signing webhooks and print it.",
                 discussion: """
-                    32 random bytes in the form of Standard Webhooks: whsec_ and Base64. Nothing keeps it: give it to the server in \
-                    CORNERSTORE_WEBHOOK_SECRET, and to the backend.
+                    The secret is 32 random bytes in the format of Standard Webhooks: whsec_ and Base64. The command does not store it. Give it to the \
+                    server in CORNERSTORE_WEBHOOK_SECRET, and to the backend.
 
                       cornerstore merchant webhooks secret
                     """)
@@ -34,8 +34,8 @@ extension MerchantCommand {
             static let configuration = CommandConfiguration(
                 abstract: "Send the backend a test event.",
                 discussion: """
-                    The event has the type webhook.test. A server that runs sends it within seconds, signed like every other, and tries again when the \
-                    backend does not answer with 2xx. This command has to know the server's “webhook” (CORNERSTORE_MERCHANT_WEBHOOK, or --config).
+                    The event's type is webhook.test. A running server signs and sends it within seconds, and retries until the backend answers with \
+                    2xx. The command needs the server's “webhook” option (CORNERSTORE_MERCHANT_WEBHOOK, or --config).
 
                       cornerstore merchant webhooks test --config merchant.yaml
                     """)
@@ -47,14 +47,14 @@ extension MerchantCommand {
                 guard try place.options().sendsWebhooks else {
                     throw CommandError(
                         .usage,
-                        "No receiver of webhooks is known here. Name the server's in CORNERSTORE_MERCHANT_WEBHOOK, or its file of options with "
-                            + "--config.")
+                        "No webhook receiver is configured. Give the server's receiver in CORNERSTORE_MERCHANT_WEBHOOK, or the server's file of "
+                            + "options with --config.")
                 }
                 let sent = SentWebhook(eventID: try await place.withMerchant { try await $0.sendTestEvent() })
                 try Console.current.report(sent, json: output.json) { style in
-                    "The test event \(sent.eventID) waits. A running server sends it within seconds.\n"
+                    "The test event \(sent.eventID) is queued. A running server sends it within seconds.\n"
                         + style.dim(
-                            "If the backend does not take it, the server tries again, and “webhooks dead” lists it in the end."
+                            "If the backend does not accept it, the server retries. “webhooks dead” lists the event when the server gives up."
                         )
                 }
             }
@@ -62,7 +62,7 @@ extension MerchantCommand {
 
         struct Dead: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "List the dead events, the oldest 200.",
+                abstract: "List the 200 oldest dead events.",
                 discussion: "  cornerstore merchant webhooks dead --json")
 
             @OptionGroup var place: PlaceOptions
@@ -71,39 +71,39 @@ extension MerchantCommand {
             func run() async throws {
                 let list = try await place.withMerchant { try await $0.deadWebhooks() }
                 try Console.current.report(list, json: output.json) { style in
-                    guard !list.events.isEmpty else { return "No event is dead." }
+                    guard !list.events.isEmpty else { return "No dead events." }
                     let table = Table(
-                        heading: ["event", "type", "of", "attempts", "last answer"],
+                        heading: ["event", "type", "created", "attempts", "last answer"],
                         rows: list.events.map {
                             [$0.eventID, $0.type, Moment.text($0.createdAt), "\($0.attempts)", $0.reason ?? ""]
                         })
                     return table.text(style)
                         + (list.events.count < MerchantLimits.page
-                            ? "" : "\n" + style.dim("There may be more: these are the oldest."))
+                            ? "" : "\n" + style.dim("There may be more. These are the oldest 200."))
                 }
             }
         }
 
         struct Replay: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Have dead events sent again, from their first attempt on.",
+                abstract: "Resend dead events, with the full number of attempts.",
                 discussion: """
-                    A server that runs sends them within seconds, another when it starts.
+                    A running server sends the events within seconds. Otherwise the server sends them when it starts.
 
                       cornerstore merchant webhooks replay --all
                       cornerstore merchant webhooks replay 019391f0-77a1-7c3e-9b1d-0d2f6a5b8c11-5f2a90c1
                     """)
 
-            @Argument(help: ArgumentHelp("The events, as “webhooks dead” lists them.", valueName: "event"))
+            @Argument(help: ArgumentHelp("The events' ids, as listed by “webhooks dead”.", valueName: "event"))
             var events: [String] = []
-            @Flag(help: "All of them.")
+            @Flag(help: "Resend all dead events.")
             var all = false
             @OptionGroup var place: PlaceOptions
 
             func validate() throws {
                 guard events.isEmpty == all else {
                     throw ValidationError(
-                        all ? "Name events or --all, not both." : "Name the event, or --all for all of them.")
+                        all ? "Give events or --all, not both." : "Give an event, or --all for all dead events.")
                 }
             }
 
@@ -117,14 +117,14 @@ extension MerchantCommand {
                         } catch let error as MerchantError where error.code == .notFound {
                             throw CommandError(
                                 .refused,
-                                "No dead event has the id \(Style.printable(event)); “cornerstore merchant webhooks dead” lists them."
+                                "No dead event has the id \(Style.printable(event)). List the dead events with “cornerstore merchant webhooks dead”."
                             )
                         }
                     }
                     return events.count
                 }
                 let what = count == 1 ? "1 event is" : "\(count) events are"
-                Console.current.print(count == 0 ? "No event is dead." : "\(what) sent again.")
+                Console.current.print(count == 0 ? "No dead events." : "\(what) queued again.")
             }
         }
     }

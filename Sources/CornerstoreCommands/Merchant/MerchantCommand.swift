@@ -9,8 +9,8 @@ struct MerchantCommand: AsyncParsableCommand {
         commandName: "merchant",
         abstract: "The app's own server: verify purchases, grant each exactly once, deliver content.",
         discussion: """
-            All but “serve” and “restore” work beside a server that runs, on the same database. Where it is (data, database, schema, blobs) may be said once \
-            for all of them, in the environment (CORNERSTORE_MERCHANT_DATA) or in the file of --config.
+            All subcommands except “serve” and “restore” can run beside a running server, on the same database. To set --data, --database, --schema \
+            and --blobs for all of them, use the environment (CORNERSTORE_MERCHANT_DATA) or the file of --config.
 
               cornerstore merchant serve --products Books.yaml --store-data .cornerstore --allow-sandbox
               cornerstore merchant products list
@@ -18,12 +18,13 @@ struct MerchantCommand: AsyncParsableCommand {
             """,
         subcommands: [Serve.self, Token.self, Key.self],
         groupedSubcommands: [
-            CommandGroup(name: "What is sold and delivered", subcommands: [Products.self, Content.self]),
-            CommandGroup(name: "Users and the books", subcommands: [User.self, History.self, Adjust.self, Check.self]),
+            CommandGroup(name: "Products and content", subcommands: [Products.self, Content.self]),
+            CommandGroup(
+                name: "Users and the ledger", subcommands: [User.self, History.self, Adjust.self, Check.self]),
             CommandGroup(name: "Operation", subcommands: [Webhooks.self, Backup.self, Restore.self]),
         ])
 
-    /// Where the merchant keeps everything.
+    /// The options for the location of the merchant's data.
     struct PlaceOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
@@ -37,18 +38,18 @@ struct MerchantCommand: AsyncParsableCommand {
         var database: String?
         @Option(
             help: ArgumentHelp(
-                "The PostgreSQL schema (cornerstore_merchant), where several merchants share a database.",
+                "The PostgreSQL schema (cornerstore_merchant), when several merchants share a database.",
                 valueName: "name"))
         var schema: String?
         @Option(
-            help: ArgumentHelp("A file of options, YAML or JSON, as “merchant serve” has it.", valueName: "file"),
+            help: ArgumentHelp("A YAML or JSON file of options, as for “merchant serve”.", valueName: "file"),
             completion: .file(extensions: ["yaml", "yml", "json"]))
         var config: String?
 
-        /// With what the environment and the file say.
+        /// Returns the options of the command line, the environment and the file of `--config`.
         /// - Parameters:
         ///   - flags: the command's other options.
-        ///   - lists: those of them that have several values.
+        ///   - lists: the command's options with several values.
         func options(
             _ flags: [MerchantOption: String?] = [:], lists: [MerchantOption.List: [String]] = [:]
         ) throws -> MerchantOptions {
@@ -60,8 +61,9 @@ struct MerchantCommand: AsyncParsableCommand {
                 flags: given, lists: lists, file: try config.map { try ConfigurationFile.read($0) })
         }
 
-        /// Runs something over the merchant's database, beside a server that may be running.
-        /// - Throws: as ``MerchantOptions/known(orNew:)``.
+        /// Runs `body` on the merchant's database. A server may run on the same database.
+        /// - Parameter orNew: whether a new merchant may be created.
+        /// - Throws: the errors of ``MerchantOptions/known(orNew:)`` and of `body`.
         func withMerchant<T>(orNew: Bool = false, _ body: (Merchant) async throws -> T) async throws -> T {
             let options = try options()
             let place = try options.known(orNew: orNew)
@@ -70,7 +72,7 @@ struct MerchantCommand: AsyncParsableCommand {
             {
                 let console = Console.current
                 console.remark(
-                    console.style.dim("note: there was no merchant in \(place.folder.path); a new one is made"))
+                    console.style.dim("note: created a new merchant in \(place.folder.path)"))
             }
             return try await place.withMerchant(
                 sendsWebhooks: options.sendsWebhooks, joinsEnvironments: try options.joinsEnvironments(),

@@ -3,12 +3,13 @@ import Merchant
 import MerchantServer
 import StoreWire
 
-/// What tests of crashes change in the configuration of `merchant serve`.
+/// A hook with which crash tests change the configuration of `merchant serve`.
 package enum MerchantServing {
+    /// Changes the configuration before the server starts. The default changes nothing.
     @TaskLocal package static var adjust: @Sendable (inout MerchantServerConfiguration) -> Void = { _ in }
 }
 
-/// What `merchant serve` is started with.
+/// The configuration of `merchant serve`.
 extension MerchantOptions {
     enum Conflict: String, CaseIterable {
         case refuse
@@ -28,7 +29,8 @@ extension MerchantOptions {
         case keep
     }
 
-    /// - Throws: ``CommandError`` that names the option.
+    /// Returns the configuration of the options.
+    /// - Throws: ``CommandError`` that names the wrong option.
     func configuration() throws -> MerchantServerConfiguration {
         let webhook = layers.text(.webhook)
         var configuration = MerchantServerConfiguration(
@@ -44,7 +46,7 @@ extension MerchantOptions {
         if try layers.isSet(.remote) { configuration.remote = try remoteStore() }
         if let webhook {
             guard let secret = environment["CORNERSTORE_WEBHOOK_SECRET"] else {
-                throw CommandError(.usage, "webhook needs a secret in CORNERSTORE_WEBHOOK_SECRET.")
+                throw CommandError(.usage, "webhook requires a secret in CORNERSTORE_WEBHOOK_SECRET.")
             }
             configuration.webhooks = try WebhookReceiver(
                 address: webhook, secrets: secret.split(separator: " ").map { try WebhookSecret(String($0)) })
@@ -87,7 +89,8 @@ extension MerchantOptions {
 
     private static func isApple(_ store: String) -> Bool { store.lowercased() == "apple" }
     private var takesApple: Bool { layers.list(.store).contains(where: Self.isApple) }
-    /// The Cornerstore's address; without any store, the one of the data directory is meant.
+    /// Whether the server accepts a Cornerstore's purchases. Without a store option, it accepts those of the data
+    /// directory's store.
     private var takesCornerstore: Bool {
         let stores = layers.list(.store)
         return stores.isEmpty || !stores.allSatisfy(Self.isApple)
@@ -98,7 +101,7 @@ extension MerchantOptions {
             let address = URLComponents(string: store)
             guard ["http", "https"].contains(address?.scheme?.lowercased()), address?.host?.isEmpty == false else {
                 throw CommandError(
-                    .usage, "store is apple, or a Cornerstore's base URL, not “\(Style.printable(store))”.")
+                    .usage, "store must be apple or a Cornerstore's base URL, not “\(Style.printable(store))”.")
             }
         }
         let intermediates = try layers.list(.intermediate).map { try CertificateInput.read($0) }
@@ -108,7 +111,7 @@ extension MerchantOptions {
             if !takesCornerstore, let other = roots.first(where: { !TrustedStore.isApples($0.der) }) {
                 throw CommandError(
                     .usage,
-                    "root: \(Style.printable(other.file)) is none of Apple's roots, and with the store apple alone no other is trusted."
+                    "root: \(Style.printable(other.file)) is not a root of Apple. With --store apple alone, only Apple's roots are trusted."
                 )
             }
             stores.append(
@@ -132,13 +135,13 @@ extension MerchantOptions {
         let stores = layers.list(.store)
         let secret = environment["CORNERSTORE_SHARED_SECRET"]
         guard takesApple != takesCornerstore || stores.count == 1 else {
-            throw CommandError(.usage, "remote asks one store: give --store once.")
+            throw CommandError(.usage, "remote supports one store. Give --store once.")
         }
         if takesApple {
             return .init(hosts: try .apple(), sharedSecret: secret, anchor: TrustedStore.apple)
         }
         guard let address = stores.first else {
-            throw CommandError(.usage, "remote needs the store's address: --store URL.")
+            throw CommandError(.usage, "remote requires the store's address. Give --store URL.")
         }
         return .init(
             hosts: try .cornerstore(production: address, sandbox: layers.text(.sandboxStore)), sharedSecret: secret,

@@ -4,8 +4,9 @@ import Logging
 import MerchantServer
 import StoreWire
 
-/// An option of the merchant's commands by its name on the command line and in a file. In the environment it is `CORNERSTORE_MERCHANT_` and the name in
-/// capitals. Secrets are none of them: they come from the environment alone.
+/// An option of the merchant's commands. Its raw value is its name on the command line and in a file; the environment
+/// variable is `CORNERSTORE_MERCHANT_` and the name in capitals. Secrets are not options: they come from the
+/// environment only.
 enum MerchantOption: String, ServerSettingName {
     enum List: String, SettingListName {
         case store
@@ -14,7 +15,7 @@ enum MerchantOption: String, ServerSettingName {
         case bundleID = "bundle-id"
         case products
 
-        /// Files are parted as in `PATH`; addresses have colons of their own.
+        /// Paths are separated with `:` as in `PATH`. Addresses contain colons, so they are separated with spaces.
         var separator: Character { self == .store || self == .bundleID ? " " : ":" }
     }
 
@@ -51,21 +52,23 @@ enum MerchantOption: String, ServerSettingName {
 
     static let scope = ["cornerstore", "merchant"]
     static let hint =
-        " Secrets are taken from the environment alone: CORNERSTORE_WEBHOOK_SECRET, CORNERSTORE_SHARED_SECRET."
+        " Secrets come from the environment only: CORNERSTORE_WEBHOOK_SECRET, CORNERSTORE_SHARED_SECRET."
 
-    /// A database's URL may hold its password.
+    /// A database's URL may contain its password.
     var isSecret: Bool { self == .database }
 }
 
-/// The options of the merchant's commands from everywhere: the command line, then the environment, then the file of `--config`.
+/// The options of the merchant's commands. The command line overrides the environment, which overrides the file of
+/// `--config`.
 struct MerchantOptions {
     let layers: LayeredSettings<MerchantOption>
     let environment: [String: String]
 
     /// - Parameters:
     ///   - flags: the options of the command line.
-    ///   - lists: those of them that have several values.
-    ///   - file: what the file of options says.
+    ///   - lists: the options of the command line with several values.
+    ///   - file: the file of options.
+    ///   - environment: the environment's variables.
     init(
         flags: [MerchantOption: String], lists: [MerchantOption.List: [String]] = [:],
         file: ConfigurationFile<MerchantOption>? = nil, environment: [String: String] = Console.current.environment
@@ -74,9 +77,9 @@ struct MerchantOptions {
         layers = LayeredSettings(flags: flags, lists: lists, environment: environment, file: file)
     }
 
-    // MARK: Where everything is
+    // MARK: Locations
 
-    /// The data directory; when none is named, the folder “merchant” of the store's.
+    /// The data directory. The default is the folder “merchant” in the store's data directory.
     var folder: URL {
         guard let data = layers.text(.data) else {
             return Self.storeFolder(nil, environment).appendingPathComponent("merchant")
@@ -90,30 +93,32 @@ struct MerchantOptions {
         return URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
     }
 
-    /// - Throws: ``CommandError`` that names the option, as the others do.
+    /// Returns the URL of the PostgreSQL database; nil for SQLite in the data directory.
+    /// - Throws: ``CommandError`` that names the option. The other methods throw the same error.
     func databaseURL() throws -> String? { try layers.databaseURL(.database) }
 
+    /// Returns the PostgreSQL schema.
     func schema() throws -> String {
         let name = layers.text(.schema) ?? "cornerstore_merchant"
         guard name.wholeMatch(of: /[a-z_][a-z0-9_]{0,59}/) != nil else {
             throw CommandError(
                 .usage,
-                "schema is 1 to 60 small letters, digits and _, not beginning with a digit, not “\(Style.printable(name))”."
+                "schema must be 1 to 60 lower-case letters, digits and _, and must not start with a digit: “\(Style.printable(name))”."
             )
         }
         return name
     }
 
-    /// The bucket of content; nil for the folder in the data directory.
+    /// Returns the bucket of content; nil for the folder in the data directory.
     func bucket() throws -> S3Location? { try S3Location(option: layers.text(.blobs), environment: environment) }
 
-    /// Whether the server tells a backend of what changes.
+    /// Whether the server sends webhooks to a backend.
     var sendsWebhooks: Bool { layers.text(.webhook) != nil }
 
-    /// Whether the server keeps the sandbox's credits in one balance with production's.
+    /// Returns whether the server keeps sandbox and production credits in one balance.
     func joinsEnvironments() throws -> Bool { try layers.isSet(.joinEnvironments) }
 
-    /// Whose balances are meant where none is named; nil when no option says so.
+    /// Returns the environment of requests that do not name one; nil without the option.
     func defaultEnvironment() throws -> StoreEnvironment? {
         guard layers.text(.defaultEnvironment) != nil else { return nil }
         return try layers.choice(.defaultEnvironment, otherwise: EnvironmentOptions.Name.production).environment
@@ -123,17 +128,18 @@ struct MerchantOptions {
 
     func logLevel() throws -> Logger.Level { try layers.logLevel() }
 
-    /// The keys of users' tokens; nil for those in the data directory.
+    /// The file with the keys of users' tokens; nil for the file in the data directory.
     var tokenKeys: URL? { layers.text(.tokenKeys).map { URL(fileURLWithPath: $0) } }
 
-    /// A place where a merchant is, or may be made.
+    /// Returns the location of the merchant's data. The merchant may not exist yet.
     func place() throws -> MerchantPlace {
         try MerchantPlace(folder: folder, databaseURL: try databaseURL(), schema: try schema())
     }
 
-    /// A place where a merchant is.
-    /// - Parameter orNew: whether it may be made.
-    /// - Throws: ``CommandError`` when no database is named, and the server of the data directory has one elsewhere, or there is none.
+    /// Returns the location of an existing merchant's data.
+    /// - Parameter orNew: whether the merchant may be created.
+    /// - Throws: ``CommandError`` when no database is given and the data directory contains no merchant, or its server
+    ///   uses another database.
     func known(orNew: Bool = false) throws -> MerchantPlace {
         let url = try databaseURL()
         let isKnown =
@@ -142,14 +148,14 @@ struct MerchantOptions {
         guard orNew || url != nil || isKnown else {
             throw CommandError(
                 .usage,
-                "There is no merchant in \(folder.path). Name its data directory with --data, or its database with --database."
+                "There is no merchant in \(folder.path). Give its data directory with --data, or its database with --database."
             )
         }
         guard url != nil || !MerchantPlace.hasDatabaseElsewhere(folder) else {
             throw CommandError(
                 .usage,
-                "The merchant of \(folder.path) has its books in PostgreSQL. Name the database with --database, and its schema with "
-                    + "--schema when it is not cornerstore_merchant.")
+                "The merchant of \(folder.path) uses PostgreSQL. Give its database with --database, and its schema with --schema if it is not "
+                    + "cornerstore_merchant.")
         }
         return try place()
     }

@@ -2,62 +2,70 @@ import ArgumentParser
 import MerchantWire
 import StoreWire
 
-/// What `merchant products put` is to make of a product: what is not named stays as it is.
+/// The changes that `merchant products put` makes to a product. Settings that are not given keep their values.
 struct ProductChange: ParsableArguments {
     enum Sale: String, EnumerableFlag {
         case onSale
         case offSale
 
         static func help(for value: Sale) -> ArgumentHelp? {
-            value == .onSale ? "Apps are shown it (as is usual)." : "Apps are not; what was bought is still redeemed."
+            value == .onSale
+                ? "Show the product in apps (default)."
+                : "Hide the product in apps. Its purchases can still be redeemed."
         }
     }
 
     @Option(
         help: ArgumentHelp(
-            "What it is: \(ProductKind.allCases.map(\.rawValue).joined(separator: ", ")). It cannot change later."),
+            "The product's kind: \(ProductKind.allCases.map(\.rawValue).joined(separator: ", ")). It cannot change later."
+        ),
         completion: .list(ProductKind.allCases.map(\.rawValue)), transform: Self.kind)
     var kind: ProductKind?
     @Option(
         help: ArgumentHelp(
-            "Credits that one unit gives, 100:gold; with a third part they end after so long, 100:gold:30d. Again for another currency.",
+            "The credits that one unit grants, such as 100:gold. A third part is their lifetime, such as 100:gold:30d. Repeat the option for several currencies.",
             valueName: "amount:currency"), transform: Self.credits)
     var credits: [ProductGrant] = []
     @Option(
         help: ArgumentHelp(
-            "What it entitles to; of a consumable or a non-renewing subscription for so long, pass:30d. Again for another.",
+            "An entitlement that the product grants. For a consumable or a non-renewing subscription, append its duration, such as pass:30d. Repeat the option for several.",
             valueName: "name"), transform: Self.entitlement)
     var entitlement: [ProductGrant] = []
     @Option(
-        help: ArgumentHelp("The content item that it gives; may be given again.", valueName: "item"))
+        help: ArgumentHelp(
+            "A content item that the product grants. Repeat the option for several.", valueName: "item"))
     var content: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Where the app shows it, in a word of its own; an empty one takes it away.", valueName: "word"))
+            "A word that tells the app where to show the product. An empty word removes it.", valueName: "word"))
     var shelf: String?
     @Flag var sale: Sale?
 
-    /// All that is named to be given: it takes the place of all that was.
+    /// All grants given on the command line. They replace all grants of the product.
     private var grants: [ProductGrant] {
         credits + entitlement + content.map { .content(ContentItemID($0)) }
     }
 
-    /// To be called once the whole command was read, so that an option that is none is told of first.
+    /// Checks that at least one option is given.
+    ///
+    /// Call it from `run()`, not from `validate()`, so that ArgumentParser reports unknown options first.
+    /// - Throws: `ValidationError` without any option.
     func checkIsNamed() throws {
         guard kind != nil || !grants.isEmpty || shelf != nil || sale != nil else {
             throw ValidationError(
-                "Name what it is to be: --kind, --credits, --entitlement, --content, --shelf, --on-sale or --off-sale.")
+                "Give at least one of --kind, --credits, --entitlement, --content, --shelf, --on-sale and --off-sale.")
         }
     }
 
-    /// - Parameter old: the product as it stands; nil for one that is not on the list.
-    /// - Throws: ``CommandError`` when something is missing of a new one.
+    /// Returns the product with the changes.
+    /// - Parameter old: the existing product; nil for a new one.
+    /// - Throws: ``CommandError`` when a new product has no kind or grants.
     func applied(to old: MerchantProduct?, _ bundleID: BundleID, _ productID: ProductID) throws -> MerchantProduct {
         guard let kind = kind ?? old?.kind, let grants = self.grants.isEmpty ? old?.grants : self.grants else {
             throw CommandError(
                 .usage,
-                "There is no product \(Style.printable(productID.rawValue)) in \(Style.printable(bundleID.rawValue)) yet. A new one needs "
-                    + "--kind, and what it gives: --credits, --entitlement or --content.")
+                "There is no product \(Style.printable(productID.rawValue)) in \(Style.printable(bundleID.rawValue)) yet. A new product needs "
+                    + "--kind and at least one of --credits, --entitlement and --content.")
         }
         return MerchantProduct(
             bundleID: bundleID, productID: productID, kind: kind, grants: grants,
@@ -67,7 +75,7 @@ struct ProductChange: ParsableArguments {
 
     private static func kind(_ text: String) throws -> ProductKind {
         guard let kind = ProductKind(rawValue: text) else {
-            throw ValidationError("There are \(ProductKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+            throw ValidationError("The kinds are \(ProductKind.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         return kind
     }
@@ -76,16 +84,17 @@ struct ProductChange: ParsableArguments {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard (2...3).contains(parts.count), let amount = Int64(parts[0]), !parts[1].isEmpty else {
             throw ValidationError(
-                "Credits are AMOUNT:CURRENCY, such as 100:gold, or AMOUNT:CURRENCY:TIME, such as 100:gold:30d.")
+                "Credits must be AMOUNT:CURRENCY, such as 100:gold, or AMOUNT:CURRENCY:TIME, such as 100:gold:30d.")
         }
         guard parts.count == 3 else { return .credits(CurrencyID(parts[1]), amount: amount, lifetime: nil) }
         guard let seconds = lifetime(parts[2]) else {
-            throw ValidationError("Credits end after a time in whole seconds, such as 30d, 12h or 1d12h.")
+            throw ValidationError("The credits' lifetime must be a time in whole seconds, such as 30d, 12h or 1d12h.")
         }
         return .credits(CurrencyID(parts[1]), amount: amount, lifetime: seconds)
     }
 
-    /// What follows the last colon is a lifetime if it reads as one; a name may have colons.
+    /// Parses an entitlement. The part after the last colon is the lifetime if it is a time span; names may contain
+    /// colons.
     private static func entitlement(_ text: String) -> ProductGrant {
         guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
             let seconds = lifetime(String(text[text.index(after: colon)...]))
@@ -93,7 +102,7 @@ struct ProductChange: ParsableArguments {
         return .entitlement(EntitlementID(String(text[..<colon])), lifetime: seconds)
     }
 
-    /// In seconds; nil for what is no whole number of them.
+    /// Returns a lifetime in seconds; nil when the text is not a positive number of whole seconds.
     private static func lifetime(_ text: String) -> Int64? {
         guard let span = Span(argument: text), span.milliseconds > 0, span.milliseconds % 1_000 == 0 else { return nil }
         return span.milliseconds / 1_000

@@ -1,13 +1,13 @@
 import MerchantWire
 import StoreWire
 
-/// How products are shown to a person.
+/// Formats products as text.
 enum ProductText {
-    /// A line for each product; the app only where there are several.
+    /// Returns a table of the products. It shows the app only when there are several.
     static func table(_ products: [MerchantProduct], _ style: Style) -> String {
         let hasSeveralApps = Set(products.map(\.bundleID)).count > 1
         return Table(
-            heading: ["app", "product", "kind", "gives", "shelf", "sale"],
+            heading: ["app", "product", "kind", "grants", "shelf", "sale"],
             rows: products.map { product in
                 [
                     hasSeveralApps ? product.bundleID.rawValue : "", product.productID.rawValue, product.kind.rawValue,
@@ -21,8 +21,8 @@ enum ProductText {
         Table.fields(
             [
                 ("product", product.productID.rawValue), ("app", product.bundleID.rawValue),
-                ("kind", product.kind.rawValue), ("gives", gives(product)), ("shelf", product.shelf),
-                ("sale", product.isOnSale ? "on sale" : "not on sale; what was bought is still redeemed"),
+                ("kind", product.kind.rawValue), ("grants", gives(product)), ("shelf", product.shelf),
+                ("sale", product.isOnSale ? "on sale" : "not on sale; purchases can still be redeemed"),
             ], style)
     }
 
@@ -39,6 +39,7 @@ enum ProductText {
         }
     }
 
-    /// - Parameter lifetime: in seconds.
+    /// Returns the lifetime as text, such as ` for 30d`.
+    /// - Parameter lifetime: the lifetime in seconds.
     private static func text(_ lifetime: Int64?) -> String { lifetime.map { " for \(Span.text($0 * 1_000))" } ?? "" }
 }

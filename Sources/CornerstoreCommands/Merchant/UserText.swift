@@ -1,7 +1,7 @@
 import MerchantWire
 import StoreWire
 
-/// A user as support staff see one.
+/// A user's report for support staff.
 struct UserText: Encodable {
     var report: UserReport
     /// The newest entries of each currency.
@@ -11,7 +11,7 @@ struct UserText: Encodable {
         case history
     }
 
-    /// What the admin API says of a user, with `history`.
+    /// Encodes the admin API's report of the user, with the additional member `history`.
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
@@ -21,7 +21,8 @@ struct UserText: Encodable {
     func text(_ style: Style) -> String {
         let name = Style.printable(report.userID.rawValue)
         guard !report.balances.isEmpty || !report.entitlements.isEmpty || !report.flags.isEmpty else {
-            return "\(name) has redeemed nothing, and has nothing. Is the name that of the users' tokens (sub)?"
+            return
+                "\(name) has no purchases, balances or entitlements. Check that the name is the “sub” of the user's tokens."
         }
         var parts = [style.bold(name)]
         if !report.balances.isEmpty {
@@ -48,7 +49,7 @@ struct UserText: Encodable {
         if !report.flags.isEmpty {
             parts.append(
                 Table(
-                    heading: ["flag", "of", "why"],
+                    heading: ["flag", "created", "reason"],
                     rows: report.flags.map { [$0.code, Moment.text($0.createdAt), $0.detail] }
                 ).text(style))
         }
@@ -62,7 +63,7 @@ struct UserText: Encodable {
         return parts.joined(separator: "\n\n")
     }
 
-    /// A currency, and that it is the sandbox's.
+    /// Returns a currency's name, with “(sandbox)” for a sandbox balance.
     static func name(of currency: CurrencyID, in environment: StoreEnvironment) -> String {
         Style.printable(currency.rawValue) + (environment == .sandbox ? " (sandbox)" : "")
     }
@@ -71,18 +72,18 @@ struct UserText: Encodable {
         report.balances.first { $0.currency == page.currency && $0.environment == page.environment }?.amount
     }
 
-    /// Whether it renews, and as which other product; empty when the store has not said.
+    /// Returns whether the subscription renews, and as which other product; empty when the store has not reported it.
     private static func renewal(of entitlement: Entitlement) -> String {
         guard let willRenew = entitlement.willRenew else { return "" }
         guard willRenew else { return "no" }
         return entitlement.renewsAs.map { $0 == entitlement.productID ? "yes" : "as \($0.rawValue)" } ?? "yes"
     }
 
-    /// Entries, a line each, and below them what has ended and stands in no entry yet.
-    /// - Parameter balance: what the user has; nil when the page does not begin with the newest entry.
+    /// Returns a table of the entries, and a line about expired credits that no ledger entry deducts yet.
+    /// - Parameter balance: the user's balance; nil when the page does not start with the newest entry.
     static func table(_ page: HistoryPage, balance: Int64?, _ style: Style) -> String {
         let table = Table(
-            heading: ["entry", "of", "what", "amount", "balance", "reference", "note"],
+            heading: ["entry", "created", "kind", "amount", "balance", "reference", "note"],
             rows: page.entries.map {
                 [
                     "\($0.entry)", Moment.text($0.createdAt), $0.kind.rawValue,
@@ -94,7 +95,7 @@ struct UserText: Encodable {
         guard let balance, let newest = page.entries.first, balance < newest.balance else { return table }
         return table + "\n"
             + style.dim(
-                "\(newest.balance - balance) of these have ended: the balance is \(balance). The server writes that down within a minute."
+                "\(newest.balance - balance) of these credits have expired, so the balance is \(balance). The server adds the entry within a minute."
             )
     }
 }

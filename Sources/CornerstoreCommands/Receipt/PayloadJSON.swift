@@ -1,6 +1,6 @@
 import Foundation
 
-/// The JSON that a JWS carries, kept as it came so that nothing is lost that this program does not know.
+/// The JSON payload of a JWS. It keeps all members, also those unknown to this program.
 struct PayloadJSON: Encodable {
     private indirect enum Value: Codable {
         case object([String: Value])
@@ -46,7 +46,7 @@ struct PayloadJSON: Encodable {
 
     private let value: Value
 
-    /// Nil for what is not JSON.
+    /// Parses the payload; nil when the bytes are not JSON.
     init?(bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else { return nil }
         self.value = value
@@ -54,7 +54,7 @@ struct PayloadJSON: Encodable {
 
     func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-    /// For a person: one member a line, by name.
+    /// The payload as indented JSON, with its members sorted by name.
     var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

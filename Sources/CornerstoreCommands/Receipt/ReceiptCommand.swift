@@ -3,21 +3,21 @@ import Foundation
 import StoreReceipts
 import StoreServer
 
-/// `cornerstore receipt`: looks into receipts and verifies them, without a store.
+/// `cornerstore receipt`: shows and verifies receipts. It needs no running store.
 struct ReceiptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt",
-        abstract: "Look into receipts, and verify them.",
+        abstract: "Show and verify receipts.",
         discussion: """
-            It reads the app receipt of iOS 7 and macOS and the transaction receipt of iOS 6, binary or in Base64, and
-            signed transactions, renewals and notifications (JWS).
+            The commands read app receipts of iOS 7 and macOS, transaction receipts of iOS 6 (both binary or in Base64), and signed
+            transactions, renewals and notifications (JWS).
 
               cornerstore receipt inspect receipt
               pbpaste | cornerstore receipt verify - --root AppleIncRootCertificate.cer --bundle-id com.example.app
             """,
         subcommands: [Inspect.self, Verify.self])
 
-    /// The command's exit code says what the report says.
+    /// Prints the report. The exit code is 1 when the receipt is not valid.
     static func finish(_ report: ReceiptReport, _ output: OutputOptions) throws {
         try Console.current.report(report, json: output.json) { report.text($0) }
         if report.valid == false { throw ExitCode(1) }
@@ -25,7 +25,7 @@ struct ReceiptCommand: AsyncParsableCommand {
 
     struct Inspect: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what a receipt says. It proves nothing; “verify” does.",
+            abstract: "Show a receipt's contents without verifying them.",
             discussion: """
                   cornerstore receipt inspect receipt
                   cornerstore receipt inspect receipt.b64 --json | jq '.inApp[].product_id'
@@ -42,10 +42,11 @@ struct ReceiptCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether a receipt is genuine, and why not.",
+            abstract: "Verify that a receipt is genuine.",
             discussion: """
-                Structure, signature, chain to a root at the receipt's own date, Apple's markers in the certificates, then what the options \
-                expect. Without --root it trusts the store of the data directory. It ends with 1 when the receipt is refused.
+                The command verifies the structure, the signature, the certificate chain to a root at the receipt's creation date, Apple's marker \
+                extensions in the certificates, and the values given as options. Without --root, it trusts the roots in the store's data directory. \
+                The exit code is 1 when the receipt is not valid.
 
                   cornerstore receipt verify receipt
                   cornerstore receipt verify receipt --bundle-id com.example.app --device-id 956328D9-CC6A-47F4-BE40-6953FB0AB6C7
@@ -55,21 +56,24 @@ struct ReceiptCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("The receipt, or - for standard input.", valueName: "file"), completion: .file())
         var file: String
         @Option(
-            help: ArgumentHelp("A certificate to trust, DER or PEM; may be given several times.", valueName: "file"),
+            help: ArgumentHelp(
+                "A root certificate to trust, DER or PEM. Repeat the option for several.", valueName: "file"),
             completion: .file())
         var root: [String] = []
         @Option(
             help: ArgumentHelp(
-                "A certificate below a root, for receipts that carry only their own.", valueName: "file"),
+                "An intermediate certificate, for receipts that contain only the leaf certificate.", valueName: "file"),
             completion: .file())
         var intermediate: [String] = []
-        @Option(help: "The app it must be for.")
+        @Option(help: "The bundle id that the receipt must have.")
         var bundleId: String?
-        @Option(help: ArgumentHelp("The CFBundleVersion it must be for.", valueName: "version"))
+        @Option(help: ArgumentHelp("The CFBundleVersion that the receipt must have.", valueName: "version"))
         var appVersion: String?
-        @Option(help: ArgumentHelp("The identifierForVendor of the device it must be for.", valueName: "uuid"))
+        @Option(
+            help: ArgumentHelp("The identifierForVendor of the device that the receipt must be for.", valueName: "uuid")
+        )
         var deviceId: String?
-        @Flag(help: "Take receipts of StoreKit testing in Xcode, whose own certificate is then the --root.")
+        @Flag(help: "Accept receipts of StoreKit testing in Xcode. Give Xcode's certificate with --root.")
         var allowXcode = false
         @OptionGroup var data: DataOptions
         @OptionGroup var output: OutputOptions
@@ -84,7 +88,7 @@ struct ReceiptCommand: AsyncParsableCommand {
             do {
                 verifier = try ReceiptVerifier(roots: trusted, intermediates: intermediates)
             } catch {
-                throw CommandError(.usage, "A file given with --root or --intermediate is not a certificate.")
+                throw CommandError(.usage, "A file given with --root or --intermediate is not a valid certificate.")
             }
             let input = try ReceiptInput.read(file)
             try ReceiptCommand.finish(
@@ -94,7 +98,7 @@ struct ReceiptCommand: AsyncParsableCommand {
         private func deviceIdentifier() throws -> [UInt8]? {
             guard let deviceId else { return nil }
             guard let uuid = UUID(uuidString: deviceId) else {
-                throw CommandError(.usage, "--device-id is a UUID such as 956328D9-CC6A-47F4-BE40-6953FB0AB6C7.")
+                throw CommandError(.usage, "--device-id must be a UUID such as 956328D9-CC6A-47F4-BE40-6953FB0AB6C7.")
             }
             return withUnsafeBytes(of: uuid.uuid) { Array($0) }
         }
@@ -109,13 +113,14 @@ struct ReceiptCommand: AsyncParsableCommand {
             guard FileManager.default.fileExists(atPath: file) else {
                 throw CommandError(
                     .usage,
-                    "There is no root to trust: name one with --root, or a store's data directory with --data (\(file) is not there)."
+                    "There is no root to trust: \(file) does not exist. Give a root with --root, or a store's data directory with --data."
                 )
             }
             return try certificates([file] + (FileManager.default.fileExists(atPath: jws) ? [jws] : []))
         }
 
-        /// The intermediate of the data directory's store: its transaction receipts carry their leaf alone.
+        /// Returns the intermediate certificate of the data directory's store, because transaction receipts contain
+        /// only the leaf certificate.
         private func ownIntermediate() -> [String] {
             let file = data.directory.appendingPathComponent("authority/receipt-intermediate.pem").path
             return root.isEmpty && FileManager.default.isReadableFile(atPath: file) ? [file] : []

@@ -1,7 +1,7 @@
 import Foundation
 import StoreReceipts
 
-/// A receipt as it was handed over: binary or in Base64; or a signed transaction (JWS).
+/// A receipt (binary or in Base64) or a JWS, as read from a file or standard input.
 struct ReceiptInput {
     enum Kind: String, Encodable {
         case app
@@ -10,15 +10,16 @@ struct ReceiptInput {
         case jws
     }
 
-    /// Binary; of a JWS its text.
+    /// The binary receipt, or the text of a JWS.
     var bytes: [UInt8]
-    /// Nil for what begins like none.
+    /// The kind of receipt; nil when the bytes are not recognized.
     var kind: Kind?
 
-    /// - Parameter path: `-` is standard input.
-    /// - Throws: ``CommandError`` when it cannot be read or is too large.
+    /// Reads a receipt.
+    /// - Parameter path: the file's path; `-` is standard input.
+    /// - Throws: ``CommandError`` when the file is empty, too large or cannot be read.
     static func read(_ path: String) throws -> ReceiptInput {
-        // In Base64 with a line break every 64 letters.
+        // The maximum size in Base64 with a line break after every 64 characters.
         let limit = ReceiptLimits.standard.byteCount / 3 * 4 + ReceiptLimits.standard.byteCount / 24
         let bytes = try BoundedInput.read(path, limit: limit, what: "receipt")
         guard !bytes.isEmpty else { throw CommandError(.failed, "\(path == "-" ? "Standard input" : path) is empty.") }
@@ -48,16 +49,17 @@ struct ReceiptInput {
         }
     }
 
-    /// Three parts of base64url, the first a JSON object.
+    /// Returns whether the text has three parts, the first of which is a JSON object in Base64url.
     private static func isJWS(_ text: [UInt8]) -> Bool {
         text.starts(with: Array("eyJ".utf8))
             && text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count == 3
     }
 }
 
-/// A certificate as it was handed over: DER or PEM.
+/// Reads a certificate in DER or PEM.
 enum CertificateInput {
-    /// - Throws: ``CommandError`` when it cannot be read or is too large.
+    /// Returns the certificate in DER.
+    /// - Throws: ``CommandError`` when the file cannot be read, is too large, or is PEM with invalid Base64.
     static func read(_ path: String) throws -> [UInt8] {
         let bytes = try BoundedInput.read(path, limit: 64 << 10, what: "certificate")
         let begin = "-----BEGIN CERTIFICATE-----"
@@ -69,7 +71,7 @@ enum CertificateInput {
         }
         let body = text[start.upperBound..<end.lowerBound].filter { !$0.isWhitespace }
         guard let der = Base64.decoded(String(body)) else {
-            throw CommandError(.usage, "\(path) is PEM, but not in Base64.")
+            throw CommandError(.usage, "Invalid Base64 in the PEM file \(path).")
         }
         return der
     }

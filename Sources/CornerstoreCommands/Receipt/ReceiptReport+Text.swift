@@ -1,4 +1,4 @@
-/// The report for a person.
+/// The report as text.
 extension ReceiptReport {
     func text(_ style: Style) -> String {
         let verdict =
@@ -31,7 +31,7 @@ extension ReceiptReport {
     private func purchases(_ style: Style) -> String {
         if let payload { return "\n" + payload.text }
         guard kind != nil, bundleId != nil else { return "" }
-        guard !inApp.isEmpty else { return "\nNo purchases in it." }
+        guard !inApp.isEmpty else { return "\nNo purchases." }
         let rows = inApp.map { purchase in
             [
                 purchase["transaction_id"] ?? "", purchase["product_id"] ?? "", purchase["quantity"] ?? "",

@@ -2,29 +2,31 @@ import Foundation
 import StoreReceipts
 import StoreWire
 
-/// What a receipt says, and whether that is proven.
+/// A receipt's contents and the result of its verification.
 struct ReceiptReport: Encodable {
-    /// Nil when it begins like none.
+    /// The kind of receipt; nil when the input is not recognized.
     var kind: ReceiptInput.Kind?
-    /// Nil when it was only looked into.
+    /// Whether the receipt is valid; nil when it was not verified.
     var valid: Bool?
     /// A stable code: `ok`, `not-verified`, or a ``ReceiptRejection/Code``.
     var reason: String
-    /// What is wrong, in words.
+    /// The reason for the rejection as text.
     var detail: String?
     var environment: String?
     var bundleId: String?
     var applicationVersion: String?
-    /// When the receipt was made, or what it is for was bought: `2018-07-15T08:25:37Z`.
+    /// The receipt's creation date, or the purchase date of a transaction receipt, such as `2018-07-15T08:25:37Z`.
     var creationDate: String?
-    /// Of an app receipt: the version and date at which the customer first got the app, and when the receipt ends. Nil
-    /// where the receipt does not say, as are the fields of `inApp`.
+    /// The version of the app that the customer first got; nil when the receipt does not contain it.
     var originalApplicationVersion: String?
+    /// The date on which the customer first got the app; nil when the receipt does not contain it.
     var originalPurchaseDate: String?
+    /// The date on which the app receipt expires; nil when the receipt does not contain it.
     var expirationDate: String?
-    /// In the field names of verifyReceipt. Attributes that it has no name for stand under their numbers.
+    /// The in-app purchases, with verifyReceipt's field names. Attributes without such a name have their number as the
+    /// key. Fields that the receipt does not contain are missing.
     var inApp: [[String: String]] = []
-    /// What a JWS carries, as it was signed.
+    /// The payload of a JWS.
     var payload: PayloadJSON?
 
     private enum CodingKeys: String, CodingKey {
@@ -32,8 +34,8 @@ struct ReceiptReport: Encodable {
         case originalApplicationVersion, originalPurchaseDate, expirationDate, inApp, payload
     }
 
-    /// Writes null for a key that every document has and nothing is known of. The other keys are there when the receipt
-    /// says them.
+    /// Encodes the keys that every document has, with null for unknown values. The other keys are encoded only if the
+    /// receipt contains them.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)
@@ -51,14 +53,14 @@ struct ReceiptReport: Encodable {
         try container.encodeIfPresent(payload, forKey: .payload)
     }
 
-    // MARK: Making one
+    // MARK: Creation
 
-    /// Reads without verifying.
+    /// Reads a receipt without verifying it.
     init(inspecting input: ReceiptInput) {
         self.init(reading: input)
     }
 
-    /// Reads and verifies. What was refused is shown too as far as it can be read.
+    /// Reads and verifies a receipt. The report of an invalid receipt contains the fields that can be read.
     init(verifying input: ReceiptInput, by verifier: ReceiptVerifier, expecting expectation: ReceiptExpectation) async {
         self.init(reading: input)
         guard valid != false else { return }
@@ -154,7 +156,8 @@ struct ReceiptReport: Encodable {
         }
     }
 
-    /// What is expected of a transaction receipt. Its device is a UDID or an `identifierForVendor` in clear.
+    /// Returns the rejection of a transaction receipt that does not meet the expectation, or nil. A transaction receipt
+    /// names its device with a UDID or an `identifierForVendor` in plain text.
     private static func rejection(of receipt: TransactionReceipt, _ expectation: ReceiptExpectation)
         -> ReceiptRejection?
     {

@@ -1,8 +1,8 @@
 import StoreReceipts
 
 extension InAppPurchase {
-    /// What the receipt says of this purchase in the field names of verifyReceipt, and nothing that it does not say. An
-    /// attribute without a name there stands under its number, unless it is empty.
+    /// The fields of this purchase that the receipt contains, with verifyReceipt's field names. An attribute without
+    /// such a name has its number as the key, unless it is empty.
     var statedFields: [String: String] {
         var fields = ["quantity": String(quantity), "product_id": productID, "transaction_id": transactionID]
         fields["original_transaction_id"] = originalTransactionID
@@ -20,7 +20,7 @@ extension InAppPurchase {
             fields[name + "_ms"] = date.millisecondsText
             fields[name + "_pst"] = date.pacific
         }
-        // Numbers that verifyReceipt leaves out.
+        // Attributes that verifyReceipt does not return.
         fields["1707"] = productType.map { String($0) }
         fields["1710"] = itemID.map { String($0) }
         for attribute in otherAttributes where accountToken == nil || attribute.type != Self.accountTokenType {
@@ -31,15 +31,15 @@ extension InAppPurchase {
 }
 
 extension TransactionReceipt {
-    /// What the receipt says in the field names of verifyReceipt: its own keys with underscores.
+    /// The receipt's fields with verifyReceipt's names, which are the receipt's keys with underscores.
     var statedFields: [String: String] {
         Dictionary(entries.map { ($0.key.replacing("-", with: "_"), $0.value) }) { $1 }
     }
 }
 
 extension ReceiptAttribute {
-    /// The value as a person reads it: an INTEGER in decimal, a string as it is, anything else in hexadecimal; nil for
-    /// an empty one.
+    /// The value as text: an INTEGER in decimal, a string unchanged, other values in hexadecimal; nil for an empty
+    /// value.
     var text: String? {
         guard value.count >= 2, value[1] < 0x80, value.count == 2 + Int(value[1]) else {
             return value.isEmpty ? nil : hexadecimal

@@ -1,38 +1,39 @@
 import ArgumentParser
 
-/// The options by which both servers' bounds are chosen.
+/// The options for the limits of both servers.
 struct LimitOptions: ParsableArguments {
-    @Flag(inversion: .prefixedNo, help: "Whether the rates below are kept (they are).")
+    @Flag(inversion: .prefixedNo, help: "Apply the rate limits below (default: yes).")
     var rateLimits: Bool?
     @Option(
         help: ArgumentHelp(
-            "How often one address may ask the merchant: in a second, and at once (200:400).", valueName: "rate"))
+            "The merchant's rate limit for an IP address: requests per second, and burst (200:400).", valueName: "rate")
+    )
     var addressRate: String?
     @Option(
         help: ArgumentHelp(
-            "How often one user may ask the merchant: in a second, and at once (20:60).", valueName: "rate"))
+            "The merchant's rate limit for a user: requests per second, and burst (20:60).", valueName: "rate"))
     var userRate: String?
     @Option(
         help: ArgumentHelp(
-            "How often one API key may ask the merchant: in a second, and at once (2000:4000).", valueName: "rate"))
+            "The merchant's rate limit for an API key: requests per second, and burst (2000:4000).", valueName: "rate"))
     var keyRate: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Connections that one port holds open; what the number of files allows when nothing is said.",
+            "The maximum number of open connections per port. The default depends on the limit of open files.",
             valueName: "number"))
     var maxConnections: Int?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Connections that one address holds open, this machine's own excepted (256).", valueName: "number"))
+            "The maximum number of open connections per IP address, except this machine's (256).", valueName: "number"))
     var maxConnectionsPerAddress: Int?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Memory for requests' bodies, in MiB (256).", valueName: "MiB"))
+        help: ArgumentHelp("The memory for request bodies, in MiB (256).", valueName: "MiB"))
     var maxBodyMemory: Int?
 
-    /// The options that were given.
+    /// Returns the options that were given.
     func flags<Name: ServerSettingName>() -> [Name: String] {
         var flags: [Name: String] = [:]
         flags[.noRateLimits] = rateLimits.map { String(!$0) }

@@ -5,19 +5,21 @@ import MerchantServer
 import StoreServer
 import StoreWire
 
-/// What `serve` is asked for of the merchant that runs beside the store.
+/// The settings of the merchant that `serve` runs beside the store.
 struct MerchantSettings: Equatable {
     static let usualPort = 8410
 
-    /// 0 takes any free one.
+    /// The port; 0 selects a free port.
     var port: Int
-    /// Files of products, an app each.
+    /// The files of products, one for each app.
     var productsFiles: [URL] = []
-    /// How often addresses, users and keys may come; nil for no bound.
+    /// The rate limits of addresses, users and API keys; nil for no limits.
     var rates: RateLimits.Rates? = .standard
 
-    /// The merchant of a store that is open. It keeps everything where the other `merchant` commands look for it, knows the store by the
-    /// files of its roots, and takes purchases of its sandbox too.
+    /// Returns the configuration of the merchant beside an open store.
+    ///
+    /// The merchant's data is where the other `merchant` commands look for it. The merchant trusts the roots in the
+    /// store's data directory and accepts sandbox purchases.
     /// - Parameter apps: the apps of the store's catalog.
     /// - Throws: ``CommandError`` when the store has no roots.
     func configuration(
@@ -27,12 +29,12 @@ struct MerchantSettings: Equatable {
             dataDirectory: store.dataDirectory.appendingPathComponent("merchant", isDirectory: true), host: store.host,
             port: port, databaseURL: store.databaseURL, schema: store.schemaPrefix + "_merchant",
             stores: [try .cornerstore(in: store.dataDirectory)], bundleIDs: apps,
-            // What is tried out on a machine of one's own is bought in the sandbox.
+            // Purchases on a developer's machine are sandbox purchases.
             policy: MerchantPolicy(environments: [.production, .sandbox], usualEnvironment: .sandbox),
             productsFiles: productsFiles, rates: rates, isBehindProxy: store.isBehindProxy)
         configuration.limits = store.limits
         configuration.portOption = "--merchant-port"
-        // In the store's bucket, apart from what the store keeps there.
+        // The merchant uses the store's bucket with a prefix of its own.
         configuration.bucket = store.bucket.map { bucket in
             var bucket = bucket
             bucket.prefix += "merchant/"

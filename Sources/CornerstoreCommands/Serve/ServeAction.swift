@@ -4,10 +4,10 @@ import Store
 import StoreServer
 import UnixSignals
 
-/// Starts a store and its merchant, says where they answer, and serves until the process is told to stop.
+/// Starts a store and its merchant, prints their addresses, and serves until the process receives a stop signal.
 struct ServeAction {
     var configuration: StoreServerConfiguration
-    /// Nil for a store alone.
+    /// The merchant's settings; nil for a store without a merchant.
     var merchant: MerchantSettings?
     var logLevel: Logger.Level
     var logFormat: LogFormat
@@ -26,19 +26,19 @@ struct ServeAction {
 
     private func open(_ console: Console) async throws -> StoreAndMerchant {
         let keys = configuration.dataDirectory.appendingPathComponent("authority")
-        // A bad catalog is told of before anything is made.
+        // Report an invalid catalog before creating any files.
         _ = try Catalog.load(files: configuration.catalogFiles)
         let isFirstStart = !FileManager.default.fileExists(atPath: keys.path)
         if isFirstStart {
-            console.remark(console.style.dim("First start: making keys in \(configuration.dataDirectory.path)"))
+            console.remark(console.style.dim("First start: creating keys in \(configuration.dataDirectory.path)"))
         }
-        return try await Progress.during(isFirstStart ? "Making keys" : "Starting") {
+        return try await Progress.during(isFirstStart ? "Creating keys" : "Starting") {
             try await StoreAndMerchant.open(
                 configuration, merchant: merchant, now: { Date() }, logger: Self.logger(logLevel, logFormat))
         }
     }
 
-    /// Writes to standard error, since standard output belongs to the result.
+    /// Returns a logger that writes to standard error, because standard output is for the result.
     static func logger(_ level: Logger.Level, _ format: LogFormat = .text) -> Logger {
         var logger = Logger(label: "cornerstore") { label in
             switch format {

@@ -2,18 +2,18 @@ import ArgumentParser
 import Foundation
 import StoreServer
 
-/// `cornerstore serve`: the store, and the merchant beside it.
+/// `cornerstore serve`: runs a store and a merchant.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Start the store with the products of catalog files, and the merchant beside it.",
+        abstract: "Start a store with the products of catalog files, and a merchant beside it.",
         discussion: """
-            Sandbox, production and the control port answer on three ports of this machine. Keys, databases and the sandbox tester are made \
-            on the first start and kept in the data directory. A catalog file that changes is taken in while the store runs.
+            The store listens on three ports of this machine: sandbox, production and control. On the first start, it creates keys, databases and \
+            a sandbox tester in the data directory. The store reloads catalog files that change while it runs.
 
-            On a fourth port answers the merchant, the app's own server: it takes the sandbox's purchases too, and keeps its books in the \
-            folder “merchant” of the data directory. It sells what --merchant-products say, or what “cornerstore merchant products load” \
-            gives it; --no-merchant leaves it out.
+            The merchant, the app's own server, listens on a fourth port. It accepts sandbox purchases too, and keeps its ledger in the folder \
+            “merchant” of the data directory. Its products come from --merchant-products or from “cornerstore merchant products load”. \
+            --no-merchant starts the store alone.
 
               cornerstore serve App.storekit --bundle-id com.example.app
               cornerstore serve One.storekit=com.example.one Two.yaml --data /var/lib/store
@@ -23,20 +23,22 @@ struct ServeCommand: AsyncParsableCommand {
               cornerstore serve App.storekit --database postgres://store@localhost/store
               cornerstore serve App.yaml --blobs "s3://content?endpoint=https://s3.example.com&region=eu-west-3"
 
-            Every option can also stand in the environment (CORNERSTORE_SANDBOX_PORT=0) or in the file of --config, YAML or JSON \
-            (sandbox-port: 0); the command line goes first, then the environment. CORNERSTORE_ADMIN_TOKEN (admin-token) guards the control \
-            port, and is needed when --host is not this machine alone. The keys of --blobs are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in \
-            the environment, with AWS_SESSION_TOKEN where there is one.
+            You can also set every option in the environment (CORNERSTORE_SANDBOX_PORT=0) or in the YAML or JSON file of --config \
+            (sandbox-port: 0). The command line overrides the environment, and the environment overrides the file.
+
+            CORNERSTORE_ADMIN_TOKEN (admin-token) protects the control port. It is required when --host is not a loopback address. The keys of \
+            --blobs are AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, AWS_SESSION_TOKEN in the environment.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "A .storekit file or a YAML catalog; =BUNDLE gives a .storekit file's bundle id.", valueName: "file"),
+            "A .storekit file or a YAML catalog. Append =BUNDLE to set a .storekit file's bundle id.",
+            valueName: "file"),
         completion: .file(extensions: ["storekit", "yaml", "yml"]))
     var files: [String] = []
-    @Option(help: "The app's bundle id, when one .storekit file is served.")
+    @Option(help: "The app's bundle id, if there is only one .storekit file.")
     var bundleId: String?
-    @Option(help: ArgumentHelp("Where to keep everything (.cornerstore).", valueName: "dir"), completion: .directory)
+    @Option(help: ArgumentHelp("The data directory (.cornerstore).", valueName: "dir"), completion: .directory)
     var data: String?
     @Option(
         help: ArgumentHelp(
@@ -44,7 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
     var database: String?
     @Option(
         help: ArgumentHelp(
-            "What the names of the PostgreSQL schemas begin with (cornerstore), where several stores share a database.",
+            "The prefix of the PostgreSQL schemas' names (cornerstore), when several stores share a database.",
             valueName: "prefix"))
     var schemaPrefix: String?
     @Option(
@@ -56,46 +58,46 @@ struct ServeCommand: AsyncParsableCommand {
     var host: String?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Port of the operator's side (8400); 0 takes any free one.", valueName: "port"))
+        help: ArgumentHelp("The control port (8400). 0 selects a free port.", valueName: "port"))
     var controlPort: Int?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Port of the sandbox (8401); 0 takes any free one.", valueName: "port"))
+        help: ArgumentHelp("The sandbox's port (8401). 0 selects a free port.", valueName: "port"))
     var sandboxPort: Int?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Port of production (8402); 0 takes any free one.", valueName: "port"))
+        help: ArgumentHelp("Production's port (8402). 0 selects a free port.", valueName: "port"))
     var productionPort: Int?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Port of the merchant (8410); 0 takes any free one.", valueName: "port"))
+        help: ArgumentHelp("The merchant's port (8410). 0 selects a free port.", valueName: "port"))
     var merchantPort: Int?
     @Option(
         help: ArgumentHelp(
-            "A file of what the merchant sells, YAML; one for each app.", valueName: "file"),
+            "A YAML file of one app's products at the merchant. Repeat the option for several apps.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var merchantProducts: [String] = []
-    @Flag(inversion: .prefixedNo, help: "Whether the merchant runs beside the store (it does).")
+    @Flag(inversion: .prefixedNo, help: "Run the merchant beside the store (default: yes).")
     var merchant: Bool?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "This process's number in transaction ids (0), 0 to 63, where several serve one database.",
+            "This process's node number in transaction ids, 0 to 63 (0). Each process on the same database needs its own.",
             valueName: "number"))
     var node: Int?
     @OptionGroup var log: LogOptions
-    @Flag(inversion: .prefixedNo, help: "Whether a proxy stands before it that adds X-Forwarded-For (none does).")
+    @Flag(inversion: .prefixedNo, help: "The server is behind a proxy that adds X-Forwarded-For (default: no).")
     var behindProxy: Bool?
     @OptionGroup(title: "Limits") var limits: LimitOptions
     @Option(
         help: ArgumentHelp(
-            "How often one address may fail to sign in: in a second, and at once (1:60).", valueName: "rate"))
+            "The rate limit of failed sign-ins for an IP address: per second, and burst (1:60).", valueName: "rate"))
     var signInRate: String?
     @Option(
         help: ArgumentHelp(
-            "How often one account may be tried in vain: in a second, and at once (0.2:20).", valueName: "rate"))
+            "The rate limit of failed sign-ins for an account: per second, and burst (0.2:20).", valueName: "rate"))
     var accountRate: String?
-    @Option(help: ArgumentHelp("A file of options, YAML or JSON.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("A YAML or JSON file of options.", valueName: "file"), completion: .file())
     var config: String?
     @OptionGroup var output: OutputOptions
 

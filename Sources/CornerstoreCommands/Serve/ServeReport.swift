@@ -1,7 +1,7 @@
 import Foundation
 import StoreServer
 
-/// Where a store and its merchant answer and what they have written.
+/// The addresses and files of a running store and its merchant.
 struct ServeReport: Encodable {
     struct App: Encodable {
         var bundleId: String
@@ -12,9 +12,9 @@ struct ServeReport: Encodable {
     var control: String
     var sandbox: String
     var production: String
-    /// Nil for a store alone.
+    /// The merchant's base URL; nil for a store without a merchant.
     var merchant: String?
-    /// How many products are on the merchant's list.
+    /// The number of products on the merchant's list; nil for a store without a merchant.
     var merchantProducts: Int?
     var apps: [App]
     var notes: [String]
@@ -23,7 +23,7 @@ struct ServeReport: Encodable {
     var jwsRoot: String
     var sharedSecrets: String
     var sandboxTester: String
-    /// The e-mail address of the tester.
+    /// The e-mail address of the sandbox tester.
     var testerAccount: String?
 
     init(_ both: StoreAndMerchant, _ addresses: Addresses) {
@@ -70,16 +70,16 @@ struct ServeReport: Encodable {
         let variable = isDefault ? "" : "CORNERSTORE_DATA=\(dataDirectory) "
         let shelf =
             merchantProducts == 0
-            ? "The merchant sells nothing yet: \(variable)cornerstore merchant products load FILE\n" : ""
+            ? "The merchant has no products. Add them: \(variable)cornerstore merchant products load FILE\n" : ""
         return """
-            \(style.good("The store is open.")) \(self.apps.count == 1 ? "It sells for one app:" : "It sells for \(self.apps.count) apps:")
+            \(style.good("The store is running.")) \(self.apps.count == 1 ? "It has one app:" : "It has \(self.apps.count) apps:")
             \(apps.joined(separator: "\n"))
 
             \(addresses)
 
             \(files)
 
-            \(hint)\(shelf)Ctrl-C stops it.
+            \(hint)\(shelf)Press Ctrl-C to stop it.
             """
     }
 }

@@ -6,9 +6,10 @@ import Store
 import StoreServer
 import StoreWire
 
-/// An option of `serve` by its name on the command line and in a file. In the environment it is `CORNERSTORE_` and the name in capitals.
+/// An option of `serve`. Its raw value is its name on the command line and in a file; the environment variable is
+/// `CORNERSTORE_` and the name in capitals.
 enum ServeSetting: String, ServerSettingName {
-    /// Files: of catalogs, and of what the merchant sells.
+    /// The options with several values: catalog files, and files of the merchant's products.
     enum List: String, SettingListName {
         case files
         case merchantProducts = "merchant-products"
@@ -47,15 +48,15 @@ enum ServeSetting: String, ServerSettingName {
     var isSecret: Bool { self == .adminToken || self == .database }
 }
 
-/// The options of `serve` from everywhere: the command line, then the environment, then a file.
+/// The options of `serve`. The command line overrides the environment, which overrides the file of `--config`.
 struct ServeSettings {
     private let layers: LayeredSettings<ServeSetting>
-    /// The variables in which every S3 client looks for its keys.
+    /// The environment variables with the keys for S3 (`AWS_…`).
     private let keys: [String: String]
 
     /// - Parameters:
-    ///   - files: the catalog files of the command line; none for those of the environment or the file.
-    ///   - productsFiles: the same of the merchant's files of products.
+    ///   - files: the catalog files of the command line. If empty, those of the environment or the file apply.
+    ///   - productsFiles: the files of the merchant's products, likewise.
     init(
         flags: [ServeSetting: String], files: [String], productsFiles: [String], environment: [String: String],
         file: ConfigurationFile<ServeSetting>?
@@ -72,7 +73,8 @@ struct ServeSettings {
 
     func logLevel() throws -> Logger.Level { try layers.logLevel() }
 
-    /// - Throws: ``CommandError`` that names the option.
+    /// Returns the store's configuration.
+    /// - Throws: ``CommandError`` that names the wrong option.
     func configuration() throws -> StoreServerConfiguration {
         var configuration = StoreServerConfiguration(
             dataDirectory: URL(fileURLWithPath: text(.data) ?? DataOptions.defaultPath, isDirectory: true)
@@ -99,8 +101,8 @@ struct ServeSettings {
         return configuration
     }
 
-    /// What is asked for of the merchant beside the store; nil for a store alone.
-    /// - Throws: ``CommandError`` that names the option.
+    /// Returns the settings of the merchant beside the store; nil for a store without a merchant.
+    /// - Throws: ``CommandError`` that names the wrong option.
     func merchant() throws -> MerchantSettings? {
         let port = try layers.number(.merchantPort, 0...65535, otherwise: MerchantSettings.usualPort)
         let rates = try layers.rates()
@@ -110,13 +112,13 @@ struct ServeSettings {
             port: port, productsFiles: productsFiles.map { URL(fileURLWithPath: $0) }, rates: rates)
     }
 
-    /// Short enough for a schema's whole name, which PostgreSQL cuts off after 63 bytes.
+    /// Returns the prefix of schema names. Its length is limited because PostgreSQL truncates names to 63 bytes.
     private func schemaPrefix() throws -> String? {
         guard let text = text(.schemaPrefix) else { return nil }
         guard text.wholeMatch(of: /[a-z_][a-z0-9_]{0,49}/) != nil else {
             throw CommandError(
                 .usage,
-                "schema-prefix is 1 to 50 small letters, digits and _, not beginning with a digit, not “\(Style.printable(text))”."
+                "schema-prefix must be 1 to 50 lower-case letters, digits and _, and must not start with a digit: “\(Style.printable(text))”."
             )
         }
         return text
@@ -125,7 +127,7 @@ struct ServeSettings {
     private func catalogFiles() throws -> [CatalogFile] {
         let files = layers.list(.files)
         guard !files.isEmpty else {
-            throw CommandError(.usage, "No catalog file is given. Try: cornerstore serve App.storekit")
+            throw CommandError(.usage, "No catalog file given. Try: cornerstore serve App.storekit")
         }
         var arguments = try files.map { name in
             guard let argument = CatalogFileArgument(argument: name) else {
@@ -135,7 +137,7 @@ struct ServeSettings {
         }
         if let bundleID = text(.bundleID) {
             guard arguments.count == 1, arguments[0].bundleID == nil else {
-                throw CommandError(.usage, "--bundle-id is for one file; write FILE=BUNDLE for each of several.")
+                throw CommandError(.usage, "--bundle-id applies to one file only. For several files, use FILE=BUNDLE.")
             }
             arguments[0].bundleID = BundleID(bundleID)
         }

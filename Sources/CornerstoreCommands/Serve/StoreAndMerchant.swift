@@ -5,26 +5,27 @@ import ServiceLifecycle
 import StoreServer
 import UnixSignals
 
-/// A store and, where it is wanted, the merchant beside it, in one process: both start or neither, and they stop together. They share
-/// nothing else; the merchant knows the store by its roots, as any merchant would.
+/// A store and an optional merchant in one process. Both start or neither does, and they stop together. They share
+/// nothing else: the merchant trusts the store's roots, like every other merchant.
 struct StoreAndMerchant: Sendable {
     let store: StoreApplication
-    /// Nil for a store alone.
+    /// The merchant; nil for a store without a merchant.
     let merchant: MerchantApplication?
-    /// How many products the merchant's list had when it was opened.
+    /// The number of products on the merchant's list when it was opened.
     let listedProducts: Int
     private let logger: Logger
 
-    /// Opens the store, then the merchant, which finds the roots then.
+    /// Opens the store, and then the merchant, which reads the store's roots.
     /// - Parameter now: the machine's clock.
-    /// - Throws: what ``StoreApplication/open(_:now:logger:)`` and ``MerchantApplication/open(_:now:logger:)`` throw, ``CommandError``.
+    /// - Throws: the errors of ``StoreApplication/open(_:now:logger:)`` and
+    ///   ``MerchantApplication/open(_:now:logger:)``, and ``CommandError``.
     static func open(
         _ configuration: StoreServerConfiguration, merchant settings: MerchantSettings?,
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> StoreAndMerchant {
         let store = try await StoreApplication.open(configuration, now: now, logger: logger)
         let apps = Set(store.catalog.value.apps.map(\.bundleID))
-        // Without an app there is nothing that a merchant could take.
+        // Without an app, a merchant cannot accept any purchase.
         guard let settings, !apps.isEmpty || !settings.productsFiles.isEmpty else {
             return StoreAndMerchant(store: store, merchant: nil, listedProducts: 0, logger: logger)
         }
@@ -32,7 +33,7 @@ struct StoreAndMerchant: Sendable {
             let merchant = try await MerchantApplication.open(
                 try settings.configuration(beside: configuration, apps: apps), now: now, logger: logger)
             do {
-                // An app that comes into a catalog file later is the merchant's from then on.
+                // The merchant also accepts apps that are added to a catalog file later.
                 store.catalog.listen { [verifier = merchant.merchant.verifier] catalog in
                     verifier.take(apps: Set(catalog.apps.map(\.bundleID)))
                 }
@@ -48,11 +49,12 @@ struct StoreAndMerchant: Sendable {
         }
     }
 
-    /// Serves until the task is cancelled or the process is told to stop, then finishes what is under way.
+    /// Serves until the task is cancelled or the process receives a stop signal, and then completes the running
+    /// requests.
     /// - Parameters:
-    ///   - gracefulShutdownSignals: what tells the process to stop.
+    ///   - gracefulShutdownSignals: the signals that stop the process.
     ///   - onReady: called once all ports answer, after `addresses.json` was written.
-    /// - Throws: ``StoreServerError`` or ``MerchantServerError`` when a port cannot be had.
+    /// - Throws: ``StoreServerError`` or ``MerchantServerError`` when a port is not available.
     func run(
         gracefulShutdownSignals: [UnixSignal], onReady: @escaping @Sendable (Addresses) async -> Void
     ) async throws {
@@ -60,7 +62,7 @@ struct StoreAndMerchant: Sendable {
             return try await store.run(gracefulShutdownSignals: gracefulShutdownSignals, onReady: onReady)
         }
         let (answering, answers) = AsyncStream.makeStream(of: String.self)
-        // The store is the last to start and the first to stop: whoever finds its addresses finds the merchant, too.
+        // The store starts last and stops first, so that the merchant answers whenever addresses.json exists.
         let services: [any Service] = [
             MerchantService(application: merchant) { answers.yield($0) },
             StoreAfterMerchant(application: store, merchant: answering, onReady: onReady),
@@ -73,7 +75,7 @@ struct StoreAndMerchant: Sendable {
     }
 }
 
-/// A merchant as one service of a group.
+/// Runs a merchant as a service of a group.
 private struct MerchantService: Service {
     let application: MerchantApplication
     let onReady: @Sendable (String) async -> Void
@@ -83,12 +85,12 @@ private struct MerchantService: Service {
             try await application.run(gracefulShutdownSignals: [], onReady: onReady)
         } catch let error as MerchantServerError {
             guard error.code == .portUnavailable else { throw error }
-            throw MerchantServerError(error.code, error.detail + " --no-merchant leaves the merchant out.")
+            throw MerchantServerError(error.code, error.detail + " To start without a merchant, use --no-merchant.")
         }
     }
 }
 
-/// A store that waits for its merchant's address.
+/// Runs a store, once its merchant has an address, as a service of a group.
 private struct StoreAfterMerchant: Service {
     let application: StoreApplication
     let merchant: AsyncStream<String>
@@ -97,7 +99,7 @@ private struct StoreAfterMerchant: Service {
     func run() async throws {
         var addresses = merchant.makeAsyncIterator()
         guard let address = await addresses.next() else {
-            // The merchant did not start, and this task was cancelled for it.
+            // The merchant did not start, so this task was cancelled.
             await application.close()
             throw CancellationError()
         }

@@ -1,8 +1,10 @@
 import Foundation
 
-/// How many processors this process may run on. More event loops than that would only take turns, and a request would wait for its loop's turn.
+/// The number of processors that this process may use. More event loops than processors would make requests wait for
+/// each other.
 public enum UsableProcessors {
-    /// From the kernel's own word on the process (proc_pid_status(5)); Foundation and NIO count the machine's.
+    /// The number of processors in the process's affinity mask, from `/proc/self/status` (proc_pid_status(5)).
+    /// Foundation and NIO count all processors of the machine.
     public static var count: Int {
         let all = ProcessInfo.processInfo.activeProcessorCount
         guard let file = FileHandle(forReadingAtPath: "/proc/self/status"), let status = try? file.readToEnd() else {
@@ -11,7 +13,7 @@ public enum UsableProcessors {
         return count(inStatus: String(decoding: status, as: UTF8.self)) ?? all
     }
 
-    /// Counts the list of a line such as `Cpus_allowed_list:	0-2,7`.
+    /// Counts the processors in a line such as `Cpus_allowed_list:	0-2,7`; nil when the line is missing or malformed.
     static func count(inStatus status: String) -> Int? {
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Cpus_allowed_list:") }) else {
             return nil

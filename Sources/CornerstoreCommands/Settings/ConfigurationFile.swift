@@ -1,6 +1,6 @@
 import Yams
 
-/// The file of `--config`: one YAML mapping (JSON is one, too) of option names to values.
+/// The file of `--config`: a YAML or JSON mapping of option names to values.
 struct ConfigurationFile<Name: SettingName> {
     private(set) var values: [Name: String] = [:]
     private(set) var lists: [Name.List: [String]] = [:]
@@ -10,6 +10,7 @@ struct ConfigurationFile<Name: SettingName> {
         return try ConfigurationFile(text: String(decoding: bytes, as: UTF8.self), path: path)
     }
 
+    /// Parses the file's text.
     /// - Throws: ``CommandError`` that names the file and the key.
     init(text: String, path: String) throws {
         let node: Node?
@@ -29,21 +30,23 @@ struct ConfigurationFile<Name: SettingName> {
 
     private mutating func take(_ key: String, _ value: Node, _ path: String) throws {
         if let list = Name.List(rawValue: key) {
-            lists[list] = try Self.list(value, "\(path): “\(key)” is one value or a list of several.")
+            lists[list] = try Self.list(value, "\(path): “\(key)” must be a value or a list of values.")
             return
         }
         guard let setting = Name(rawValue: key) else {
             let known = Name.List.allCases.map(\.rawValue) + Name.allCases.map(\.rawValue)
             throw CommandError(
                 .usage,
-                "\(path): there is no option “\(Style.printable(key))”; there are \(known.joined(separator: ", ")).\(Name.hint)"
+                "\(path): unknown option “\(Style.printable(key))”. The options are \(known.joined(separator: ", ")).\(Name.hint)"
             )
         }
-        guard let text = value.scalar?.string else { throw CommandError(.usage, "\(path): “\(key)” takes one value.") }
+        guard let text = value.scalar?.string else {
+            throw CommandError(.usage, "\(path): “\(key)” must be one value.")
+        }
         values[setting] = text
     }
 
-    /// One value, or several.
+    /// Returns the values of a scalar or a list.
     private static func list(_ value: Node, _ problem: String) throws -> [String] {
         guard let files = value.sequence?.compactMap(\.string) ?? value.string.map({ [$0] }) else {
             throw CommandError(.usage, problem)

@@ -3,9 +3,11 @@ import Logging
 import MerchantServer
 
 extension LayeredSettings where Name: ServerSettingName {
-    /// The bounds on connections and bodies. Raises the number of files that the process may open first, on which the
-    /// usual number of connections depends. A proxy's address, from which all connections come, is not bounded.
-    /// - Parameter ports: how many ports share the files.
+    /// Returns the limits of connections and bodies.
+    ///
+    /// It first raises the limit of open files, on which the default number of connections depends. Behind a proxy,
+    /// connections per address are not limited, because all of them come from the proxy's address.
+    /// - Parameter ports: the number of ports that share the limit of open files.
     /// - Throws: ``CommandError`` that names the option.
     func limits(ports: Int) throws -> ServerLimits {
         OpenFiles.raise()
@@ -20,7 +22,7 @@ extension LayeredSettings where Name: ServerSettingName {
                 connectionsPerAddress: try isSet(.behindProxy) ? nil : most, bodyBytes: room))
     }
 
-    /// How often addresses, users and keys may ask the merchant; nil for no bound.
+    /// Returns the merchant's rate limits of addresses, users and API keys; nil for no limits.
     /// - Throws: ``CommandError`` that names the option.
     func rates() throws -> RateLimits.Rates? {
         let usual = RateLimits.Rates.standard
@@ -36,7 +38,7 @@ extension LayeredSettings where Name: ServerSettingName {
 }
 
 extension ServerLimits {
-    /// Says in the log how many files the process may open and what follows from it.
+    /// Logs the limit of open files and the limits of connections and bodies.
     func tell(_ logger: Logger) {
         logger.notice(
             "limits",

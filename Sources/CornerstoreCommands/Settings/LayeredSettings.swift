@@ -2,15 +2,16 @@ import Configuration
 import HTTPSupport
 import Logging
 
-/// The options of a server from everywhere: the command line, then the environment, then a file.
+/// The options of a server. The command line overrides the environment, which overrides the file.
 struct LayeredSettings<Name: SettingName> {
     private let reader: ConfigReader
     private let lists: [Name.List: [String]]
 
     /// - Parameters:
     ///   - flags: the options of the command line.
-    ///   - lists: those that have several values; none for those of the environment or the file.
-    ///   - environment: variables that are empty are as good as none.
+    ///   - lists: the options with several values. If a list is empty, that of the environment or the file applies.
+    ///   - environment: the environment's variables. Empty variables are ignored.
+    ///   - file: the file of options.
     init(
         flags: [Name: String], lists: [Name.List: [String]], environment: [String: String],
         file: ConfigurationFile<Name>?
@@ -44,20 +45,21 @@ struct LayeredSettings<Name: SettingName> {
 
     func list(_ list: Name.List) -> [String] { lists[list] ?? [] }
 
-    /// - Throws: ``CommandError`` that names the option, as the others do.
+    /// Returns a number.
+    /// - Throws: ``CommandError`` that names the option. The other methods throw the same error.
     func number(_ setting: Name, _ range: ClosedRange<Int>, otherwise: Int) throws -> Int {
         guard let text = text(setting) else { return otherwise }
         guard let number = Int(text), range.contains(number) else {
             throw CommandError(
                 .usage,
-                "\(setting.rawValue) is a number from \(range.lowerBound) to \(range.upperBound), not “\(Style.printable(text))”."
+                "\(setting.rawValue) must be a number from \(range.lowerBound) to \(range.upperBound), not “\(Style.printable(text))”."
             )
         }
         return number
     }
 
-    /// How many come in a second, and how many at once: `20`, or `20:60`. Twice as many at once as in a second when
-    /// nothing is said, at least one.
+    /// Returns a rate limit: requests per second and an optional burst, such as `20` or `20:60`. The default burst is
+    /// twice the rate, but at least 1.
     func rate(_ setting: Name, otherwise: TokenRate) throws -> TokenRate {
         guard let text = text(setting) else { return otherwise }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Double($0) }
@@ -66,23 +68,23 @@ struct LayeredSettings<Name: SettingName> {
         else {
             throw CommandError(
                 .usage,
-                "\(setting.rawValue) is a number for each second, and one for all at once after a colon, such as 20:60, not “\(Style.printable(text))”."
+                "\(setting.rawValue) must be a rate per second and a burst, such as 20:60, not “\(Style.printable(text))”."
             )
         }
         return TokenRate(burst: burst, perSecond: perSecond)
     }
 
-    /// Whether it is said that it is so; false when nothing is said.
+    /// Returns whether a flag is set. The default is false.
     func isSet(_ setting: Name) throws -> Bool {
         switch text(setting) {
         case nil, "false": return false
         case "true": return true
         case let text?:
-            throw CommandError(.usage, "\(setting.rawValue) is true or false, not “\(Style.printable(text))”.")
+            throw CommandError(.usage, "\(setting.rawValue) must be true or false, not “\(Style.printable(text))”.")
         }
     }
 
-    /// One of several words.
+    /// Returns one of several words.
     func choice<Choice: CaseIterable & RawRepresentable>(
         _ setting: Name, otherwise: Choice
     ) throws -> Choice where Choice.RawValue == String {
@@ -90,17 +92,19 @@ struct LayeredSettings<Name: SettingName> {
         guard let choice = Choice(rawValue: text.lowercased()) else {
             throw CommandError(
                 .usage,
-                "\(setting.rawValue) is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")), not “\(Style.printable(text))”."
+                "\(setting.rawValue) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")), not “\(Style.printable(text))”."
             )
         }
         return choice
     }
 
-    /// The address of a PostgreSQL, which no error repeats.
+    /// Returns the URL of a PostgreSQL database. Error messages do not contain the URL, because it may contain a
+    /// password.
     func databaseURL(_ setting: Name) throws -> String? {
         guard let url = text(setting) else { return nil }
         guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
-            throw CommandError(.usage, "\(setting.rawValue) is a URL that begins with postgres://.")
+            throw CommandError(
+                .usage, "\(setting.rawValue) must be a URL that starts with postgres:// or postgresql://.")
         }
         return url
     }

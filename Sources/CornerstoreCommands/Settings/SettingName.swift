@@ -1,15 +1,15 @@
 import Configuration
 
-/// The options of a server by their names on the command line and in a file, where each has one value.
+/// The names of a server's options with one value, on the command line and in a file.
 protocol SettingName: CaseIterable, Hashable, RawRepresentable, Sendable where RawValue == String {
-    /// The options that have several.
+    /// The options with several values.
     associatedtype List: SettingListName
 
-    /// What the names of the environment's variables begin with, a word each.
+    /// The words at the start of the environment variables' names.
     static var scope: [String] { get }
-    /// What is to be said to who has looked in vain for an option.
+    /// A sentence for the end of the error about an unknown option; may be empty.
     static var hint: String { get }
-    /// Whether no error and no log may hold it.
+    /// Whether the value must not appear in errors and logs.
     var isSecret: Bool { get }
 }
 
@@ -27,19 +27,19 @@ protocol ServerSettingName: SettingName {
     static var logFormat: Self { get }
 }
 
-/// An option that has several values.
+/// The names of a server's options with several values.
 protocol SettingListName: CaseIterable, Hashable, RawRepresentable, Sendable where RawValue == String {
-    /// What parts the values in a variable of the environment.
+    /// The separator of the values in an environment variable.
     var separator: Character { get }
 }
 
 extension SettingName {
     static var hint: String { "" }
 
-    /// The key in the layers of configuration; `_` between words is what the environment's variables have.
+    /// The key in the configuration layers, with `_` between words as in environment variables.
     var key: ConfigKey { ConfigKey(Self.scope + [rawValue.replacing("-", with: "_")]) }
 
-    /// `CORNERSTORE_` and the name in capitals.
+    /// Returns the name of the environment variable: the scope and the name in capitals, such as `CORNERSTORE_PORT`.
     static func variable(_ name: String) -> String {
         (scope + [name.replacing("-", with: "_")]).joined(separator: "_").uppercased()
     }

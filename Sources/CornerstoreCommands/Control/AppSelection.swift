@@ -1,18 +1,21 @@
 import StoreServer
 import StoreWire
 
-/// Finds the app that a command is about.
-enum Seller {
-    /// The one app that sells the product.
-    static func find(_ product: String, app: String?, _ client: ControlClient) async throws -> String {
+/// Finds the app of a command's product.
+enum AppSelection {
+    /// Returns the bundle id of the app that sells the product.
+    /// - Parameter app: the app given on the command line; nil selects the only app that sells the product.
+    /// - Throws: ``CommandError`` when no app or several apps sell the product.
+    static func bundleID(of product: String, app: String?, _ client: ControlClient) async throws -> String {
         let apps: [ControlAPI.App] = try await client.get("/apps")
         if let app {
             guard let found = apps.first(where: { $0.bundleId.hasSameBytes(as: app) }) else {
                 throw CommandError(
-                    .refused, "The store knows no app \(app); it has \(apps.map(\.bundleId).joined(separator: ", ")).")
+                    .refused,
+                    "The store does not have the app \(app). It has \(apps.map(\.bundleId).joined(separator: ", ")).")
             }
             guard sells(product, found) else {
-                throw CommandError(.refused, "\(app) has no product \(product); it has \(list(found.productIds)).")
+                throw CommandError(.refused, "\(app) has no product \(product). It has \(list(found.productIds)).")
             }
             return app
         }
@@ -20,12 +23,13 @@ enum Seller {
         guard let seller = sellers.first else {
             throw CommandError(
                 .refused,
-                "No app of this store has a product \(product); there are \(list(apps.flatMap(\.productIds))).")
+                "No app of this store has the product \(product). The products are \(list(apps.flatMap(\.productIds)))."
+            )
         }
         guard sellers.count == 1 else {
             throw CommandError(
                 .usage,
-                "Several apps have that product; choose with --app one of \(sellers.map(\.bundleId).joined(separator: ", "))."
+                "Several apps have this product. Choose one with --app: \(sellers.map(\.bundleId).joined(separator: ", "))."
             )
         }
         return seller.bundleId
