@@ -205,19 +205,15 @@ private func value(_ connection: Connection) throws -> Int {
 
     /// One transaction after the other needs one connection, or two while a thread is still on its way back.
     @Test func aPoolOpensOnlyTheConnectionsThatItNeeds() async throws {
-        let name = "pool_\(UInt64.random(in: .min ... .max))"
         try await Backend.postgresql.withLocation { location in
             guard case .postgresql(let url, let schema, _) = location else { return }
-            var components = try #require(URLComponents(string: url))
-            let items = components.percentEncodedQueryItems ?? []
-            components.percentEncodedQueryItems = items + [URLQueryItem(name: "application_name", value: name)]
             let database = try await Database.open(
-                .postgresql(url: components.string ?? "", schema: schema, connections: 16), migrations: [],
-                logger: .silent)
+                .postgresql(url: url, schema: schema, connections: 16), migrations: [], logger: .silent)
             for _ in 0..<100 { try await database.read { _ = try $0.query("SELECT 1") } }
             let open = try await database.read {
                 try $0.queryOne(
-                    "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = CAST($1 AS TEXT)", [name]
+                    "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = CAST($1 AS TEXT)",
+                    ["cornerstore \(schema)"]
                 )?.int64(0)
             }
             #expect((1...8).contains(open ?? 0))

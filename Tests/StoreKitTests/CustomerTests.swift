@@ -78,9 +78,15 @@ struct CustomerTests {
             }
         }
         defer { tokens.forEach(NotificationCenter.default.removeObserver) }
-        session.learn(account)
+        let earlier = session.beginReport()
+        session.learn(account, report: session.beginReport())
         await withCheckedContinuation { done in configuration.callbackQueue.async { done.resume() } }
         #expect(heard.all == names)
+        // The response to a request that was sent before arrives late, and describes the account as it was.
+        account.storefront = StorefrontDescription(countryCode: "USA", identifier: "143441")
+        session.learn(account, report: earlier)
+        #expect(session.storefront?.countryCode == "DEU")
+        #expect(session.tokens.current?.account.storefront.countryCode == "DEU")
         await engine.stop()
     }
 

@@ -14,6 +14,8 @@ final class StoreSession: Sendable {
     private let callbackQueue: DispatchQueue
     private let sheetAccess = SerialAccess()
     private let lastStorefront = Mutex<StorefrontDescription?>(nil)
+    /// The number of the last request about an account that was sent, and of the last one whose response was saved.
+    private let reports = Mutex((sent: 0, saved: 0))
     /// The accounts whose sign-in the customer cancelled. The customer is not asked for them again before the next
     /// launch.
     private let declined = Mutex<Set<AccountID>>([])
@@ -44,9 +46,29 @@ final class StoreSession: Sendable {
     /// Sets a closure that is called with the account each time the customer has signed in.
     func onSignIn(_ body: @escaping @Sendable (AccountID) -> Void) { whenSignedIn.withLock { $0 = body } }
 
-    /// Saves the store's current description of an account, which need not be the current account.
-    func learn(_ account: AccountDescription) {
-        guard let known = tokens.signedIn(account.accountID) else { return }
+    /// Numbers a request whose response describes an account. Call it before the request is sent.
+    func beginReport() -> Int {
+        reports.withLock { reports in
+            reports.sent += 1
+            return reports.sent
+        }
+    }
+
+    /// Whether no response to a later request was saved. A response that was made before the account moved may arrive
+    /// after one that was made since.
+    private func isNewest(_ report: Int) -> Bool {
+        reports.withLock { reports in
+            guard report >= reports.saved else { return false }
+            reports.saved = report
+            return true
+        }
+    }
+
+    /// Saves the store's description of an account, which need not be the current account, unless the response to a later
+    /// request was saved already.
+    /// - Parameter report: the number of the request, from ``beginReport()``.
+    func learn(_ account: AccountDescription, report: Int) {
+        guard isNewest(report), let known = tokens.signedIn(account.accountID) else { return }
         let isCurrent = tokens.current?.account.accountID == account.accountID
         let before = storefront
         if known.account != account {
@@ -85,7 +107,9 @@ final class StoreSession: Sendable {
             guard let credentials = await onSheet({ await $0.signIn(prompt) }) else { return .cancelled }
             let request = SignInRequest(email: credentials.email, password: credentials.password, deviceID: deviceID)
             do {
+                let report = beginReport()
                 let response = try await client.signIn(request)
+                _ = isNewest(report)
                 let signedIn = AccountTokens.SignedIn(token: response.token, account: response.account)
                 let before = storefront
                 // A token that cannot be saved is still valid for this process.
@@ -122,6 +146,7 @@ final class StoreSession: Sendable {
         let response: ProductsResponse
         let token = tokens.current?.token
         let before = storefront
+        let report = beginReport()
         do {
             response = try await client.products(request, token: token)
         } catch {
@@ -130,8 +155,8 @@ final class StoreSession: Sendable {
             response = try await client.products(request, token: nil)
         }
         if let customer = response.customer {
-            learn(customer.account)
-        } else {
+            learn(customer.account, report: report)
+        } else if isNewest(report) {
             moved(from: before, to: response.storefront)
         }
         return response

@@ -59,6 +59,7 @@ final class StoreNotices: Sendable {
     private func passOn() async {
         guard let account = session.tokens.current?.account.accountID else { return }
         let cursor = cursors.cursor(of: account)
+        let report = session.beginReport()
         guard var notices = await page(of: account, after: cursor) else { return }
         // All pages are reported in one call, so that the cursor is saved after the app has received all of them.
         for _ in 1..<Self.pages where notices.hasMore {
@@ -69,7 +70,7 @@ final class StoreNotices: Sendable {
             next.revokedProductIDs = notices.revokedProductIDs + next.revokedProductIDs.filter { !told.contains($0) }
             notices = next
         }
-        session.learn(notices.account)
+        session.learn(notices.account, report: report)
         await revoke(notices, of: account, after: cursor)
         for promotion in notices.promotions { await offer(promotion, to: account) }
         await askAboutPrices(notices.priceIncreases, of: account)
