@@ -56,5 +56,6 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
         self.detail = detail
     }
 
+    /// The code and the detail, as `CODE: DETAIL`.
     public var description: String { "\(code.rawValue): \(detail)" }
 }

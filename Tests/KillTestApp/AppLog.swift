@@ -46,7 +46,9 @@ public enum AppLog {
 
     /// A line that the app cannot have written.
     public struct Damage: Error, CustomStringConvertible {
+        /// The text of the line.
         public var line: String
+        /// Says which line the app cannot have written.
         public var description: String { "not a line of the app's log: \(line)" }
     }
 

@@ -22,6 +22,7 @@ public final class BucketFront: Sendable {
     public struct Download: Sendable {
         /// `Range`; `-` when there was none.
         public var range: String
+        /// The HTTP status of the answer.
         public var status: Int
     }
 

@@ -3,8 +3,11 @@ import GRDBSQLite
 
 /// What SQLite does for statements, as its `EXPLAIN` tells.
 public enum SQLiteProgram {
-    /// SQLite's own words for a failure.
-    public struct Failure: Error { public let message: String }
+    /// A call of SQLite that failed.
+    public struct Failure: Error {
+        /// The text of `sqlite3_errmsg`.
+        public let message: String
+    }
 
     /// The tables of a schema to which writing a row makes SQLite build a table of its own first, as it does for each check of a value against a list
     /// of more than two (`OpenEphemeral`, https://www.sqlite.org/opcode.html).
