@@ -4,7 +4,8 @@ public enum DatabaseLocation: Sendable, Hashable, CustomStringConvertible, Custo
 {
     /// A file, made with mode 0600 if it is not there; the folder must exist.
     case sqlite(path: String)
-    /// A `postgres://` address, a schema (made if missing; small letters, digits and `_`), and how many connections to hold.
+    /// A `postgres://` address, a schema (made if missing; small letters, digits and `_`), and how many connections to
+    /// hold.
     case postgresql(url: String, schema: String, connections: Int)
 
     /// The SQLite file's path, or the PostgreSQL schema, without the address.

@@ -43,7 +43,8 @@ public enum SQLType: Sendable, Hashable {
 public protocol SQLConvertible {
     /// What is stored.
     var sqlValue: SQLValue { get }
-    /// The type of a missing value, told to PostgreSQL so that `$1 IS NULL` has a meaning; nil lets the server infer it.
+    /// The type of a missing value, told to PostgreSQL so that `$1 IS NULL` has a meaning; nil lets the server infer
+    /// it.
     static var sqlType: SQLType? { get }
 }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Ends the process with SIGKILL, no cleaning up, or with `exit(0)`, when it comes to its point; and tells whoever started
-/// it of every point that it passes.
+/// Ends the process with SIGKILL, no cleaning up, or with `exit(0)`, when it comes to its point; and tells whoever
+/// started it of every point that it passes.
 public final class Killer: Sendable {
     private let point: KillPoint?
     private let exits: Bool

@@ -9,8 +9,8 @@ public enum SQLiteProgram {
         public let message: String
     }
 
-    /// The tables of a schema to which writing a row makes SQLite build a table of its own first, as it does for each check of a value against a list
-    /// of more than two (`OpenEphemeral`, https://www.sqlite.org/opcode.html).
+    /// The tables of a schema to which writing a row makes SQLite build a table of its own first, as it does for each
+    /// check of a value against a list of more than two (`OpenEphemeral`, https://www.sqlite.org/opcode.html).
     public static func tablesWithCostlyRows(_ migrations: [Migration]) async throws -> [String] {
         try await TemporaryDirectory.with { directory async throws in
             let path = directory.path("schema.sqlite")
