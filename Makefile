@@ -82,8 +82,9 @@ fuzz: packages-fuzz ## have schemathesis try the merchant's server by its OpenAP
 format: ## put all Swift code into the house's format
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_CODE)
 
-lint: ## complain of code not so formatted and of dead links
+lint: ## report code that is not so formatted, comments of more than 120 columns and dead links
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_CODE)
+	scripts/check-comments
 	scripts/check-links
 
 pages: packages ## write the pages of Documentation that are made from the code

@@ -3,8 +3,8 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// An app that asks for products, and buys and finishes, again and again, in a process of its own; in turns with the same requests and flushes made
-/// bare, so that whatever else the machine does meets both.
+/// An app that asks for products, and buys and finishes, again and again, in a process of its own; in turns with the
+/// same requests and flushes made bare, so that whatever else the machine does meets both.
 enum AppLoop {
     static let subcommand = "app-loop"
 

@@ -3,7 +3,8 @@ import Foundation
 import Logging
 import Merchant
 
-/// A merchant's users and their books, there before it starts: each user was granted credits once and has spent some of them nine times.
+/// A merchant's users and their books, there before it starts: each user was granted credits once and has spent some of
+/// them nine times.
 struct Books: Sendable {
     var users: Int
     /// Entries of each user.

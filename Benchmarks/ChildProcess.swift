@@ -9,7 +9,8 @@ final class ChildProcess: Sendable {
 
     var identifier: Int32 { process.processIdentifier }
 
-    /// Starts a program. It runs on the servers' cores unless others are named; it ends when its standard input closes or it is told to.
+    /// Starts a program. It runs on the servers' cores unless others are named; it ends when its standard input closes
+    /// or it is told to.
     init(
         _ executable: URL, _ arguments: [String], environment: [String: String] = [:], output: Pipe? = nil,
         on processors: Processors? = .forServers
@@ -29,8 +30,8 @@ final class ChildProcess: Sendable {
         try Self.run(process)
     }
 
-    /// Starts a process with no signal blocked. It would inherit what the calling thread blocks, and threads of a pool block
-    /// nearly all: it could not be told to end, and pgbench would wait for its alarm for ever.
+    /// Starts a process with no signal blocked. It would inherit what the calling thread blocks, and threads of a pool
+    /// block nearly all: it could not be told to end, and pgbench would wait for its alarm for ever.
     static func run(_ process: Process) throws {
         var none = sigset_t()
         var before = sigset_t()

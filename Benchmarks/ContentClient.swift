@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 import NIOCore
 
-/// Who downloads, in a process of its own so that its memory is its own: this program with other arguments. It hashes and keeps nothing, the
-/// same from every server.
+/// Who downloads, in a process of its own so that its memory is its own: this program with other arguments. It hashes
+/// and keeps nothing, the same from every server.
 enum ContentClient {
     static let subcommand = "content-client"
 

@@ -1,7 +1,8 @@
 import ContentPackages
 import Foundation
 
-/// Content as apps sell it: text, tables, and pictures and sound that no packer makes smaller. The same from the same seed.
+/// Content as apps sell it: text, tables, and pictures and sound that no packer makes smaller. The same from the same
+/// seed.
 struct ContentTree {
     private var generator: Numbers
     private let text: [UInt8]

@@ -1,7 +1,8 @@
 import ContentPackages
 import Foundation
 
-/// Builds, unpacks or checks a package in a process of its own, so that its memory is its own: this program with other arguments.
+/// Builds, unpacks or checks a package in a process of its own, so that its memory is its own: this program with other
+/// arguments.
 enum PackageProcess {
     static let subcommand = "package"
 

@@ -1,6 +1,7 @@
 import Foundation
 
-/// PostgreSQL's own load generator, with a transaction of as many statements as a redemption has: what the server itself can do.
+/// PostgreSQL's own load generator, with a transaction of as many statements as a redemption has: what the server
+/// itself can do.
 enum PgBench {
     /// A row written, a user's newest one read, the next one written, and committed.
     private static let script = """

@@ -49,7 +49,8 @@ enum Rate {
             ? sorted[middle] : (sorted[middle - 1] + (sorted.count > 1 ? sorted[middle] : last)) / 2
     }
 
-    /// The median of the ratios of what was measured at nearly the same time: what slows a machine down for a while slows both.
+    /// The median of the ratios of what was measured at nearly the same time: what slows a machine down for a while
+    /// slows both.
     static func ratio(_ values: [Double], _ others: [Double]) -> Double {
         median(zip(values, others).map { $0 / $1 })
     }

@@ -3,8 +3,8 @@ import Foundation
 import NIOCore
 import StoreWire
 
-/// What a purchase cannot do without, each measured alone: the requests to the store with what the store does for them (its signatures and its flush
-/// among it), and a flush of this machine's disk.
+/// What a purchase cannot do without, each measured alone: the requests to the store with what the store does for them
+/// (its signatures and its flush among it), and a flush of this machine's disk.
 struct RoundTrips: Codable, Sendable {
     /// In seconds, one of each round.
     var products: [Double] = []

@@ -34,8 +34,8 @@ extension Section {
 }
 
 extension RoundTrips {
-    /// The price on the sheet, the purchase, both receipts; three commits of the journal (added, agreed to, purchased), and the receipt's file and
-    /// folder.
+    /// The price on the sheet, the purchase, both receipts; three commits of the journal (added, agreed to, purchased),
+    /// and the receipt's file and folder.
     var ofAPurchase: Double {
         Rate.median(products) + Rate.median(purchase) + Rate.median(transactionReceipt) + Rate.median(appReceipt)
             + 5 * Rate.median(flush)

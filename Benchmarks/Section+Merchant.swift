@@ -29,7 +29,8 @@ extension Section {
         }
     }
 
-    /// Signed transactions beside the raw signature, core for core; and, without a goal, what the machine does that also bears the load generator.
+    /// Signed transactions beside the raw signature, core for core; and, without a goal, what the machine does that
+    /// also bears the load generator.
     static let merchantSigned = Section(name: "merchant-jws") { setting in
         let setting = setting.withFewerRounds
         let cores = Processors.forServers ?? .all

@@ -1,7 +1,8 @@
 import Foundation
 
 extension Section {
-    /// Building and unpacking hosted content against bsdtar on the same files, and the check of a package of 10,000 files.
+    /// Building and unpacking hosted content against bsdtar on the same files, and the check of a package of 10,000
+    /// files.
     static let packages = Section(name: "packages") { setting in
         let folder = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -4,7 +4,8 @@ extension Section {
     private static let small = Ledger(accounts: 1_000, transactions: 1_000)
     private static let large = Ledger(accounts: 20_000, transactions: 1_000_000)
 
-    /// `verifyReceipt` over HTTP beside a bare handler of the same sizes, and with a subscription, where it has to sign.
+    /// `verifyReceipt` over HTTP beside a bare handler of the same sizes, and with a subscription, where it has to
+    /// sign.
     static let verifyReceipt = Section(name: "verifyreceipt") { setting in
         let store = try await StoreUnderLoad.start(small)
         defer { store.stop() }

@@ -38,8 +38,8 @@ struct ServerMeasurement: Sendable {
 }
 
 extension LoadGenerator {
-    /// Puts the same load on each server in turn, in short turns and each time in the other order: a machine that slows down slows all. Any failed
-    /// request is an error, for a rate of failures is none.
+    /// Puts the same load on each server in turn, in short turns and each time in the other order: a machine that slows
+    /// down slows all. Any failed request is an error, for a rate of failures is none.
     /// - Parameter beforeTurn: is done before each.
     func compared(
         _ servers: [ServerUnderLoad], rounds: Int, beforeTurn: () throws -> Void = {}
@@ -83,8 +83,8 @@ extension LoadGenerator {
         return (measurement, others)
     }
 
-    /// Has a server write until its database's log has its full length and is written anew: while a file grows, each flush writes
-    /// down its new length too, which a server does only in the first seconds of its life.
+    /// Has a server write until its database's log has its full length and is written anew: while a file grows, each
+    /// flush writes down its new length too, which a server does only in the first seconds of its life.
     func settle(_ server: ServerUnderLoad) async throws {
         _ = try await checked(server, warmUp: 0, seconds: 4 * warmUp)
     }

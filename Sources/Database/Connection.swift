@@ -6,12 +6,13 @@ protocol StatementSession: AnyObject {
     func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int
 }
 
-/// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside it.
+/// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside
+/// it.
 ///
-/// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing is
-/// committed even if the closure catches it. What may happen in the ordinary course is asked for with
-/// `ON CONFLICT … DO NOTHING` or a `WHERE`, not by catching a violation. A change that goes on for over ``longest``
-/// fails in the same way, with ``DatabaseError/Code/busy``.
+/// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing
+/// is committed even if the closure catches it. What may happen in the ordinary course is asked for with `ON CONFLICT …
+/// DO NOTHING` or a `WHERE`, not by catching a violation. A change that goes on for over ``longest`` fails in the same
+/// way, with ``DatabaseError/Code/busy``.
 public final class Connection {
     /// How long a change may go on, from its beginning to the beginning of its last statement: others wait for the
     /// writer or the connection.

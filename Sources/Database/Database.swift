@@ -13,8 +13,8 @@ public final class Database: Sendable {
         var waiting = 10_000
         /// How long one may wait before it is refused as busy.
         var wait = Duration.seconds(10)
-        /// How long one is tried again on PostgreSQL while others contradict it. Many who change one row each get their turn in time: one after the
-        /// other takes milliseconds each.
+        /// How long one is tried again on PostgreSQL while others contradict it. Many who change one row each get their
+        /// turn in time: one after the other takes milliseconds each.
         var contention = Duration.seconds(10)
         /// How often the waiting are looked over.
         var sweep = Duration.seconds(1)
@@ -55,7 +55,8 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - location: the file or server.
     ///   - migrations: all migrations ever, numbered 1, 2, 3…; those missing are applied, each in one transaction.
-    ///   - soleUse: what keeps other processes away from a PostgreSQL database. While it is not held, transactions fail with `unavailable`.
+    ///   - soleUse: what keeps other processes away from a PostgreSQL database. While it is not held, transactions fail
+    ///     with `unavailable`.
     ///   - logger: told of migrations applied, connections lost and transactions retried.
     /// - Throws: ``DatabaseError``: `newerSchema` and `changedMigration` when the database is not the program's,
     ///   `unavailable` when it cannot be reached, `invalidLocation` when the path, address or schema is malformed.
@@ -95,13 +96,13 @@ public final class Database: Sendable {
 
     /// Runs a transaction that may change rows, and returns once it is durable.
     ///
-    /// Transactions are as if run one after the other. **The closure may be run more than once** (a serialization failure,
-    /// a batch that was rolled back), so it must have no effect but on the database. If it throws, nothing of it is kept.
-    /// A caller that is cancelled still waits, and its transaction is still done. On SQLite what a transaction changes stays in memory until
-    /// it commits: who has much to change does so in several.
+    /// Transactions are as if run one after the other. **The closure may be run more than once** (a serialization
+    /// failure, a batch that was rolled back), so it must have no effect but on the database. If it throws, nothing of
+    /// it is kept. A caller that is cancelled still waits, and its transaction is still done. On SQLite what a
+    /// transaction changes stays in memory until it commits: who has much to change does so in several.
     ///
-    /// - Throws: what the closure throws, or a ``DatabaseError``. `unavailable` out of a commit means that the outcome is
-    ///   unknown: repeat the step under the same key.
+    /// - Throws: what the closure throws, or a ``DatabaseError``. `unavailable` out of a commit means that the outcome
+    ///   is unknown: repeat the step under the same key.
     @discardableResult
     public func write<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
         try await submit(body, .write, engine.writes)
@@ -117,9 +118,11 @@ public final class Database: Sendable {
         engine.writes.add(Self.job(body, .write, completion))
     }
 
-    /// Runs a transaction that only reads; all its statements see the same committed state. The closure may be run again.
+    /// Runs a transaction that only reads; all its statements see the same committed state. The closure may be run
+    /// again.
     ///
-    /// - Throws: what the closure throws, or a ``DatabaseError``; `readOnly` when the closure tries to change something.
+    /// - Throws: what the closure throws, or a ``DatabaseError``; `readOnly` when the closure tries to change
+    ///   something.
     public func read<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
         try await submit(body, .read, engine.reads)
     }

@@ -7,7 +7,8 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The server or the file cannot be reached. When this comes from a commit, the outcome is unknown.
         case unavailable
-        /// Others held what was needed for too long: a lock, a connection, or a place in the queue. Trying again may help.
+        /// Others held what was needed for too long: a lock, a connection, or a place in the queue. Trying again may
+        /// help.
         case busy
         /// Concurrent transactions kept contradicting this one. Trying again may help.
         case serialization
@@ -56,5 +57,6 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
         self.detail = detail
     }
 
+    /// The code and the detail, as `CODE: DETAIL`.
     public var description: String { "\(code.rawValue): \(detail)" }
 }

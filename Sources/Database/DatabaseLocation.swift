@@ -4,9 +4,11 @@ public enum DatabaseLocation: Sendable, Hashable, CustomStringConvertible, Custo
 {
     /// A file, made with mode 0600 if it is not there; the folder must exist.
     case sqlite(path: String)
-    /// A `postgres://` address, a schema (made if missing; small letters, digits and `_`), and how many connections to hold.
+    /// A `postgres://` address, a schema (made if missing; small letters, digits and `_`), and how many connections to
+    /// hold.
     case postgresql(url: String, schema: String, connections: Int)
 
+    /// The SQLite file's path, or the PostgreSQL schema, without the address.
     public var description: String {
         switch self {
         case .sqlite(let path): "SQLite at \(path)"
@@ -14,7 +16,9 @@ public enum DatabaseLocation: Sendable, Hashable, CustomStringConvertible, Custo
         }
     }
 
+    /// The same text as ``description``, without the address.
     public var debugDescription: String { description }
 
+    /// A mirror without children, so that `dump` does not print the address.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

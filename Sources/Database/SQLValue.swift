@@ -15,9 +15,13 @@ public enum SQLValue: Sendable, Hashable {
 extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByNilLiteral
 {
+    /// Creates ``integer(_:)`` from an integer literal.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// Creates ``text(_:)`` from a string literal.
     public init(stringLiteral value: String) { self = .text(value) }
+    /// Creates ``boolean(_:)`` from `true` or `false`.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// Creates ``null`` from `nil`.
     public init(nilLiteral: ()) { self = .null }
 }
 
@@ -39,49 +43,66 @@ public enum SQLType: Sendable, Hashable {
 public protocol SQLConvertible {
     /// What is stored.
     var sqlValue: SQLValue { get }
-    /// The type of a missing value, told to PostgreSQL so that `$1 IS NULL` has a meaning; nil lets the server infer it.
+    /// The type of a missing value, told to PostgreSQL so that `$1 IS NULL` has a meaning; nil lets the server infer
+    /// it.
     static var sqlType: SQLType? { get }
 }
 
 extension SQLConvertible {
+    /// Nil: PostgreSQL infers the type.
     public static var sqlType: SQLType? { nil }
 }
 
 extension SQLConvertible where Self: RawRepresentable, RawValue: SQLConvertible {
+    /// The raw value as a database value.
     public var sqlValue: SQLValue { rawValue.sqlValue }
+    /// The type of the raw value.
     public static var sqlType: SQLType? { RawValue.sqlType }
 }
 
 extension SQLValue: SQLConvertible {
+    /// The value itself.
     public var sqlValue: SQLValue { self }
 }
 
 extension Int: SQLConvertible {
+    /// The number as a `BIGINT`.
     public var sqlValue: SQLValue { .integer(Int64(self)) }
+    /// `BIGINT`.
     public static var sqlType: SQLType? { .integer }
 }
 
 extension Int64: SQLConvertible {
+    /// The number as a `BIGINT`.
     public var sqlValue: SQLValue { .integer(self) }
+    /// `BIGINT`.
     public static var sqlType: SQLType? { .integer }
 }
 
 extension String: SQLConvertible {
+    /// The string as a `TEXT`.
     public var sqlValue: SQLValue { .text(self) }
+    /// `TEXT`.
     public static var sqlType: SQLType? { .text }
 }
 
 extension Bool: SQLConvertible {
+    /// The value as a `BOOLEAN`.
     public var sqlValue: SQLValue { .boolean(self) }
+    /// `BOOLEAN`.
     public static var sqlType: SQLType? { .boolean }
 }
 
 extension [UInt8]: SQLConvertible {
+    /// The bytes as a `BYTEA`.
     public var sqlValue: SQLValue { .bytes(self) }
+    /// `BYTEA`.
     public static var sqlType: SQLType? { .bytes }
 }
 
 extension Optional: SQLConvertible where Wrapped: SQLConvertible {
+    /// The wrapped value, or ``SQLValue/null`` for nil.
     public var sqlValue: SQLValue { self?.sqlValue ?? .null }
+    /// The type of the wrapped value.
     public static var sqlType: SQLType? { Wrapped.sqlType }
 }

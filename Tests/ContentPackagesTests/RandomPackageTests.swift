@@ -46,7 +46,8 @@ struct RandomPackageTests {
         }
     }
 
-    /// Bytes changed anywhere: it is refused, or what comes out is what went in; it never goes on for ever or leaves anything behind.
+    /// Bytes changed anywhere: it is refused, or what comes out is what went in; it never goes on for ever or leaves
+    /// anything behind.
     @Test(arguments: [0, 1, 2])
     func damagedAnywhere(kind: Int) async throws {
         let good: [UInt8] =

@@ -69,5 +69,6 @@ import Testing
 }
 
 extension Job: Equatable {
+    /// Compares the times at which the jobs were queued.
     public static func == (left: Job, right: Job) -> Bool { left.enqueued == right.enqueued }
 }

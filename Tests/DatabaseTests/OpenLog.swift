@@ -11,7 +11,8 @@ final class OpenLog {
     private var file: UnsafeMutablePointer<sqlite3_file> { memory.assumingMemoryBound(to: sqlite3_file.self) }
     private var methods: sqlite3_io_methods { file.pointee.pMethods.pointee }
 
-    /// - Parameter isPowersafe: false for a disk that may damage what lies beside what it writes when the power goes (`psow=0`).
+    /// - Parameter isPowersafe: false for a disk that may damage what lies beside what it writes when the power goes
+    ///   (`psow=0`).
     init(_ path: String, isPowersafe: Bool = true) throws {
         let name: String = try #require(SQLiteLogFile.fileSystem)
         let fileSystem = try #require(sqlite3_vfs_find(name))

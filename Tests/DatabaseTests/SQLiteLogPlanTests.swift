@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    /// Whatever happened before: the log is let begin anew only when the checkpointer has nothing to do, or is made to rest first.
+    /// Whatever happened before: the log is let begin anew only when the checkpointer has nothing to do, or is made to
+    /// rest first.
     @Test func theLogNeverBeginsAnewBesideACheckpoint() {
         var random = SeededGenerator(seed: 4)
         for _ in 0..<500 {

@@ -14,7 +14,8 @@ import Testing
         }
     }
 
-    /// Not every byte of a long text is looked at when it is first sought, so the one that differs is put at every place.
+    /// Not every byte of a long text is looked at when it is first sought, so the one that differs is put at every
+    /// place.
     @Test func textsThatDifferInOneByteAreDifferentStatements() async throws {
         try await withDatabase { database in
             try await database.write { (connection) throws -> Void in

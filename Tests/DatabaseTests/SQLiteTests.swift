@@ -73,7 +73,8 @@ private let table = Migration(
         }
     }
 
-    /// SQLite does not wait here by itself: who makes an empty file a database with a log is refused while another one is at it.
+    /// SQLite does not wait here by itself: who makes an empty file a database with a log is refused while another one
+    /// is at it.
     @Test func whoOpensANewFileWaitsForAnother() async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("store.sqlite")
@@ -179,7 +180,8 @@ private let table = Migration(
 
     /// The file's change counter as SQLite tells it to other connections does not count WAL commits; the log does.
     private func commits(_ database: Database) async throws -> Int {
-        // A frame that ends a commit holds the database's size in bytes 4 to 7 (https://www.sqlite.org/fileformat2.html#walformat).
+        // A frame that ends a commit holds the database's size in bytes 4 to 7
+        // (https://www.sqlite.org/fileformat2.html#walformat).
         let path = try await database.read { try $0.query("SELECT file FROM pragma_database_list") }[0].string(0)
         let log = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path + "-wal")))
         return stride(from: 32, to: log.count, by: 24 + 4_096).filter { log[($0 + 4)..<($0 + 8)].contains { $0 != 0 } }
@@ -227,10 +229,12 @@ private let table = Migration(
         }
     }
 
-    /// `F_OFD_GETLK` of fcntl(2), which the C library shows only to those who ask for its own names: also the process' own locks are in its way.
+    /// `F_OFD_GETLK` of fcntl(2), which the C library shows only to those who ask for its own names: also the process'
+    /// own locks are in its way.
     private static let openFileLock: Int32 = 36
 
-    /// The system ends a process' locks on a file with any descriptor of it that is closed; another process would then take the log for nobody's.
+    /// The system ends a process' locks on a file with any descriptor of it that is closed; another process would then
+    /// take the log for nobody's.
     @Test func aSecondOpeningLeavesTheLocksOfTheFirst() async throws {
         try await withDatabase { database, path async throws in
             try await database.write(Self.insert(1))

@@ -3,7 +3,8 @@ import GRDBSQLite
 import Synchronization
 import Testing
 
-/// Counts the writes to one file, or lets the disk be full for it, by the means that SQLite has for such tests (`xSetSystemCall`).
+/// Counts the writes to one file, or lets the disk be full for it, by the means that SQLite has for such tests
+/// (`xSetSystemCall`).
 final class WatchedWrites: Sendable {
     private struct File {
         var count = 0

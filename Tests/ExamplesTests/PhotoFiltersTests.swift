@@ -12,8 +12,8 @@ struct PhotoFiltersTests {
         try await PurchaseVault(VaultConfiguration(storeKit: configuration, grants: PhotoFilter.grants) { Date() })
     }
 
-    /// Opens the shop, does something once the prices are there, and gives the events until `isLast` says so and nothing
-    /// is under way.
+    /// Opens the shop, does something once the prices are there, and gives the events until `isLast` says so and
+    /// nothing is under way.
     private func shop(
         _ store: SampleStore, _ configuration: StoreKitConfiguration, _ vault: PurchaseVault,
         _ act: (PhotoStore) -> Void, until last: PhotoStore.Event

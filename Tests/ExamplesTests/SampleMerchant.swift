@@ -6,7 +6,8 @@ import MerchantWire
 import StoreWire
 import TestSupport
 
-/// The server of Server Books, beside the samples' store, behind a cable that can be cut. Its data outlives each of its starts.
+/// The server of Server Books, beside the samples' store, behind a cable that can be cut. Its data outlives each of its
+/// starts.
 @MainActor
 final class SampleMerchant {
     private let store: SampleStore

@@ -68,7 +68,8 @@ struct ServerBooksJourneyTests {
         }
     }
 
-    /// What an earlier launch finished is told to the store at the next, unless that one ends before: the app waits five seconds for it.
+    /// What an earlier launch finished is told to the store at the next, unless that one ends before: the app waits
+    /// five seconds for it.
     private func launchUntilFinished(_ shop: Shop) async throws {
         for _ in 0..<10 where try await shop.store.finished() != [true] {
             #expect(try await shop.books.run(["--list"], sheet: "decline").status == 0)

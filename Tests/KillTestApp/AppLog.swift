@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the app keeps of its own, as a game keeps its balances: a file of lines that only grows, and outlives the process.
+/// What the app keeps of its own, as a game keeps its balances: a file of lines that only grows, and outlives the
+/// process.
 public enum AppLog {
     /// One line.
     public enum Event: Sendable, Equatable {
@@ -15,7 +16,8 @@ public enum AppLog {
         case granted(transaction: String, Order)
         /// What a restore brought, likewise.
         case regranted(transaction: String, original: String, product: String)
-        /// Hosted content was read at its place, and its file has this SHA-256. Right before what was bought with it is given.
+        /// Hosted content was read at its place, and its file has this SHA-256. Right before what was bought with it is
+        /// given.
         case content(transaction: String, sha256: String)
         /// `finishTransaction` has returned: the finish is in the journal.
         case finished(transaction: String)
@@ -46,7 +48,9 @@ public enum AppLog {
 
     /// A line that the app cannot have written.
     public struct Damage: Error, CustomStringConvertible {
+        /// The text of the line.
         public var line: String
+        /// Says which line the app cannot have written.
         public var description: String { "not a line of the app's log: \(line)" }
     }
 
@@ -60,8 +64,8 @@ public enum AppLog {
             guard descriptor >= 0 else { return nil }
         }
 
-        /// One write, which a kill cannot tear apart or undo. It is not flushed, as an app's would be against a loss of power: nothing here takes
-        /// the machine's power, and ten thousand flushes take a minute.
+        /// One write, which a kill cannot tear apart or undo. It is not flushed, as an app's would be against a loss of
+        /// power: nothing here takes the machine's power, and ten thousand flushes take a minute.
         func append(_ event: Event) -> Bool {
             let line = Array("\(event.line)\n".utf8)
             return write(descriptor, line, line.count) == line.count

@@ -27,6 +27,7 @@ public struct KillPoint: Sendable, Hashable {
         case restored = "app-restored"
     }
 
+    /// Creates a kill point.
     public init(name: String, count: Int) {
         self.name = name
         self.count = count
@@ -40,6 +41,7 @@ public struct KillPoint: Sendable, Hashable {
         self.init(name: String(match.1), count: count)
     }
 
+    /// `NAME:COUNT`, as ``init(text:)`` reads it.
     public var text: String { "\(name):\(count)" }
 
     /// The names of all points.

@@ -20,7 +20,8 @@ public enum KillTestApp {
         public static let restores = "KILL_TEST_RESTORES"
     }
 
-    /// The products with hosted content, and whether the app pauses (true) or cancels their download once in each launch.
+    /// The products with hosted content, and whether the app pauses (true) or cancels their download once in each
+    /// launch.
     public static let interruptions = ["wand": true, "lamp": false]
 
     /// As the log has it.
@@ -29,8 +30,8 @@ public enum KillTestApp {
     }
 
     /// - Parameter arguments: ``Order/argument``s.
-    /// - Returns: the exit code: 0 when the queue is empty, 2 for arguments or a log that cannot be used, 4 when it was called
-    ///   on another queue than the main one.
+    /// - Returns: the exit code: 0 when the queue is empty, 2 for arguments or a log that cannot be used, 4 when it was
+    ///   called on another queue than the main one.
     public static func run(arguments: [String], environment: [String: String]) async -> Int32 {
         let orders = arguments.compactMap(Order.init(argument:))
         let point = environment[Variable.kill].flatMap(KillPoint.init(text:))

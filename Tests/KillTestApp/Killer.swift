@@ -1,14 +1,20 @@
 import Foundation
 import Synchronization
 
-/// Ends the process with SIGKILL, no cleaning up, or with `exit(0)`, when it comes to its point; and tells whoever started
-/// it of every point that it passes.
+/// Ends the process with SIGKILL, no cleaning up, or with `exit(0)`, when it comes to its point; and tells whoever
+/// started it of every point that it passes.
 public final class Killer: Sendable {
     private let point: KillPoint?
     private let exits: Bool
     private let isTelling: Bool
     private let seen = Mutex(0)
 
+    /// Creates a killer.
+    ///
+    /// - Parameters:
+    ///   - point: where the process ends; nil to let it run.
+    ///   - exits: true to call `exit(0)`, false to send SIGKILL.
+    ///   - isTelling: whether to print the name of every point that the process passes.
     public init(_ point: KillPoint?, exits: Bool = false, isTelling: Bool) {
         self.point = point
         self.exits = exits
@@ -17,6 +23,7 @@ public final class Killer: Sendable {
 
     func pass(_ point: KillPoint.App) { pass(point.rawValue) }
 
+    /// Prints the point's name if asked to, and ends the process if this is its kill point.
     public func pass(_ name: String) {
         if isTelling { tell(name) }
         guard let point, point.name == name else { return }

@@ -3,9 +3,12 @@
 public struct Order: Sendable, Equatable {
     /// Without spaces, of its own on the device.
     public var name: String
+    /// The product's identifier.
     public var product: String
+    /// How many the app buys, in one payment.
     public var quantity: Int
 
+    /// Creates an order.
     public init(name: String, product: String, quantity: Int) {
         self.name = name
         self.product = product

@@ -14,8 +14,8 @@ final class Child: @unchecked Sendable {
     private let gate = Mutex(false)
     private let endings: AsyncStream<Ending>
 
-    /// Starts it. `onLine` is called for each line on a thread of its own, which goes on until the output is closed, and calls `onEnd` then;
-    /// what it writes to standard error is appended to `log`.
+    /// Starts it. `onLine` is called for each line on a thread of its own, which goes on until the output is closed,
+    /// and calls `onEnd` then; what it writes to standard error is appended to `log`.
     init(
         _ program: URL, _ arguments: [String], _ environment: [String: String], log: URL,
         onLine: @escaping @Sendable (Substring) -> Void, onEnd: @escaping @Sendable () -> Void = {}

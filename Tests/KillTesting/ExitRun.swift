@@ -4,6 +4,7 @@ import TestSupport
 
 /// An app that calls `exit()` right after it added a payment or finished a transaction, launched again and again.
 public enum ExitRun {
+    /// What a run came to.
     public struct Result: Sendable {
         /// The ledger compared with the app's log.
         public var verdict: Verdict

@@ -137,7 +137,8 @@ struct KillDevice: Sendable {
             contents: await store.contents)
     }
 
-    /// The files of downloads that are on the device still. Content goes at the launch after the one that finished its transaction.
+    /// The files of downloads that are on the device still. Content goes at the launch after the one that finished its
+    /// transaction.
     private func leftovers() throws -> [String] {
         let caches = folder.appendingPathComponent("device/apps/\(StoreProcess.bundleID)/caches/sandbox")
         guard let found = FileManager.default.enumerator(atPath: caches.path) else {

@@ -19,8 +19,10 @@ public final class KillRun: Sendable {
         public var store: Int
         /// Devices at work at the same time.
         public var devices: Int
+        /// The seed of all random choices.
         public var seed: UInt64
 
+        /// Creates a plan.
         public init(times: ClosedRange<Int>, random: Int, store: Int, devices: Int, seed: UInt64) {
             self.times = times
             self.random = random

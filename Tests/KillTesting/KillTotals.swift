@@ -8,21 +8,28 @@ public struct KillTotals: Sendable, Equatable {
     public var store = 0
     /// Kills of the merchant.
     public var merchant = 0
+    /// Purchases that the ledgers hold.
     public var purchases = 0
+    /// Restores that ended well.
     public var restores = 0
     /// Redemptions at the merchant, and spends.
     public var redemptions = 0
+    /// Spends at the merchant.
     public var spends = 0
     /// Webhooks that came more than once.
     public var repeatedWebhooks = 0
+    /// What was paid and not delivered, one sentence each.
     public var lost: [String] = []
+    /// What was bought or delivered twice, one sentence each.
     public var doubled: [String] = []
+    /// Anything else that is wrong, one sentence each.
     public var wrong: [String] = []
     /// The points at which the app was killed.
     public var points: Set<String> = []
     /// The steps at which the merchant was killed.
     public var merchantPoints: Set<String> = []
 
+    /// Creates totals of zero.
     public init() {}
 
     /// All kills.
@@ -48,6 +55,7 @@ public struct KillTotals: Sendable, Equatable {
             + "\(repeatedWebhooks) webhooks repeated"
     }
 
+    /// Adds another run's totals.
     public mutating func add(_ other: KillTotals) {
         named += other.named
         random += other.random

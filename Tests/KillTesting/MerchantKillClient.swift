@@ -30,7 +30,8 @@ package struct MerchantKillLog: Sendable {
     }
 }
 
-/// A user with an app, a backend that uploads, and the store's news, all by turns. Whatever breaks off is repeated until it is answered.
+/// A user with an app, a backend that uploads, and the store's news, all by turns. Whatever breaks off is repeated
+/// until it is answered.
 struct MerchantKillClient: Sendable {
     private let setup: MerchantSetup
     private let caller: MerchantCaller

@@ -5,10 +5,12 @@ import MerchantWire
 import Synchronization
 import TestSupport
 
-/// One run: a merchant, and clients that redeem, spend, tell news, upload and download without a pause while it is killed and started again; then
-/// peace, and the comparison of the books, the webhooks and the files with what the clients were told.
+/// One run: a merchant, and clients that redeem, spend, tell news, upload and download without a pause while it is
+/// killed and started again; then peace, and the comparison of the books, the webhooks and the files with what the
+/// clients were told.
 ///
-/// First it is killed from outside at random moments, as `cornerstore` itself; then it kills itself at every named step.
+/// First it is killed from outside at random moments, as `cornerstore` itself; then it kills itself at every named
+/// step.
 package final class MerchantKillRun: Sendable {
     /// How much is killed.
     package struct Plan: Sendable {

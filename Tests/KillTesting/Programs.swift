@@ -40,6 +40,7 @@ public struct Programs: Sendable {
 
 /// Why the test itself could not go on; what it finds out about others is in ``Verdict``.
 public struct KillTestError: Error, CustomStringConvertible {
+    /// What the test could not do.
     public var description: String
 
     init(_ description: String) { self.description = description }

@@ -18,12 +18,18 @@ public struct Verdict: Sendable, Equatable {
 
     /// A transaction of the ledger.
     public struct Transaction: Sendable, Equatable {
+        /// The transaction's identifier.
         public var id: String
+        /// The identifier of the original transaction.
         public var original: String
+        /// The product's identifier.
         public var product: String
+        /// How many were bought.
         public var quantity: Int
+        /// Whether the app finished the transaction.
         public var isFinished: Bool
 
+        /// Creates a transaction.
         public init(id: String, original: String, product: String, quantity: Int, isFinished: Bool) {
             self.id = id
             self.original = original

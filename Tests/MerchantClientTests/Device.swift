@@ -5,7 +5,8 @@ import Synchronization
 
 @testable import MerchantClient
 
-/// A device with one app: StoreKit's queue of what is paid and not finished, and a folder that outlives the app's launches.
+/// A device with one app: StoreKit's queue of what is paid and not finished, and a folder that outlives the app's
+/// launches.
 final class Device: Sendable {
     struct State: Sendable {
         /// Paid and not finished, oldest first.

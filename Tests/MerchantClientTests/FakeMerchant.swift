@@ -8,8 +8,8 @@ import StoreWire
 import Synchronization
 import TestSupport
 
-/// A merchant that keeps its books in memory and answers over HTTP, as well or as badly as it is told. A receipt here is
-/// the ids of its transactions, with commas between them.
+/// A merchant that keeps its books in memory and answers over HTTP, as well or as badly as it is told. A receipt here
+/// is the ids of its transactions, with commas between them.
 final class FakeMerchant: Sendable {
     /// What goes wrong with one answer.
     enum Trouble: Sendable, Equatable {

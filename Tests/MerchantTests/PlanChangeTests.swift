@@ -403,7 +403,8 @@ import Testing
                     TransactionReceipt(
                         quantity: 1, productID: "plus", transactionID: id, originalTransactionID: id,
                         bundleID: TestMerchant.bundleID.rawValue, bundleVersion: "1", purchaseDate: date,
-                        originalPurchaseDate: date, expiresDate: ReceiptDate(milliseconds: date.milliseconds + Self.day),
+                        originalPurchaseDate: date,
+                        expiresDate: ReceiptDate(milliseconds: date.milliseconds + Self.day),
                         isTrialPeriod: isTrial),
                     environment: .production, certificate: signer.leafCertificate
                 ) { try signer.signature(overSHA1Of: $0) }

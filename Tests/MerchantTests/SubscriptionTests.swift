@@ -258,7 +258,8 @@ import Testing
         }
     }
 
-    /// Ann's month is over, and bob buys the subscription anew at the same store account, which leaves it its original id.
+    /// Ann's month is over, and bob buys the subscription anew at the same store account, which leaves it its original
+    /// id.
     @Test(arguments: Backend.available, [true, false]) func itIsTheirsWhoBuyItAnew(
         _ backend: Backend, _ isNotified: Bool
     ) async throws {

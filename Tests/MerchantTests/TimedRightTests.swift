@@ -75,7 +75,8 @@ import Testing
         try await withShop(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("summer", 1), for: "ann")
             shop.clock.milliseconds += 60 * Self.second
-            // Another product with the same entitlement goes on from there as well; another user's has nothing to do with it.
+            // Another product with the same entitlement goes on from there as well; another user's has nothing to do
+            // with it.
             _ = try await shop.redeem(shop.purchase("year", 2), for: "ann")
             _ = try await shop.redeem(shop.purchase("year", 3), for: "bob")
             #expect(try await ends(shop, "ann") == [100, 500])
@@ -128,7 +129,8 @@ import Testing
             #expect(try await isMember(shop, "ann", at: 229))
             #expect(try await !isMember(shop, "ann", at: 230))
             shop.clock.milliseconds = TestClock.start + 40 * Self.second
-            // One that has not begun is gone whole, and the refund of one that has run out takes nothing from the others.
+            // One that has not begun is gone whole, and the refund of one that has run out takes nothing from the
+            // others.
             try await shop.notify("REFUND", shop.purchase("summer", 3, revoked: true))
             #expect(try await ends(shop, "ann").compactMap { $0 } == [130])
             // Reversed, both are as they were.

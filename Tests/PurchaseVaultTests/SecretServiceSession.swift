@@ -59,8 +59,8 @@ final class SecretServiceSession {
         }
     }
 
-    /// A session bus that starts no services. The usual one starts a program that asks for the keyring's password; without
-    /// a display it fails, and the bus waits 25 s for it each time.
+    /// A session bus that starts no services. The usual one starts a program that asks for the keyring's password;
+    /// without a display it fails, and the bus waits 25 s for it each time.
     private static func busConfiguration(_ address: String) -> String {
         """
         <busconfig>

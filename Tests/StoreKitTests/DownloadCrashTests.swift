@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Downloads, killed at every step", .timeLimit(.minutes(1)))
 struct DownloadCrashTests {
-    /// All steps, in parts that take a few seconds each. Every run has twelve: save, update, transfer, tick, granted, save,
-    /// wait, granted, downloaded, unpacked, save, update, and often discard.
+    /// All steps, in parts that take a few seconds each. Every run has twelve: save, update, transfer, tick, granted,
+    /// save, wait, granted, downloaded, unpacked, save, update, and often discard.
     @Test(arguments: [1...3, 4...6, 7...9, 10...12, 13...60])
     func `a kill at any step ends, after relaunch, in the content and an empty journal`(
         _ part: ClosedRange<Int>

@@ -38,7 +38,8 @@ struct JournalNotesTests {
         return try journal.load()
     }
 
-    /// The queue stands still from `isHeld` on, as when the process ends right after the call; the call returns all the same.
+    /// The queue stands still from `isHeld` on, as when the process ends right after the call; the call returns all the
+    /// same.
     private func held(
         _ isHeld: @escaping @Sendable (PaymentQueueStateMachine.Action) -> Bool,
         _ body: (StoreKitEngine, SKPaymentQueue) async throws -> Void

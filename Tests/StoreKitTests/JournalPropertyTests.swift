@@ -5,8 +5,8 @@ import Testing
 
 @testable import StoreKit
 
-/// The journal against a dictionary: whatever is written and taken out, and wherever the process is killed, what is read
-/// at the next launch is what was written before, all or none of the last change.
+/// The journal against a dictionary: whatever is written and taken out, and wherever the process is killed, what is
+/// read at the next launch is what was written before, all or none of the last change.
 @Suite("The journal survives", .timeLimit(.minutes(1)))
 struct JournalPropertyTests {
     /// A journal with a model of what it holds.
@@ -77,8 +77,8 @@ struct JournalPropertyTests {
             return (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
         }
 
-        /// Makes a change and is killed in the middle or right after it: the next launch finds the files as they lay on the
-        /// disk then, the log perhaps cut off anywhere in what the change wrote.
+        /// Makes a change and is killed in the middle or right after it: the next launch finds the files as they lay on
+        /// the disk then, the log perhaps cut off anywhere in what the change wrote.
         mutating func changeAndDie() throws {
             let before = (model, size("-wal"))
             try change()

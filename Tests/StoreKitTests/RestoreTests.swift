@@ -281,7 +281,8 @@ struct RestoreTests {
             journal.close()
             if !wasKilled { break }
         }
-        // List, restore, save, tell, restore, save, tell, end, told; and for three transactions save, finish, forget, tell.
+        // List, restore, save, tell, restore, save, tell, end, told; and for three transactions save, finish, forget,
+        // tell.
         #expect(kills >= 12)
     }
 

@@ -202,7 +202,8 @@ import Testing
                 let answer = try await RawConnection.run {
                     let connection = try RawConnection(port: port)
                     connection.write(request)
-                    // Nothing more comes: what is incomplete is never answered, and the other end need not be waited for.
+                    // Nothing more comes: what is incomplete is never answered, and the other end need not be waited
+                    // for.
                     return connection.isReadable(within: 3000) ? connection.read() : ""
                 }
                 #expect(

@@ -4,7 +4,8 @@ import Testing
 /// RFC 9110, section 10.1.1.
 @Suite("Clients that ask before they send a body", .timeLimit(.minutes(1)))
 struct ExpectContinueTests {
-    /// What comes before the body is sent, and after; nil where the server does not ask for it, `closed` where it ends the connection instead.
+    /// What comes before the body is sent, and after; nil where the server does not ask for it, `closed` where it ends
+    /// the connection instead.
     private func ask(
         _ server: RunningServer, head: String, body: String, isSentUnasked: Bool = false
     ) async throws -> (String, String?) {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Store
 
-/// For every `.storekit` file that is read: made into YAML, checked, and made into a `.storekit` file again, it describes
-/// the same app.
+/// For every `.storekit` file that is read: made into YAML, checked, and made into a `.storekit` file again, it
+/// describes the same app.
 @Suite("Converted catalogs") struct CatalogConversionTests {
     static func storeKit(_ text: String) throws -> CatalogApp {
         try #require(

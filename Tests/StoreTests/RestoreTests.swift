@@ -270,7 +270,8 @@ import Testing
         }
     }
 
-    /// All of an account's devices are looked at when one comes that was not there, and not with every page of every restore.
+    /// All of an account's devices are looked at when one comes that was not there, and not with every page of every
+    /// restore.
     @Test(arguments: Backend.available)
     func aKnownDeviceLooksAtNoOther(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in

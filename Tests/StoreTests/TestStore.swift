@@ -32,7 +32,8 @@ enum TestAuthority {
     static var value: CertificateAuthority { get async throws { try await making.value } }
 }
 
-/// A processor that answers as the test says, remembers what it was asked, and keeps what is authorized as the protocol wants it.
+/// A processor that answers as the test says, remembers what it was asked, and keeps what is authorized as the protocol
+/// wants it.
 final class ScriptedProcessor: PaymentProcessor {
     struct Unreachable: Error {}
 

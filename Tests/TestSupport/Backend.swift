@@ -19,6 +19,7 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         return address != nil || mustBeThere ? allCases : [.sqlite]
     }
 
+    /// The engine's name.
     public var description: String { rawValue }
 
     /// Opens a database of its own for one test, and removes it afterwards.
@@ -88,6 +89,7 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
 
     /// CI runs without a server; run the tests through `scripts/with-postgresql`.
     public struct MissingServer: Error, CustomStringConvertible {
+        /// Names the missing variable and the script that sets it.
         public var description: String {
             "\(Backend.variable) is not set: run the tests through scripts/with-postgresql"
         }

@@ -5,8 +5,8 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// Stands before the S3 server and does what that one leaves out: it refuses presigned addresses that have expired, which
-/// moto never looks at, and breaks answers off.
+/// Stands before the S3 server and does what that one leaves out: it refuses presigned addresses that have expired,
+/// which moto never looks at, and breaks answers off.
 public final class BucketFront: Sendable {
     /// What happens with one download by a presigned address.
     public enum Event: Sendable {
@@ -22,6 +22,7 @@ public final class BucketFront: Sendable {
     public struct Download: Sendable {
         /// `Range`; `-` when there was none.
         public var range: String
+        /// The HTTP status of the answer.
         public var status: Int
     }
 

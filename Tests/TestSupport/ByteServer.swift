@@ -23,9 +23,11 @@ public final class ByteServer: Sendable {
         case silent(after: Int)
     }
 
+    /// What the server offers, what goes wrong next, and what clients asked for.
     public struct State: Sendable {
         /// By name.
         public var files: [String: [UInt8]] = [:]
+        /// The `ETag` of every answer; nil for none.
         public var entityTag: String? = "\"one\""
         /// What goes wrong next, one for each answer.
         public var troubles: [Trouble] = []
@@ -33,6 +35,7 @@ public final class ByteServer: Sendable {
         public var ranges: [String] = []
         /// How many answers are under way now, and were at most.
         public var running = 0
+        /// The largest number of answers that were under way at the same time.
         public var mostRunning = 0
         var isReleased = false
         var waiters: [AsyncStream<Void>.Continuation] = []
@@ -40,10 +43,14 @@ public final class ByteServer: Sendable {
 
     private let state = Mutex(State())
 
+    /// Creates a server of these files, by name.
     public init(_ files: [String: [UInt8]] = [:]) { change { $0.files = files } }
 
+    /// Reads or changes the state under its lock.
     public func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+    /// `Range` of each request so far; `-` for a request without one.
     public var ranges: [String] { change { $0.ranges } }
+    /// Adds to what goes wrong next, one for each answer.
     public func trouble(_ troubles: Trouble...) { change { $0.troubles += troubles } }
 
     /// Lets silent answers go on, from now on all.

@@ -2,7 +2,8 @@ import Foundation
 
 /// Real receipts, configuration files and the like, which are kept beside the package and may be absent.
 public enum Fixtures {
-    /// The folder: the one named by `CORNERSTORE_FIXTURES`, else `../shared/fixtures` beside the package; nil if absent.
+    /// The folder: the one named by `CORNERSTORE_FIXTURES`, else `../shared/fixtures` beside the package; nil if
+    /// absent.
     public static let directory: URL? = {
         let environment = ProcessInfo.processInfo.environment
         let candidates = [environment["CORNERSTORE_FIXTURES"].map { URL(fileURLWithPath: $0) }, besidePackage]

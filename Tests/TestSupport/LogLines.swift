@@ -3,7 +3,9 @@ import Synchronization
 
 /// What was logged, from `info` up, for tests that look.
 public final class LogLines: Sendable {
+    /// A logged line.
     public struct Line: Sendable {
+        /// The line's level.
         public var level: Logger.Level
         /// The message and its metadata.
         public var text: String
@@ -14,10 +16,13 @@ public final class LogLines: Sendable {
     private let arrived: AsyncStream<Line>.Continuation
     private let lines = Mutex<[Line]>([])
 
+    /// Creates an empty log.
     public init() { (arrivals, arrived) = AsyncStream.makeStream() }
 
+    /// All lines so far.
     public var all: [Line] { lines.withLock { $0 } }
 
+    /// A logger that writes to this log.
     public var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
 
     private func add(_ line: Line) {

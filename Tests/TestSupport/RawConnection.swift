@@ -3,6 +3,7 @@ import Glibc
 
 /// A bare TCP connection to loopback, for what no decent client would send.
 public final class RawConnection {
+    /// A system call that failed, and its `errno`.
     public struct Failure: Error { var call: String, code: Int32 }
 
     private let descriptor: Int32
@@ -39,6 +40,7 @@ public final class RawConnection {
     @discardableResult
     public func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
+    /// Sends all bytes. Returns false when the other end has closed.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0

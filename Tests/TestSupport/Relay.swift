@@ -5,6 +5,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: every `var` is used under `lock`.
 public final class Relay: @unchecked Sendable {
+    /// The port that clients connect to.
     public let port: UInt16
     private var target: UInt16
     private let listener: Int32
@@ -26,6 +27,9 @@ public final class Relay: @unchecked Sendable {
 
     private struct Failure: Error { var reason = "the relay could not be set up" }
 
+    /// Starts a relay on a free port.
+    ///
+    /// - Parameter target: the server's port on loopback.
     public init(to target: UInt16) throws {
         self.target = target
         (sprung, tell) = AsyncStream.makeStream(of: Void.self)
@@ -98,6 +102,7 @@ public final class Relay: @unchecked Sendable {
         lock.withLock { trap = (Array(text.utf8), false, false) }
     }
 
+    /// Ends all connections and stops listening.
     public func close() {
         cut()
         shutdown(listener, Int32(SHUT_RDWR))

@@ -33,6 +33,7 @@ public enum S3Server {
 
     /// CI runs without a server; run the tests through `scripts/with-s3`.
     public struct MissingServer: Error, CustomStringConvertible {
+        /// Names the missing variable and the script that sets it.
         public var description: String {
             "\(S3Server.variable) names no S3 server: run the tests through scripts/with-s3"
         }

@@ -3,11 +3,14 @@ import GRDBSQLite
 
 /// What SQLite does for statements, as its `EXPLAIN` tells.
 public enum SQLiteProgram {
-    /// SQLite's own words for a failure.
-    public struct Failure: Error { public let message: String }
+    /// A call of SQLite that failed.
+    public struct Failure: Error {
+        /// The text of `sqlite3_errmsg`.
+        public let message: String
+    }
 
-    /// The tables of a schema to which writing a row makes SQLite build a table of its own first, as it does for each check of a value against a list
-    /// of more than two (`OpenEphemeral`, https://www.sqlite.org/opcode.html).
+    /// The tables of a schema to which writing a row makes SQLite build a table of its own first, as it does for each
+    /// check of a value against a list of more than two (`OpenEphemeral`, https://www.sqlite.org/opcode.html).
     public static func tablesWithCostlyRows(_ migrations: [Migration]) async throws -> [String] {
         try await TemporaryDirectory.with { directory async throws in
             let path = directory.path("schema.sqlite")

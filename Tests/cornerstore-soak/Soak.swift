@@ -4,8 +4,8 @@ import KillTesting
 import Synchronization
 import TestSupport
 
-/// `cornerstore-soak SECONDS [SEED]`: kills apps, stores and merchants for so long, on SQLite and, when a server is named, on PostgreSQL
-/// by turns, and says what became of the purchases.
+/// `cornerstore-soak SECONDS [SEED]`: kills apps, stores and merchants for so long, on SQLite and, when a server is
+/// named, on PostgreSQL by turns, and says what became of the purchases.
 @main
 struct Soak {
     static func main() async {

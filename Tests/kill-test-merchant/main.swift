@@ -6,8 +6,8 @@ import MerchantServer
 import NIOCore
 import NIOPosix
 
-// `cornerstore merchant` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends again soon what it was
-// sending then.
+// `cornerstore merchant` as it is, on the event loops too, but that it kills itself at a step (KILL_TEST_AT), and sends
+// again soon what it was sending then.
 NIOSingletons.groupLoopCountSuggestion = UsableProcessors.count
 NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
 let killer = Killer(

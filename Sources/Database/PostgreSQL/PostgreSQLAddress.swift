@@ -36,7 +36,8 @@ struct PostgreSQLAddress: Sendable {
         for (keyword, value) in Self.defaults where !given.contains(where: { $0.keyword == keyword }) {
             given.append((keyword, value))
         }
-        // PostgreSQL's list of sessions says who works on which schema; a restore looks there, whatever name the address gives.
+        // PostgreSQL's list of sessions says who works on which schema; a restore looks there, whatever name the
+        // address gives.
         let own = [("application_name", String("cornerstore \(schema)".prefix(63))), ("client_encoding", "UTF8")]
         parameters = given.filter { one in !own.contains { $0.0 == one.keyword } } + own
         self.schema = schema

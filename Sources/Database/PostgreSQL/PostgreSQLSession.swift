@@ -46,14 +46,16 @@ final class PostgreSQLSession: StatementSession {
         try limitStatements(address)
     }
 
-    /// Bounds what the server may work on one statement, by the address's `options` where they do (`-c statement_timeout=…`).
+    /// Bounds what the server may work on one statement, by the address's `options` where they do (`-c
+    /// statement_timeout=…`).
     private func limitStatements(_ address: PostgreSQLAddress) throws(DatabaseError) {
         guard address.limitsStatements else {
             _ = try command("SET statement_timeout = \(Self.statementTimeout)")
             return
         }
-        // 0 is no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT). The setting
-        // is text with a unit, such as "1min". The view pg_settings has it in milliseconds, but builds all settings first.
+        // 0 is no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT). The
+        // setting is text with a unit, such as "1min". The view pg_settings has it in milliseconds, but builds all
+        // settings first.
         let rows = try query(
             """
             SELECT CAST(CAST(1000 * EXTRACT(EPOCH FROM CAST(current_setting('statement_timeout') AS INTERVAL)) AS BIGINT) AS TEXT)
@@ -182,7 +184,8 @@ final class PostgreSQLSession: StatementSession {
         return PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK ? .quiet : .broken
     }
 
-    /// Whether the server answers a trivial question. Seconds are counted as waits, so that a machine that stood still has waited for one.
+    /// Whether the server answers a trivial question. Seconds are counted as waits, so that a machine that stood still
+    /// has waited for one.
     func answers(withinSeconds seconds: Int) -> Bool {
         guard PQsendQuery(connection, "SELECT 1") == 1 else { return false }
         var (left, isFine) = (seconds, true)

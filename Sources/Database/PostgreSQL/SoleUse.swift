@@ -6,9 +6,10 @@ import Synchronization
 ///
 /// The right is a session-level advisory lock on a connection of its own
 /// (https://www.postgresql.org/docs/15/explicit-locking.html#ADVISORY-LOCKS). PostgreSQL ends the lock with the
-/// connection, so a process that was killed leaves none. While the connection is broken, and after PostgreSQL was silent
-/// on it for 20 seconds, databases that were opened with this right fail with ``DatabaseError/Code/unavailable``. The
-/// lock is asked for again until the process regains it or another process has it.
+/// connection, so a process that was killed leaves none. While the connection is broken, and after PostgreSQL was
+/// silent on it for 20 seconds, databases that were opened with this right fail with
+/// ``DatabaseError/Code/unavailable``. The lock is asked for again until the process regains it or another process has
+/// it.
 public final class SoleUse: Sendable {
     /// The times that tests change.
     struct Timing: Sendable {
@@ -73,8 +74,8 @@ public final class SoleUse: Sendable {
 /// What the thread of a ``SoleUse`` does: holds the lock, and listens to its connection.
 private final class SoleUseHolder: Sendable {
     /// How long the lock is held for certain after PostgreSQL's last sign of life: longer than a heartbeat and its
-    /// answer may take, and shorter than the 30 seconds of silence after which PostgreSQL ends the lock (``connect()``).
-    /// A process that was suspended for longer may have lost the lock without notice.
+    /// answer may take, and shorter than the 30 seconds of silence after which PostgreSQL ends the lock
+    /// (``connect()``). A process that was suspended for longer may have lost the lock without notice.
     private static let freshness = Duration.seconds(20)
     /// How often the lock is asked for when the process starts, and the pause between two times in milliseconds: the
     /// session of a process that was just killed may still be ending.

@@ -274,7 +274,8 @@ public struct Accounts: Sendable {
         else { throw StoreError(.invalidRequest, "Invalid e-mail address.") }
         guard email.isInNormalizationFormC else {
             throw StoreError(
-                .invalidRequest, "The e-mail address is not in Unicode's normalization form C (NFC). Normalize it first.")
+                .invalidRequest,
+                "The e-mail address is not in Unicode's normalization form C (NFC). Normalize it first.")
         }
         return email.lowercased()
     }
