@@ -55,7 +55,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CornerstoreCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "ContentPackages",
@@ -85,9 +86,8 @@ let package = Package(
         .target(
             name: "Database",
             dependencies: [
-                "CPostgreSQL", "CSQLite",
+                "CPostgreSQL", "CornerstoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -361,8 +361,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "CornerstoreSQLiteTests", dependencies: ["CornerstoreSQLite", "TestSupport"], swiftSettings: strict
+        ),
+        .testTarget(
             name: "DatabaseTests",
-            dependencies: ["Database", "TestSupport", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            dependencies: ["CornerstoreCSQLite", "CornerstoreSQLite", "Database", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -536,9 +539,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "ContentPackages", "Database", "HTTPSupport", "StoreReceipts",
+                "ContentPackages", "CornerstoreSQLite", "Database", "HTTPSupport", "StoreReceipts",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -100,7 +100,7 @@ import Testing
         try await TemporaryDirectory.with { directory async throws in
             let path = directory.path("a.sqlite")
             try Data().write(to: URL(fileURLWithPath: path))
-            let session = try SQLiteConnection(path: path, .readWrite, cache: 100)
+            let session = try SQLiteSession(path: path, .readWrite, cache: 100)
             try session.run("PRAGMA journal_mode = WAL")
             try session.run("CREATE TABLE t (a)")
             let checkpointer = SQLiteCheckpointer(path, SQLiteSettings(), .silent)

@@ -34,7 +34,7 @@ final class SQLiteCheckpointer: Sendable {
 
     /// Works until it is stopped.
     func run() {
-        var session: SQLiteConnection?
+        var session: SQLiteSession?
         while true {
             wakeups.wait()
             if state.withLock({ if case .stopped = $0 { true } else { false } }) { return }
@@ -55,11 +55,11 @@ final class SQLiteCheckpointer: Sendable {
         }
     }
 
-    private func checkpoint(_ session: inout SQLiteConnection?) -> Int {
+    private func checkpoint(_ session: inout SQLiteSession?) -> Int {
         do {
-            let connection = try session ?? SQLiteConnection(path: path, .readWrite, cache: settings.readerCache)
+            let connection = try session ?? SQLiteSession(path: path, .readWrite, cache: settings.readerCache)
             session = connection
-            let moved = try connection.checkpoint(restarting: false)?.movedPages ?? 0
+            let moved = try connection.checkpoint(restarting: false) ?? 0
             // Here it delays nobody. The writer's own flush, for which everybody waits, then finds little left to do.
             try connection.flushFile()
             return moved

@@ -16,7 +16,7 @@ public enum SQLiteCopy {
             }
             close(descriptor)
             do {
-                let session = try SQLiteConnection(path: path, .readWrite, cache: 8 << 10)
+                let session = try SQLiteSession(path: path, .readWrite, cache: 8 << 10)
                 defer { session.close() }
                 // Into a file that is there and empty: https://www.sqlite.org/lang_vacuum.html#vacuuminto
                 try session.run(
@@ -35,7 +35,7 @@ public enum SQLiteCopy {
     /// - Throws: ``DatabaseError`` `corrupted`.
     public static func check(_ path: String) async throws {
         try await DatabaseThreads.run("sqlite.check") {
-            let session = try SQLiteConnection(path: path, .readOnly, cache: 8 << 10)
+            let session = try SQLiteSession(path: path, .readOnly, cache: 8 << 10)
             defer { session.close() }
             let rows = try session.query("SELECT integrity_check FROM pragma_integrity_check(1)", [])
             guard let answer = try rows.first?.string(0), answer == "ok" else {
