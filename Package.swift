@@ -33,7 +33,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -113,10 +112,10 @@ let package = Package(
             dependencies: [
                 "ContentDownloads",
                 "ContentPackages",
+                "CornerstoreSQLite",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
             ],
@@ -376,10 +375,9 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                "kill-test-app",
+                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport", "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict

@@ -44,8 +44,8 @@ struct ModuleTable {
 
         // The app's column.
         "StoreKit": Row(
-            ["ContentDownloads", "ContentPackages", "StoreReceipts", "StoreWire"],
-            outside: ["AsyncHTTPClient", "GRDB", "NIOCore", "NIOFoundationCompat"]
+            ["ContentDownloads", "ContentPackages", "CornerstoreSQLite", "StoreReceipts", "StoreWire"],
+            outside: ["AsyncHTTPClient", "NIOCore", "NIOFoundationCompat"]
         ),
         "PurchaseVault": Row(["StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(
