@@ -37,13 +37,12 @@ final class SQLiteEngine: Engine {
     }
 
     private func start(_ file: String, _ settings: SQLiteSettings, _ logger: Logger) {
-        threads.start("sqlite.log") { [checkpointer] in checkpointer.run() }
         threads.start("sqlite.writer") { [self] in
             writing.withLock { session in
                 var log = SQLiteLog(session, checkpointer, settings, logger)
                 SQLiteWriter(session, writes, settings).run { log.keepShort() }
             }
-            checkpointer.stop()
+            checkpointer.close()
         }
         for number in 1...settings.readers {
             threads.start("sqlite.reader.\(number)") { [reads] in
