@@ -33,7 +33,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -55,7 +54,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CornerstoreCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CornerstoreSQLite", dependencies: ["CornerstoreCSQLite"], swiftSettings: strict),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "ContentPackages",
@@ -85,9 +85,8 @@ let package = Package(
         .target(
             name: "Database",
             dependencies: [
-                "CPostgreSQL", "CSQLite",
+                "CPostgreSQL", "CornerstoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -113,10 +112,10 @@ let package = Package(
             dependencies: [
                 "ContentDownloads",
                 "ContentPackages",
+                "CornerstoreSQLite",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
             ],
@@ -361,8 +360,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "CornerstoreSQLiteTests", dependencies: ["CornerstoreSQLite", "TestSupport"], swiftSettings: strict
+        ),
+        .testTarget(
             name: "DatabaseTests",
-            dependencies: ["Database", "TestSupport", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            dependencies: ["CornerstoreCSQLite", "CornerstoreSQLite", "Database", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -373,10 +375,9 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "ContentDownloads", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                "kill-test-app",
+                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport", "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             swiftSettings: strict
@@ -536,9 +537,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "ContentPackages", "Database", "HTTPSupport", "StoreReceipts",
+                "ContentPackages", "CornerstoreSQLite", "Database", "HTTPSupport", "StoreReceipts",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -98,8 +98,7 @@ public final class Database: Sendable {
     ///
     /// Transactions are as if run one after the other. **The closure may be run more than once** (a serialization
     /// failure, a batch that was rolled back), so it must have no effect but on the database. If it throws, nothing of
-    /// it is kept. A caller that is cancelled still waits, and its transaction is still done. On SQLite what a
-    /// transaction changes stays in memory until it commits: who has much to change does so in several.
+    /// it is kept. A caller that is cancelled still waits, and its transaction is still done.
     ///
     /// - Throws: what the closure throws, or a ``DatabaseError``. `unavailable` out of a commit means that the outcome
     ///   is unknown: repeat the step under the same key.

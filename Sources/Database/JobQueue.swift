@@ -3,8 +3,8 @@ import Synchronization
 
 /// Jobs that wait for the threads of a database: first come, first served, bounded in number and in time.
 ///
-/// Of several idle threads the one that worked last gets the next job. Under a light load the same few threads do all the
-/// work, and only they hold a connection to PostgreSQL.
+/// Of several idle threads the one that worked last gets the next job. Under a light load the same few threads do all
+/// the work, and only they hold a connection to PostgreSQL.
 final class JobQueue: Sendable {
     private struct State {
         var jobs: [Job] = []

@@ -28,12 +28,13 @@ struct ModuleTable {
         "StoreReceipts": Row(["StoreWire"], outside: ["Crypto", "CryptoExtras", "JWTKit", "SwiftASN1", "X509"]),
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
-        "CSQLite": Row([]),
+        "CornerstoreCSQLite": Row([]),
+        "CornerstoreSQLite": Row(["CornerstoreCSQLite"]),
         "CZlib": Row([]),
         "ContentPackages": Row(["CLinux", "CZlib"], outside: ["Crypto"]),
         "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
-        "Database": Row(["CPostgreSQL", "CSQLite"], outside: ["Crypto", "GRDBSQLite", "Logging"]),
+        "Database": Row(["CPostgreSQL", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
         "HTTPSupport": Row(
             [],
             outside: [
@@ -43,8 +44,8 @@ struct ModuleTable {
 
         // The app's column.
         "StoreKit": Row(
-            ["ContentDownloads", "ContentPackages", "StoreReceipts", "StoreWire"],
-            outside: ["AsyncHTTPClient", "GRDB", "NIOCore", "NIOFoundationCompat"]
+            ["ContentDownloads", "ContentPackages", "CornerstoreSQLite", "StoreReceipts", "StoreWire"],
+            outside: ["AsyncHTTPClient", "NIOCore", "NIOFoundationCompat"]
         ),
         "PurchaseVault": Row(["StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(

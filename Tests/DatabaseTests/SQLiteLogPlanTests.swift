@@ -27,7 +27,7 @@ import Testing
     private static let courses = [
         Course(name: "a short log is left alone", steps: [(0, .idle, .nothing), (39, .idle, .nothing)]),
         Course(
-            name: "the checkpointer moves, the writer ends it, and the log begins anew",
+            name: "the checkpointer moves pages, the writer the rest, and the log starts again",
             steps: [
                 (40, .idle, .begin), (45, .busy, .nothing), (50, .moved(40), .restart), (3, .idle, .nothing),
                 (41, .idle, .begin),
@@ -35,17 +35,16 @@ import Testing
         Course(
             name: "while many pages are left, the checkpointer goes on",
             steps: [
-                (40, .idle, .begin), (90, .moved(40), .nothing), (92, .idle, .begin), (99, .busy, .nothing),
-                (100, .moved(92), .restart),
+                (40, .idle, .begin), (90, .moved(40), .begin), (99, .busy, .nothing), (100, .moved(90), .restart),
             ]),
         Course(
             name: "a reader in the way is not hurried",
             steps: [
-                (40, .idle, .begin), (80, .moved(10), .nothing), (82, .idle, .begin), (90, .moved(10), .nothing),
-                (92, .idle, .nothing), (110, .idle, .begin),
+                (40, .idle, .begin), (50, .moved(10), .nothing), (59, .idle, .nothing), (60, .idle, .begin),
+                (90, .moved(10), .begin), (100, .moved(10), .nothing), (110, .idle, .begin),
             ]),
         Course(
-            name: "after an attempt to begin anew that a reader foiled, a little more has to come",
+            name: "after an attempt that a reader foiled, the log has to grow a little",
             steps: [
                 (40, .idle, .begin), (50, .moved(40), .restart), (52, .idle, .nothing), (69, .idle, .nothing),
                 (70, .idle, .begin),
@@ -61,11 +60,8 @@ import Testing
             name: "what was moved of an earlier log is forgotten",
             steps: [
                 (40, .idle, .begin), (3, .moved(40), .nothing), (45, .idle, .begin), (46, .busy, .nothing),
-                (2, .busy, .nothing), (60, .busy, .nothing), (61, .moved(46), .begin), (70, .moved(61), .restart),
+                (2, .moved(46), .nothing), (40, .idle, .begin),
             ]),
-        Course(
-            name: "an earlier log's checkpoint that ended unseen is not waited for",
-            steps: [(40, .idle, .begin), (2, .busy, .nothing), (45, .idle, .begin), (50, .moved(45), .restart)]),
     ]
 
     @Test(arguments: courses) func eachBatchIsFollowedByWhatTheLogNeeds(_ course: Course) {
@@ -75,8 +71,7 @@ import Testing
         }
     }
 
-    /// Whatever happened before: the log is let begin anew only when the checkpointer has nothing to do, or is made to
-    /// rest first.
+    /// The log starts again only when the checkpointer has nothing to do, or after a wait for its end.
     @Test func theLogNeverBeginsAnewBesideACheckpoint() {
         var random = SeededGenerator(seed: 4)
         for _ in 0..<500 {
@@ -97,36 +92,24 @@ import Testing
         }
     }
 
-    @Test func whatWasAskedForAndNotBegunIsTakenBack() async throws {
+    /// With SQLite before 3.51.3 the log must not start again while a checkpoint is asked for and has not begun.
+    @Test func restWaitsForTheCheckpointThatWasAskedFor() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let path = directory.path("a.sqlite")
-            try Data().write(to: URL(fileURLWithPath: path))
-            let session = try SQLiteConnection(path: path, .readWrite, cache: 100)
-            try session.run("PRAGMA journal_mode = WAL")
+            let session = try SQLiteSession(path: path, .create, cache: 100)
+            try session.useWriteAheadLog()
             try session.run("CREATE TABLE t (a)")
             let checkpointer = SQLiteCheckpointer(path, SQLiteSettings(), .silent)
-            checkpointer.begin()
-            #expect(checkpointer.take() == .busy)
-            checkpointer.rest()
-            #expect(checkpointer.take() == .idle)
-            // The thread is woken, finds nothing to do, and has moved nothing when the next is asked for.
-            let ended = Gate()
-            Thread.detachNewThread {
-                checkpointer.run()
-                ended.open()
+            for _ in 0..<50 {
+                try session.run("INSERT INTO t VALUES (1)")
+                checkpointer.begin()
+                checkpointer.rest()
+                #expect(checkpointer.take() == .idle)
             }
             checkpointer.begin()
             while checkpointer.take() == .busy { await Task.yield() }
-            checkpointer.begin()
-            checkpointer.rest()
-            #expect(checkpointer.take() == .idle)
-            checkpointer.stop()
-            await withCheckedContinuation { continuation in
-                Thread.detachNewThread {
-                    ended.wait()
-                    continuation.resume()
-                }
-            }
+            #expect(checkpointer.take() == .idle, "a result is given once")
+            checkpointer.close()
         }
     }
 }

@@ -1,3 +1,4 @@
+import CornerstoreSQLite
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import CornerstoreSQLite
 import Foundation
-import GRDBSQLite
 import Synchronization
 import TestSupport
 import Testing
@@ -78,11 +78,10 @@ private let table = Migration(
     @Test func whoOpensANewFileWaitsForAnother() async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("store.sqlite")
-            var other: OpaquePointer?
-            defer { sqlite3_close_v2(other) }
-            try #require(sqlite3_open(path, &other) == SQLITE_OK)
-            sqlite3_busy_timeout(other, 60_000)
-            try #require(sqlite3_exec(other, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK)
+            let other = try SQLiteConnection(path: path, .create)
+            defer { other.close() }
+            other.setPatience(milliseconds: 60_000)
+            try other.beginWriting()
             let isDone = Atomic(false)
             async let opening = Result<Database, any Error>.of {
                 defer { isDone.store(true, ordering: .relaxed) }
@@ -91,7 +90,7 @@ private let table = Migration(
             // Long enough for one that does not wait to fail; one that waits succeeds whenever the other ends.
             let end = ContinuousClock.now + .milliseconds(200)
             while !isDone.load(ordering: .relaxed), ContinuousClock.now < end { await Task.yield() }
-            try #require(sqlite3_exec(other, "COMMIT", nil, nil, nil) == SQLITE_OK)
+            try other.commit()
             let database = try await opening.get()
             try await database.write(Self.insert(1))
             #expect(try await ids(database) == [1])

@@ -1,5 +1,5 @@
+import CornerstoreSQLite
 import Foundation
-import GRDB
 import StoreWire
 import Synchronization
 import TestSupport
@@ -140,20 +140,19 @@ struct DownloadCrashTests {
         let entry = PaymentQueueEntry(
             key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a"), phase: .queued)
         // As version 2 made it.
-        let old = try DatabaseQueue(path: folder.appendingPathComponent("old").path)
-        try old.write { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE entry (
-                        key TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, body BLOB NOT NULL
-                    ) WITHOUT ROWID;
-                    PRAGMA user_version = 2;
-                    """)
-            try db.execute(
-                sql: "INSERT INTO entry (key, position, body) VALUES (?, 1, ?)",
-                arguments: [entry.key.uuidString, try JSONEncoder().encode(entry)])
-        }
-        try old.close()
+        let old = try SQLiteConnection(path: folder.appendingPathComponent("old").path, .create)
+        try old.run(
+            """
+            CREATE TABLE entry (
+                key TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, body BLOB NOT NULL
+            ) WITHOUT ROWID
+            """)
+        try old.run("PRAGMA user_version = 2")
+        let insertion = try old.statement("INSERT INTO entry (key, position, body) VALUES (?, 1, ?)")
+        try insertion.bind(entry.key.uuidString, at: 1)
+        try insertion.bind([UInt8](JSONEncoder().encode(entry)), at: 2)
+        try insertion.run()
+        old.close()
         let journal = try SQLitePaymentJournal(folder: folder, name: "old") { _ in }
         #expect(try journal.load() == [entry])
         let download = DownloadEntry(
@@ -161,9 +160,7 @@ struct DownloadCrashTests {
         try journal.save(downloads: [download])
         #expect(try journal.loadDownloads() == [download])
         // One that cannot be read is as if it were not there.
-        try journal.database.write { db in
-            try db.execute(sql: "INSERT INTO download (id, body) VALUES (8, 'nonsense')")
-        }
+        try journal.database.withLock { try $0.run("INSERT INTO download (id, body) VALUES (8, 'nonsense')") }
         #expect(try journal.loadDownloads() == [download])
         try journal.forget(downloads: [download.id])
         #expect(try journal.loadDownloads().isEmpty)

@@ -1,5 +1,5 @@
+import CornerstoreSQLite
 import Foundation
-import GRDB
 import StoreWire
 import Synchronization
 import Testing
@@ -169,8 +169,11 @@ struct JournalNotesTests {
 
     @Test func `a save waits for the disk again after a note`() throws {
         let journal = try SQLitePaymentJournal(folder: folder(), name: "j") { Issue.record("\($0)") }
-        func synchronous() throws -> Int? {
-            try journal.database.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+        func synchronous() throws -> Int64? {
+            try journal.database.withLock { connection in
+                let statement = try connection.prepare("PRAGMA synchronous")
+                return try statement.step() ? statement.int64(0) : nil
+            }
         }
         // 2 is FULL.
         #expect(try synchronous() == 2)
@@ -196,7 +199,11 @@ struct JournalNotesTests {
         queue.finishTransaction(transaction)
         await engine.stop()
         let journal = try SQLitePaymentJournal(folder: folder(), name: "sandbox.journal") { _ in }
-        #expect(try await journal.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM finished") } == 0)
+        let notes = try journal.database.withLock { connection in
+            let statement = try connection.prepare("SELECT count(*) FROM finished")
+            return try statement.step() ? statement.int64(0) : nil
+        }
+        #expect(notes == 0)
         journal.close()
     }
 }
@@ -224,7 +231,7 @@ struct DamagedJournalTests {
             try journal.save([entry], isGate: false)
         }
         if damage == .body {
-            try await journal.database.write { try $0.execute(sql: "UPDATE entry SET body = x'7b' WHERE position = 7") }
+            try journal.database.withLock { try $0.run("UPDATE entry SET body = x'7b' WHERE position = 7") }
         }
         journal.close()
         if damage == .pages {

@@ -2,29 +2,20 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Moves the log's pages into the file on a thread and connection of its own, so that the writer goes on meanwhile.
+/// Moves the log's pages into the file beside the writer, on a connection of its own.
 ///
-/// SQLite begins the log anew only when every page of it has been moved, and a busy writer always adds some. So when most
-/// are moved the writer moves the rest itself, between two batches. The writer alone asks for checkpoints, and lets the log
-/// begin anew only while none is asked for or under way.
+/// SQLite starts the log again only when every page of it has been moved, and a busy writer always adds some. So the
+/// writer moves the last pages itself, between two batches. Only the writer asks for checkpoints, and it starts the log
+/// again only while none is asked for or under way; ``SQLiteLogPlan`` says why.
 final class SQLiteCheckpointer: Sendable {
-    private enum State: Equatable {
-        case idle
-        /// The thread was woken, and has not begun.
-        case asked
-        case working
-        /// So many pages of the log are in the file.
-        case moved(Int)
-        case stopped
-    }
-
     private let path: String
     private let settings: SQLiteSettings
     private let logger: Logger
-    private let state = Mutex(State.idle)
-    /// Held during a checkpoint.
-    private let work = Mutex(())
-    private let wakeups = DispatchSemaphore(value: 0)
+    private let standing = Mutex(SQLiteLogPlan.Standing.idle)
+    /// Runs one checkpoint after the other.
+    private let queue = DispatchQueue(label: "sqlite.log")
+    /// Used on the queue alone.
+    private let session = Mutex<SQLiteSession?>(nil)
 
     init(_ path: String, _ settings: SQLiteSettings, _ logger: Logger) {
         self.path = path
@@ -32,73 +23,56 @@ final class SQLiteCheckpointer: Sendable {
         self.logger = logger
     }
 
-    /// Works until it is stopped.
-    func run() {
-        var session: SQLiteConnection?
-        while true {
-            wakeups.wait()
-            if state.withLock({ if case .stopped = $0 { true } else { false } }) { return }
-            work.withLock { _ in
-                guard change(from: .asked, to: .working) else { return }
-                let moved = checkpoint(&session)
-                _ = change(from: .working, to: .moved(moved))
-            }
-        }
-    }
-
-    /// Whether the state was `old`, and is `new` now.
-    private func change(from old: State, to new: State) -> Bool {
-        state.withLock { state in
-            guard state == old else { return false }
-            state = new
+    /// Asks for a checkpoint, unless one is under way or its result was not taken yet.
+    func begin() {
+        let begins = standing.withLock { standing in
+            guard standing == .idle else { return false }
+            standing = .busy
             return true
         }
-    }
-
-    private func checkpoint(_ session: inout SQLiteConnection?) -> Int {
-        do {
-            let connection = try session ?? SQLiteConnection(path: path, .readWrite, cache: settings.readerCache)
-            session = connection
-            let moved = try connection.checkpoint(restarting: false)?.movedPages ?? 0
-            // Here it delays nobody. The writer's own flush, for which everybody waits, then finds little left to do.
-            try connection.flushFile()
-            return moved
-        } catch {
-            logger.warning("checkpoint failed", metadata: ["reason": "\(error)"])
-            session = nil
-            return 0
+        guard begins else { return }
+        queue.async { [self] in
+            let moved = checkpoint()
+            standing.withLock { $0 = .moved(moved) }
         }
     }
 
-    /// Ends the thread.
-    func stop() {
-        state.withLock { $0 = .stopped }
-        wakeups.signal()
-    }
-
-    /// Asks for a checkpoint, unless the thread has something to do or its last answer was not taken yet.
-    func begin() {
-        if change(from: .idle, to: .asked) { wakeups.signal() }
-    }
-
-    /// Where the thread stands. What it has moved is told once.
+    /// The state of the last checkpoint that was asked for. Its result is given once.
     func take() -> SQLiteLogPlan.Standing {
-        state.withLock { state in
-            switch state {
-            case .idle, .stopped: return .idle
-            case .asked, .working: return .busy
-            case .moved(let pages):
-                state = .idle
-                return .moved(pages)
+        standing.withLock { standing in
+            let found = standing
+            if found != .busy { standing = .idle }
+            return found
+        }
+    }
+
+    /// Waits until the checkpoint that was asked for has ended, and forgets its result. Nothing is under way
+    /// afterwards.
+    func rest() {
+        queue.sync {}
+        _ = take()
+    }
+
+    /// Waits as ``rest()`` does, and closes the connection.
+    func close() {
+        queue.sync { session.withLock { $0 = nil } }
+    }
+
+    /// Returns how many of the log's pages are in the file; 0 after a failure.
+    private func checkpoint() -> Int {
+        session.withLock { session in
+            do {
+                let open = try session ?? SQLiteSession(path: path, .readWrite, cache: settings.readerCache)
+                session = open
+                let moved = try open.checkpoint(restarting: false) ?? 0
+                // Here it delays nobody. The writer's own flush, for which everybody waits, then finds little to do.
+                try open.flushFile()
+                return moved
+            } catch {
+                logger.warning("checkpoint failed", metadata: ["reason": "\(error)"])
+                session = nil
+                return 0
             }
         }
-    }
-
-    /// Takes back what the thread was asked for and has not begun, and waits for the end of what it has. Afterwards it does
-    /// nothing until it is asked again, and the answer is forgotten.
-    func rest() {
-        guard !change(from: .asked, to: .idle) else { return }
-        work.withLock { _ in }
-        _ = take()
     }
 }

@@ -2,7 +2,8 @@ import Foundation
 
 /// Whole copies of a SQLite database.
 public enum SQLiteCopy {
-    /// Copies a database as it stands at one moment, also while this or another process works on it. The copy is compact, and needs no other file.
+    /// Copies a database as it stands at one moment, also while this or another process works on it. The copy is
+    /// compact, and needs no other file.
     ///
     /// - Parameters:
     ///   - path: a database; it is not changed.
@@ -16,7 +17,7 @@ public enum SQLiteCopy {
             }
             close(descriptor)
             do {
-                let session = try SQLiteConnection(path: path, .readWrite, cache: 8 << 10)
+                let session = try SQLiteSession(path: path, .readWrite, cache: 8 << 10)
                 defer { session.close() }
                 // Into a file that is there and empty: https://www.sqlite.org/lang_vacuum.html#vacuuminto
                 try session.run(
@@ -35,7 +36,7 @@ public enum SQLiteCopy {
     /// - Throws: ``DatabaseError`` `corrupted`.
     public static func check(_ path: String) async throws {
         try await DatabaseThreads.run("sqlite.check") {
-            let session = try SQLiteConnection(path: path, .readOnly, cache: 8 << 10)
+            let session = try SQLiteSession(path: path, .readOnly, cache: 8 << 10)
             defer { session.close() }
             let rows = try session.query("SELECT integrity_check FROM pragma_integrity_check(1)", [])
             guard let answer = try rows.first?.string(0), answer == "ok" else {

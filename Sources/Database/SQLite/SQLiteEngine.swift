@@ -1,17 +1,23 @@
+internal import CornerstoreSQLite
 import Foundation
 import Logging
 import Synchronization
 
-/// SQLite: one writing thread that commits transactions in batches, a few that read, and one that tidies the log.
+/// SQLite: one writing thread that commits transactions in batches, a few that read, and one that
+/// moves the log into the file.
 final class SQLiteEngine: Engine {
     let reads: JobQueue
     let writes: JobQueue
-    /// Milliseconds that one who opens the file waits for another who applies migrations to it.
+    /// Milliseconds that a statement waits for another connection's lock.
+    static let patience = SQLiteConnection.patience
+    /// Milliseconds that an opening of the file waits for another one, which may apply migrations.
     private static let openingPatience: Int32 = 30_000
+    /// Whether SQLite agreed to count no memory; asked before the first connection.
+    private static let countsNoMemory = SQLiteConnection.stopCountingMemory()
     private let threads = DatabaseThreads()
     private let checkpointer: SQLiteCheckpointer
     /// The connection that writes. It is there before the others open, and closed after them.
-    private let writing: Mutex<SQLiteConnection>
+    private let writing: Mutex<SQLiteSession>
 
     /// Opens the file, applies the migrations and starts the threads. Blocks.
     init(
@@ -22,36 +28,21 @@ final class SQLiteEngine: Engine {
         let file = try Self.makePrivate(path)
         checkpointer = SQLiteCheckpointer(file, settings, logger)
         writing = Mutex(try Self.open(file, settings))
-        try Self.apply(migrations, file, settings, logger)
-        // Where the file was empty the writing connection does not hold the log before its first transaction, and nobody would remove it in the end.
         try writing.withLock { session in
-            let transaction = SQLiteTransaction(session)
-            try transaction.begin()
-            try transaction.commit()
-            session.setPatience(milliseconds: SQLiteConnection.patience)
+            // The first transaction also makes the connection hold the log, which it removes at the end.
+            try SchemaHistory(migrations: migrations, logger: logger).apply { try session.migrate($0) }
+            session.setPatience(milliseconds: Self.patience)
         }
         start(file, settings, logger)
     }
 
-    /// On a connection of their own, for a migration may write more than fits into memory.
-    private static func apply(
-        _ migrations: [Migration], _ file: String, _ settings: SQLiteSettings, _ logger: Logger
-    ) throws {
-        let session = try SQLiteConnection(path: file, .readWrite, cache: settings.writerCache)
-        defer { session.close() }
-        session.setPatience(milliseconds: openingPatience)
-        let transaction = SQLiteTransaction(session)
-        try SchemaHistory(migrations: migrations, logger: logger).apply { body in try transaction.run(body) }
-    }
-
     private func start(_ file: String, _ settings: SQLiteSettings, _ logger: Logger) {
-        threads.start("sqlite.log") { [checkpointer] in checkpointer.run() }
         threads.start("sqlite.writer") { [self] in
             writing.withLock { session in
                 var log = SQLiteLog(session, checkpointer, settings, logger)
                 SQLiteWriter(session, writes, settings).run { log.keepShort() }
             }
-            checkpointer.stop()
+            checkpointer.close()
         }
         for number in 1...settings.readers {
             threads.start("sqlite.reader.\(number)") { [reads] in
@@ -68,8 +59,9 @@ final class SQLiteEngine: Engine {
     }
 
     /// The writing connection; it makes the file a database with a write-ahead log.
-    private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteConnection {
-        let session = try SQLiteConnection(path: file, .writer, cache: settings.writerCache)
+    private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteSession {
+        _ = countsNoMemory
+        let session = try SQLiteSession(path: file, .readWrite, cache: settings.writerCache)
         session.setPatience(milliseconds: openingPatience)
         try keepLog(session)
         // A log that readers made grow is cut when it begins anew.
@@ -80,14 +72,14 @@ final class SQLiteEngine: Engine {
         return session
     }
 
-    /// Of several who first do this at the same moment SQLite refuses some at once, whatever their patience, for each holds what another waits for. Each
-    /// gets its turn.
-    private static func keepLog(_ session: SQLiteConnection) throws(DatabaseError) {
+    /// Of several connections that do this first at the same moment, SQLite refuses some at once, whatever their
+    /// patience: each holds a lock for which another waits. Trying again gives each its turn.
+    private static func keepLog(_ session: SQLiteSession) throws(DatabaseError) {
         // Pauses are counted, as SQLite counts its own: a machine that stands still has tried nothing.
         var left = openingPatience
         while true {
             do {
-                return try session.run("PRAGMA journal_mode = WAL")
+                return try session.useWriteAheadLog()
             } catch  where error.code == .busy && left > 0 {
                 let pause = Int32.random(in: 1...10)
                 left -= pause
@@ -96,8 +88,8 @@ final class SQLiteEngine: Engine {
         }
     }
 
-    /// Makes the file before SQLite does, readable by its owner alone; its companions take over the mode. Gives its full
-    /// path.
+    /// Makes the file before SQLite does, readable by its owner alone; its companions take over the mode. Gives its
+    /// full path.
     private static func makePrivate(_ path: String) throws -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(.invalidLocation, "the path of the database file is empty or has a NUL in it")

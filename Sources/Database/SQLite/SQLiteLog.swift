@@ -1,17 +1,17 @@
 import Logging
 
-/// The write-ahead log, which the writer keeps in bounds between its batches.
+/// Keeps the write-ahead log in bounds, between the writer's batches.
 struct SQLiteLog {
-    /// Milliseconds that the writer waits for readers when the log could begin anew, and when it must.
+    /// Milliseconds that the writer waits for readers when the log could start again, and when it must.
     private static let patience: (short: Int32, long: Int32) = (5, 1_000)
 
-    private let session: SQLiteConnection
+    private let session: SQLiteSession
     private let checkpointer: SQLiteCheckpointer
     private let logger: Logger
     private var plan: SQLiteLogPlan
 
     init(
-        _ session: SQLiteConnection, _ checkpointer: SQLiteCheckpointer, _ settings: SQLiteSettings, _ logger: Logger
+        _ session: SQLiteSession, _ checkpointer: SQLiteCheckpointer, _ settings: SQLiteSettings, _ logger: Logger
     ) {
         self.session = session
         self.checkpointer = checkpointer
@@ -33,9 +33,9 @@ struct SQLiteLog {
 
     private func restart(_ patience: Int32) {
         session.setPatience(milliseconds: patience)
-        defer { session.setPatience(milliseconds: SQLiteConnection.patience) }
+        defer { session.setPatience(milliseconds: SQLiteEngine.patience) }
         do {
-            // Whether readers were in the way shows in the log's length after the next commit.
+            // The log's length after the next commit shows whether readers were in the way.
             _ = try session.checkpoint(restarting: true)
         } catch {
             logger.warning("checkpoint failed", metadata: ["reason": "\(error)"])

@@ -2,7 +2,7 @@
 final class SQLiteReader {
     private let path: String
     private let settings: SQLiteSettings
-    private var session: SQLiteConnection?
+    private var session: SQLiteSession?
 
     init(_ path: String, _ settings: SQLiteSettings) {
         self.path = path
@@ -20,12 +20,12 @@ final class SQLiteReader {
     }
 
     private func run(_ job: Job) throws -> Job.Completion {
-        let session = try self.session ?? SQLiteConnection(path: path, .readOnly, cache: settings.readerCache)
+        let session = try self.session ?? SQLiteSession(path: path, .readOnly, cache: settings.readerCache)
         self.session = session
-        try session.run(.begin)
+        try session.begin()
         defer {
-            if session.isInsideTransaction { try? session.run(.rollback) }
-            // A transaction that cannot be ended would show its old state for ever.
+            session.rollback()
+            // A transaction that cannot be ended would show its old state for ever, so the connection goes.
             if session.isInsideTransaction { self.session = nil }
         }
         return try job.run(on: Connection(session, longest: nil))

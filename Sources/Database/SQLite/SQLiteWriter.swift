@@ -1,18 +1,17 @@
 import Glibc
 
-/// The one writer: takes all waiting transactions, runs them in one of SQLite's, and commits them with one flush to disk.
+/// The one writer: takes all waiting transactions, runs them in one of SQLite's, and commits them with one flush to
+/// disk.
 ///
-/// Callers hear of success only after the commit. When one of several fails, all are rolled back and run again, each in a
-/// savepoint, so that one's failure is nobody else's. If the commit fails, every caller of the batch hears of it.
+/// Callers hear of success only after the commit. When one of several fails, all are rolled back and run again, each in
+/// a savepoint, so that one's failure is nobody else's. If the commit fails, every caller of the batch hears of it.
 struct SQLiteWriter {
-    private let session: SQLiteConnection
-    private let transaction: SQLiteTransaction
+    private let session: SQLiteSession
     private let queue: JobQueue
     private let settings: SQLiteSettings
 
-    init(_ session: SQLiteConnection, _ queue: JobQueue, _ settings: SQLiteSettings) {
+    init(_ session: SQLiteSession, _ queue: JobQueue, _ settings: SQLiteSettings) {
         self.session = session
-        transaction = SQLiteTransaction(session)
         self.queue = queue
         self.settings = settings
     }
@@ -60,7 +59,7 @@ struct SQLiteWriter {
     /// Runs the jobs, and those that arrive meanwhile, in one transaction. Whatever fails undoes all.
     private func together(_ jobs: inout [Job]) -> Outcome {
         do {
-            try transaction.begin()
+            try session.beginWriting()
         } catch {
             return .failed(error)
         }
@@ -76,14 +75,15 @@ struct SQLiteWriter {
                 }
             }
         } catch {
-            transaction.rollback()
+            session.rollback()
             return jobs.count > 1 ? .undecided : .failed(error)
         }
         return commit(completions, jobs.count)
     }
 
-    /// The jobs that arrived meanwhile. When there are none for a small batch, those who would bring some get the processor first: where it is busy, they
-    /// bring several, which then share a flush; where it is not, this costs nothing. A larger batch is flushed while they prepare the next.
+    /// The jobs that arrived meanwhile. When there are none for a small batch, those who would bring some get the
+    /// processor first: where it is busy, they bring several, which then share a flush; where it is not, this costs
+    /// nothing. A larger batch is flushed while they prepare the next.
     private func arrivals(atMost most: Int, isSmall: Bool) -> [Job] {
         let waiting = queue.nextIfAny(atMost: most)
         guard waiting.isEmpty, isSmall else { return waiting }
@@ -94,16 +94,16 @@ struct SQLiteWriter {
     /// Runs the jobs in one transaction, each in a savepoint of its own.
     private func apart(_ jobs: [Job]) -> Outcome {
         do {
-            try transaction.begin()
+            try session.beginWriting()
         } catch {
             return .failed(error)
         }
         var completions: [Job.Completion] = []
         for job in jobs {
             do {
-                completions.append(try transaction.savepoint { try job.run(on: Connection(session)) })
+                completions.append(try session.savepoint { try job.run(on: Connection(session)) })
             } catch {
-                guard transaction.isOpen else { return jobs.count > 1 ? .undecided : .failed(error) }
+                guard session.isInsideTransaction else { return jobs.count > 1 ? .undecided : .failed(error) }
                 completions.append { job.fail(error) }
             }
         }
@@ -112,10 +112,10 @@ struct SQLiteWriter {
 
     private func commit(_ completions: [Job.Completion], _ count: Int) -> Outcome {
         do {
-            try transaction.commit()
+            try session.commit()
             return .committed(completions)
         } catch {
-            transaction.rollback()
+            session.rollback()
             // A deferred foreign key is checked only here: one transaction's fault must not be another's failure.
             return error.code == .foreignKeyViolation && count > 1 ? .undecided : .failed(error)
         }

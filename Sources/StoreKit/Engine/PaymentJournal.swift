@@ -1,6 +1,7 @@
+internal import CornerstoreSQLite
 import Foundation
-import GRDB
 import StoreWire
+import Synchronization
 
 /// Where the queue's entries outlive the process.
 protocol PaymentJournal: Sendable {
@@ -8,13 +9,13 @@ protocol PaymentJournal: Sendable {
     func load() throws -> [PaymentQueueEntry]
     /// Writes the entries, new or changed, all or none; on return they survive a loss of power.
     ///
-    /// - Parameter isGate: The app is told of the entries after this. It cannot have finished them yet, so that notes of
-    ///   their keys are of an earlier transaction and go.
+    /// - Parameter isGate: The app is told of the entries after this. It cannot have finished them yet, so that notes
+    ///   of their keys are of an earlier transaction and go.
     func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws
     /// Takes these out.
     func forget(_ keys: [UUID]) throws
-    /// Writes a payment that was just added. Unlike ``save(_:isGate:)`` it does not wait for the disk: on return the entry
-    /// survives the end of the process, but not yet a loss of power.
+    /// Writes a payment that was just added. Unlike ``save(_:isGate:)`` it does not wait for the disk: on return the
+    /// entry survives the end of the process, but not yet a loss of power.
     func note(added entry: PaymentQueueEntry) throws
     /// Writes that the app finished a transaction, as durably as ``note(added:)``. ``load()`` then gives the entry as
     /// `finishing`, or leaves out a failed one.
@@ -45,11 +46,11 @@ struct NoJournal: PaymentJournal {
 
 /// The journal in an SQLite file, with a write-ahead log that is synced at every commit.
 final class SQLitePaymentJournal: PaymentJournal {
-    let database: DatabaseQueue
+    let database: Mutex<SQLiteConnection>
     private let lock: FolderLock
 
-    /// Opens the journal in `folder`, locks it against other processes and reads it. One that is damaged is set aside, and
-    /// a new one begun: what was paid comes back with the store's list of unfinished transactions.
+    /// Opens the journal in `folder`, locks it against other processes and reads it. One that is damaged is set aside,
+    /// and a new one begun: what was paid comes back with the store's list of unfinished transactions.
     ///
     /// - Throws: ``DeviceError``.
     static func opened(
@@ -80,10 +81,10 @@ final class SQLitePaymentJournal: PaymentJournal {
         BoundedFile.removeLeftovers(in: folder)
         let file = folder.appendingPathComponent(name)
         do {
-            database = try Self.open(file)
+            database = Mutex(try Self.open(file))
         } catch  where Self.isDamage(error) {
             Self.setAside(file, diagnostics)
-            do { database = try Self.open(file) } catch { throw Self.unusable(file, error) }
+            do { database = Mutex(try Self.open(file)) } catch { throw Self.unusable(file, error) }
         } catch {
             throw Self.unusable(file, error)
         }
@@ -91,8 +92,8 @@ final class SQLitePaymentJournal: PaymentJournal {
 
     /// Whether a file's contents are at fault, and trying again will not help.
     private static func isDamage(_ error: any Error) -> Bool {
-        guard let error = error as? DatabaseError else { return error is DecodingError }
-        return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        guard let error = error as? SQLiteError else { return error is DecodingError }
+        return error.code == .damaged
     }
 
     /// Renames a damaged journal, so that it can be looked at later.
@@ -111,14 +112,11 @@ final class SQLitePaymentJournal: PaymentJournal {
     /// what the app finished.
     private static let version = 4
 
-    private static func open(_ file: URL) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.journalMode = .wal
-        let database = try DatabaseQueue(path: file.path, configuration: configuration)
-        // Only now: with the write-ahead log GRDB sets NORMAL, under which a commit does not wait for the disk.
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-        try database.write { db in
-            let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    private static func open(_ file: URL) throws -> sending SQLiteConnection {
+        let connection = try SQLiteConnection(path: file.path, .create)
+        try connection.useWriteAheadLog()
+        try connection.transaction {
+            let found = try userVersion(connection)
             guard found <= version else {
                 throw DeviceError(
                     code: .journalUnusable,
@@ -126,33 +124,60 @@ final class SQLitePaymentJournal: PaymentJournal {
                         "\(file.path) is of version \(found), newer than this program's \(version); update the program")
             }
             guard found < version else { return }
-            try db.execute(
-                sql: """
-                    CREATE TABLE IF NOT EXISTS entry (
-                        key TEXT PRIMARY KEY NOT NULL,
-                        position INTEGER NOT NULL,
-                        body BLOB NOT NULL
-                    ) WITHOUT ROWID;
-                    CREATE TABLE IF NOT EXISTS download (
-                        id INTEGER PRIMARY KEY NOT NULL,
-                        body BLOB NOT NULL
-                    );
-                    CREATE TABLE IF NOT EXISTS finished (
-                        key TEXT PRIMARY KEY NOT NULL
-                    ) WITHOUT ROWID;
-                    PRAGMA user_version = \(version);
-                    """)
+            for statement in schema { try connection.run(statement) }
         }
-        return database
+        return connection
+    }
+
+    private static func userVersion(_ connection: SQLiteConnection) throws -> Int64 {
+        let statement = try connection.prepare("PRAGMA user_version")
+        return try statement.step() ? statement.int64(0) : 0
+    }
+
+    private static let schema = [
+        """
+        CREATE TABLE IF NOT EXISTS entry (
+            key TEXT PRIMARY KEY NOT NULL,
+            position INTEGER NOT NULL,
+            body BLOB NOT NULL
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS download (
+            id INTEGER PRIMARY KEY NOT NULL,
+            body BLOB NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS finished (
+            key TEXT PRIMARY KEY NOT NULL
+        ) WITHOUT ROWID
+        """,
+        "PRAGMA user_version = \(version)",
+    ]
+
+    /// Runs `body` in one transaction, which is on the disk when this returns.
+    func transaction<T: Sendable>(_ body: @Sendable (SQLiteConnection) throws -> T) throws -> T {
+        try database.withLock { connection in
+            try connection.beginWriting()
+            do {
+                let result = try body(connection)
+                try connection.commit()
+                return result
+            } catch {
+                connection.rollback()
+                throw error
+            }
+        }
     }
 
     func load() throws -> [PaymentQueueEntry] {
-        try database.write { db in
-            let finished = try Set(String.fetchAll(db, sql: "SELECT key FROM finished"))
+        try transaction { connection in
+            let finished = Set(try Self.all("SELECT key FROM finished", connection) { try $0.text(0) })
+            let bodies = try Self.all("SELECT body FROM entry ORDER BY position", connection) { Data($0.bytes(0)) }
             let decoder = JSONDecoder()
             var over: [UUID] = []
-            let entries = try Data.fetchAll(db, sql: "SELECT body FROM entry ORDER BY position").compactMap {
-                body -> PaymentQueueEntry? in
+            let entries = try bodies.compactMap { body -> PaymentQueueEntry? in
                 var entry = try decoder.decode(PaymentQueueEntry.self, from: body)
                 guard finished.contains(entry.key.uuidString) else { return entry }
                 switch entry.phase {
@@ -166,20 +191,31 @@ final class SQLitePaymentJournal: PaymentJournal {
                 }
             }
             if !finished.isEmpty {
-                try Self.forget(over, db)
-                try db.execute(sql: "DELETE FROM finished WHERE key NOT IN (SELECT key FROM entry)")
+                try Self.forget(over, connection)
+                try connection.run("DELETE FROM finished WHERE key NOT IN (SELECT key FROM entry)")
             }
             return entries
         }
     }
 
+    /// Reads all rows of a statement.
+    static func all<T>(
+        _ sql: String, _ connection: SQLiteConnection, _ read: (SQLiteStatement) throws -> T
+    ) throws -> [T] {
+        let statement = try connection.prepare(sql)
+        var rows: [T] = []
+        while try statement.step() { rows.append(try read(statement)) }
+        return rows
+    }
+
     func save(_ entries: [PaymentQueueEntry], isGate: Bool) throws {
         let rows = try Self.rows(entries)
-        try database.write { db in
-            try Self.insert(rows, db)
-            let statement = try db.cachedStatement(sql: "DELETE FROM finished WHERE key = ?")
+        try transaction { connection in
+            try Self.insert(rows, connection)
+            let statement = try connection.statement("DELETE FROM finished WHERE key = ?")
             for (entry, _) in rows where isGate || entry.phase == .finishing {
-                try statement.execute(arguments: [entry.key.uuidString])
+                try statement.bind(entry.key.uuidString, at: 1)
+                try statement.run()
             }
         }
     }
@@ -189,23 +225,29 @@ final class SQLitePaymentJournal: PaymentJournal {
         return try entries.map { ($0, try encoder.encode($0)) }
     }
 
-    private static func insert(_ rows: [(PaymentQueueEntry, Data)], _ db: GRDB.Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO entry (key, position, body) VALUES (?, ?, ?)
-                ON CONFLICT (key) DO UPDATE SET position = excluded.position, body = excluded.body
-                """)
+    private static func insert(_ rows: [(PaymentQueueEntry, Data)], _ connection: SQLiteConnection) throws {
+        let statement = try connection.statement(
+            """
+            INSERT INTO entry (key, position, body) VALUES (?, ?, ?)
+            ON CONFLICT (key) DO UPDATE SET position = excluded.position, body = excluded.body
+            """)
         for (entry, body) in rows {
-            try statement.execute(arguments: [entry.key.uuidString, entry.position, body])
+            try statement.bind(entry.key.uuidString, at: 1)
+            try statement.bind(entry.position, at: 2)
+            try statement.bind([UInt8](body), at: 3)
+            try statement.run()
         }
     }
 
-    func forget(_ keys: [UUID]) throws { try database.write { try Self.forget(keys, $0) } }
+    func forget(_ keys: [UUID]) throws { try transaction { try Self.forget(keys, $0) } }
 
-    private static func forget(_ keys: [UUID], _ db: GRDB.Database) throws {
+    private static func forget(_ keys: [UUID], _ connection: SQLiteConnection) throws {
         for table in ["entry", "finished"] {
-            let statement = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE key = ?")
-            for key in keys { try statement.execute(arguments: [key.uuidString]) }
+            let statement = try connection.statement("DELETE FROM \(table) WHERE key = ?")
+            for key in keys {
+                try statement.bind(key.uuidString, at: 1)
+                try statement.run()
+            }
         }
     }
 
@@ -215,28 +257,33 @@ final class SQLitePaymentJournal: PaymentJournal {
     }
 
     func note(finished key: UUID) throws {
-        try note { db in
+        try note { connection in
             // Another thread may have finished it before: no note of it must outlive its entry.
-            let statement = try db.cachedStatement(
-                sql: "INSERT INTO finished (key) SELECT key FROM entry WHERE key = ? ON CONFLICT (key) DO NOTHING")
-            try statement.execute(arguments: [key.uuidString])
+            let statement = try connection.statement(
+                "INSERT INTO finished (key) SELECT key FROM entry WHERE key = ? ON CONFLICT (key) DO NOTHING")
+            try statement.bind(key.uuidString, at: 1)
+            try statement.run()
         }
     }
 
-    /// Runs one statement and gives what it wrote to the system, without waiting for the disk. The next ``save(_:isGate:)``
-    /// waits for both.
-    private func note(_ statement: (GRDB.Database) throws -> Void) throws {
-        try database.writeWithoutTransaction { db in
-            // SQLite sets this while it reads the text, so that the statement must not be a cached one.
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            let result = Result { try statement(db) }
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            try result.get()
+    /// Runs one statement and gives its changes to the system, without waiting for the disk. The next
+    /// ``save(_:isGate:)`` waits for both.
+    private func note(_ statement: @Sendable (SQLiteConnection) throws -> Void) throws {
+        try database.withLock { connection in
+            // SQLite sets this when it prepares the statement, so the statement must not be a cached one.
+            try connection.run("PRAGMA synchronous = NORMAL")
+            do {
+                try statement(connection)
+            } catch {
+                try connection.run("PRAGMA synchronous = FULL")
+                throw error
+            }
+            try connection.run("PRAGMA synchronous = FULL")
         }
     }
 
     func close() {
-        try? database.close()
+        database.withLock { $0.close() }
         lock.release()
     }
 }

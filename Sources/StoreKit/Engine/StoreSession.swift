@@ -64,8 +64,8 @@ final class StoreSession: Sendable {
         }
     }
 
-    /// Saves the store's description of an account, which need not be the current account, unless the response to a later
-    /// request was saved already.
+    /// Saves the store's description of an account, which need not be the current account, unless the response to a
+    /// later request was saved already.
     /// - Parameter report: the number of the request, from ``beginReport()``.
     func learn(_ account: AccountDescription, report: Int) {
         guard isNewest(report), let known = tokens.signedIn(account.accountID) else { return }

@@ -1,30 +1,20 @@
+import CornerstoreCSQLite
 import Foundation
-import GRDBSQLite
 import Synchronization
 import Testing
 
-/// Counts the writes to one file, or lets the disk be full for it, by the means that SQLite has for such tests
-/// (`xSetSystemCall`).
-final class WatchedWrites: Sendable {
-    private struct File {
-        var count = 0
-        var isFull = false
-    }
-
-    /// By path.
-    private static let files = Mutex<[String: File]>([:])
+/// Lets the disk be full for one file, by the means that SQLite has for such tests (`xSetSystemCall`).
+final class FullDisk: Sendable {
+    /// The paths of files that take no more.
+    private static let paths = Mutex<Set<String>>([])
 
     private typealias Write = @convention(c) (Int32, UnsafeRawPointer?, Int, off_t) -> Int
 
     private static let write: Write = { descriptor, bytes, count, offset in
-        guard files.withLock({ !$0.isEmpty }),
-            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+        guard paths.withLock({ !$0.isEmpty }),
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)"),
+            paths.withLock({ $0.contains(path) })
         else { return pwrite(descriptor, bytes, count, offset) }
-        let isFull = files.withLock { files in
-            files[path]?.count += 1
-            return files[path]?.isFull ?? false
-        }
-        guard isFull else { return pwrite(descriptor, bytes, count, offset) }
         errno = ENOSPC
         return -1
     }
@@ -42,16 +32,14 @@ final class WatchedWrites: Sendable {
 
     private let path: String
 
-    /// - Parameter path: without symbolic links.
+    /// - Parameter path: The file, without symbolic links. It is full until ``end()``.
     init(_ path: String) throws {
         try #require(Self.isInstalled)
         self.path = path
-        Self.files.withLock { $0[path] = File() }
+        _ = Self.paths.withLock { $0.insert(path) }
     }
 
-    deinit { Self.files.withLock { [path] in $0[path] = nil } }
+    deinit { end() }
 
-    var count: Int { Self.files.withLock { $0[path]?.count ?? 0 } }
-
-    func setFull(_ isFull: Bool) { Self.files.withLock { $0[path]?.isFull = isFull } }
+    func end() { _ = Self.paths.withLock { [path] in $0.remove(path) } }
 }
