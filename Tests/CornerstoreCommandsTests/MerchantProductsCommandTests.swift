@@ -113,7 +113,7 @@ import Testing
                 ("put coins --credits 1:gold --credits 2:gold --app com.a", 1, "twice"),
                 ("put coins --kind cosumable --app com.a", 2, "nonConsumable"),
                 ("put coins --credits 1:gold:1ms --app com.a", 2, "whole seconds"),
-                ("remove coins --delete --app com.d", 1, "No app com.d"),
+                ("remove coins --delete --app com.d", 1, "There is no app com.d"),
             ]
             for (line, status, words) in cases {
                 let result = await shop.run(line)
