@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import BlobStorage
 import Database
 import Foundation
+import Glibc
 import NIOCore
 import Store
 import StoreReceipts
@@ -19,6 +20,8 @@ actor JourneyStore {
     nonisolated let configuration: StoreServerConfiguration
     nonisolated let addresses: Addresses
     private var run: Task<Void, any Error>?
+    /// Keep the ports of a stopped store from other tests' servers and connections.
+    private var reservations: [PortReservation] = []
 
     struct NotReady: Error {}
 
@@ -79,6 +82,7 @@ actor JourneyStore {
     /// Starts it again after ``stop()``.
     func start() async throws {
         if run == nil { run = try await Self.launch(configuration).1 }
+        reservations = []
     }
 
     /// Ends it, in the middle of whatever it does, and returns when its files are closed.
@@ -87,6 +91,9 @@ actor JourneyStore {
         self.run = nil
         run.cancel()
         _ = await run.result
+        reservations = [configuration.controlPort, configuration.sandboxPort, configuration.productionPort].map {
+            PortReservation($0)
+        }
     }
 
     // MARK: Its files
@@ -241,3 +248,26 @@ private let catalogText = """
         xcode:
           subscriptionOffersKeyPair: { id: OFFERKEY01, privateKey: \(JourneyStore.offerKey) }
     """
+
+/// A socket that has a port and does not listen: connections to it are refused, and the system gives the port to nobody
+/// who asks for any free one. A server that asks for this port gets it (`SO_REUSEADDR`).
+private final class PortReservation {
+    private let descriptor: Int32
+
+    init(_ port: Int) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        _ = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    deinit { close(descriptor) }
+}

@@ -57,6 +57,30 @@ final class SecretServiceSession {
             }
             usleep(1_000)
         }
+        // The daemon takes its name on the bus a little later. Until then nobody answers there, since this bus starts
+        // no services.
+        while try !hasService() {
+            guard ContinuousClock.now < end, keyring.isRunning else {
+                throw NotStarted(description: "gnome-keyring-daemon did not take the name org.freedesktop.secrets")
+            }
+        }
+    }
+
+    /// Whether a secret service is on the bus.
+    private func hasService() throws -> Bool {
+        let process = Process()
+        let answer = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-send")
+        process.arguments = [
+            "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus",
+            "org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets",
+        ]
+        process.environment = environment
+        process.standardOutput = answer
+        try process.run()
+        let text = String(decoding: answer.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text.contains("boolean true")
     }
 
     /// A session bus that starts no services. The usual one starts a program that asks for the keyring's password;
