@@ -39,7 +39,7 @@ struct ServerMeasurement: Sendable {
 
 extension LoadGenerator {
     /// Puts the same load on each server in turn, in short turns and each time in the other order: a machine that slows
-    /// down slows all. Any failed request is an error, for a rate of failures is none.
+    /// down slows all. A failed request ends the measurement with an error.
     /// - Parameter beforeTurn: is done before each.
     func compared(
         _ servers: [ServerUnderLoad], rounds: Int, beforeTurn: () throws -> Void = {}

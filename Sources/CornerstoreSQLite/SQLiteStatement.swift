@@ -101,7 +101,7 @@ public final class SQLiteStatement {
 
     // MARK: Running
 
-    /// Runs the statement up to its next row. Returns false when there is none.
+    /// Runs the statement up to its next row. Returns false when no row is left.
     public func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true

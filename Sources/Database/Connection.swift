@@ -10,9 +10,9 @@ protocol StatementSession: AnyObject {
 /// it.
 ///
 /// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing
-/// is committed even if the closure catches it. What may happen in the ordinary course is asked for with `ON CONFLICT …
-/// DO NOTHING` or a `WHERE`, not by catching a violation. A change that goes on for over ``longest`` fails in the same
-/// way, with ``DatabaseError/Code/busy``.
+/// is committed even if the closure catches it. To allow for a row that may exist already, use `ON CONFLICT … DO
+/// NOTHING` or a `WHERE`; do not catch the violation. A transaction that takes longer than ``longest`` fails in the
+/// same way, with ``DatabaseError/Code/busy``.
 public final class Connection {
     /// How long a change may go on, from its beginning to the beginning of its last statement: others wait for the
     /// writer or the connection.

@@ -21,7 +21,7 @@ struct Inspection {
 public struct ContentExpectation: Sendable, Hashable {
     /// The product that the package must be for; nil for any.
     public var productID: String?
-    /// The live version, which the package's version must exceed; nil when there is none.
+    /// The live version, which the package's version must exceed; nil when no version is live.
     public var above: ContentVersion?
 
     /// Creates an expectation of the given values.

@@ -72,7 +72,7 @@ struct XarArchive: Sendable {
         return checksum.offset..<(checksum.offset + checksum.size)
     }
 
-    /// The fault of a file's range and encoding; nil when there is none.
+    /// The error in a file's range or encoding; nil when both are valid.
     func rangeFinding(of data: XarData, path: String) -> ContentFinding? {
         guard data.length <= heapLength, data.offset <= heapLength - data.length else {
             return .damaged(
