@@ -41,11 +41,12 @@ let package = Package(
     ],
     targets: [
         // The ground floor: small modules that know nothing of the columns above.
+        .target(name: "CornerstoreEncoding", swiftSettings: strict),
         .target(name: "StoreWire", swiftSettings: strict),
         .target(
             name: "StoreReceipts",
             dependencies: [
-                "StoreWire",
+                "CornerstoreEncoding", "StoreWire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -201,6 +202,7 @@ let package = Package(
             name: "StoreServer",
             dependencies: [
                 "BlobStorage",
+                "CornerstoreEncoding",
                 "HTTPSupport",
                 "Store",
                 "StoreReceipts",
@@ -223,6 +225,7 @@ let package = Package(
             name: "Merchant",
             dependencies: [
                 "BlobStorage",
+                "CornerstoreEncoding",
                 "Database",
                 "MerchantWire",
                 "StoreReceipts",
@@ -237,6 +240,7 @@ let package = Package(
             name: "MerchantServer",
             dependencies: [
                 "BlobStorage",
+                "CornerstoreEncoding",
                 "Database",
                 "HTTPSupport",
                 "Merchant",
@@ -265,6 +269,7 @@ let package = Package(
             dependencies: [
                 "BlobStorage",
                 "ContentPackages",
+                "CornerstoreEncoding",
                 "Database",
                 "HTTPSupport",
                 "Merchant",
@@ -324,11 +329,15 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .testTarget(
+            name: "CornerstoreEncodingTests", dependencies: ["CornerstoreEncoding", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "StoreWireTests", dependencies: ["StoreWire", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreReceiptsTests",
             dependencies: [
-                "StoreReceipts", "TestSupport",
+                "CornerstoreEncoding", "StoreReceipts", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -23,9 +23,12 @@ struct ModuleTable {
 
     static let rows: [String: Row] = [
         // The ground floor.
+        "CornerstoreEncoding": Row([]),
         "StoreWire": Row([]),
         "MerchantWire": Row(["StoreWire"]),
-        "StoreReceipts": Row(["StoreWire"], outside: ["Crypto", "CryptoExtras", "JWTKit", "SwiftASN1", "X509"]),
+        "StoreReceipts": Row(
+            ["CornerstoreEncoding", "StoreWire"],
+            outside: ["Crypto", "CryptoExtras", "JWTKit", "SwiftASN1", "X509"]),
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
         "CornerstoreCSQLite": Row([]),
@@ -59,7 +62,7 @@ struct ModuleTable {
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(
-            ["BlobStorage", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
+            ["BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals",
@@ -68,11 +71,14 @@ struct ModuleTable {
 
         // The merchant's column. It cannot see the store's.
         "Merchant": Row(
-            ["BlobStorage", "Database", "MerchantWire", "StoreReceipts", "StoreWire"],
+            ["BlobStorage", "CornerstoreEncoding", "Database", "MerchantWire", "StoreReceipts", "StoreWire"],
             outside: ["Crypto", "Logging", "Yams"]
         ),
         "MerchantServer": Row(
-            ["BlobStorage", "Database", "HTTPSupport", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire"],
+            [
+                "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantWire",
+                "StoreReceipts", "StoreWire",
+            ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
                 "NIOPosix", "ServiceLifecycle", "UnixSignals", "Yams",
@@ -83,8 +89,8 @@ struct ModuleTable {
         "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "Database", "HTTPSupport", "Merchant", "MerchantServer",
-                "MerchantWire", "MonkeyCredits", "Store", "StoreKit",
+                "BlobStorage", "ContentPackages", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
+                "MerchantServer", "MerchantWire", "MonkeyCredits", "Store", "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [

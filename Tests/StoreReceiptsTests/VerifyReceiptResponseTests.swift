@@ -194,13 +194,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [Int64.min, -1, 0, 9, 10, 70_074_314_215_384, Int64.max])
-    func numbersAreWrittenWhole(number: Int64) {
-        var bytes: [UInt8] = []
-        bytes.append(decimal: number)
-        #expect(String(decoding: bytes, as: UTF8.self) == String(number))
-    }
-
     @Test func oldTransactionsAreLeftOutByOriginalTransaction() {
         func purchase(_ id: String, _ original: String, _ bought: Int64, _ expires: Int64?) -> PurchaseInformation {
             PurchaseInformation(

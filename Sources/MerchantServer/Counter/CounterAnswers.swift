@@ -1,8 +1,8 @@
+import CornerstoreEncoding
 import Hummingbird
 import Merchant
 import MerchantWire
 import NIOCore
-import StoreReceipts
 import StoreWire
 
 /// A frequent answer, which is written without an encoder in a fraction of the time. Its members are the encoder's, in

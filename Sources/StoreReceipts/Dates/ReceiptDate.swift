@@ -93,18 +93,6 @@ extension [UInt8] {
         append(UInt8(ascii: "Z"))
     }
 
-    /// Appends the number in decimal.
-    mutating func append(decimal number: Int64) {
-        if number < 0 { append(UInt8(ascii: "-")) }
-        let start = count
-        var rest = number.magnitude
-        repeat {
-            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        self[start...].reverse()
-    }
-
     /// Appends the bytes of a literal.
     @inline(__always)
     mutating func append(literal: StaticString) {

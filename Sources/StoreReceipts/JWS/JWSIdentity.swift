@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 
 /// A key and its chain, which sign transactions and notifications as JWS with ES256.

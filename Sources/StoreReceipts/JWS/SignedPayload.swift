@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 
 /// A transaction, renewal, app transaction or notification as Apple has signed them since 2021: a JWS (RFC 7515) in

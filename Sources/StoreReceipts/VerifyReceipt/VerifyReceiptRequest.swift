@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import StoreWire
 
 /// The body of `POST /verifyReceipt`: a JSON object with `receipt-data`, `password` and `exclude-old-transactions`
@@ -183,14 +184,5 @@ private struct VerifyReceiptRequestReader {
             return
         }
         password = String(decoding: text, as: UTF8.self)
-    }
-}
-
-extension Span<UInt8> {
-    /// Whether the range holds exactly these characters.
-    fileprivate func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
-        guard range.count == text.utf8CodeUnitCount else { return false }
-        for index in 0..<range.count where self[range.lowerBound + index] != text.utf8Start[index] { return false }
-        return true
     }
 }

@@ -1,5 +1,5 @@
+import CornerstoreEncoding
 import Foundation
-import StoreReceipts
 import StoreWire
 
 // A purchase is the store's most frequent write, and Foundation's coders took a third of its time. These functions read

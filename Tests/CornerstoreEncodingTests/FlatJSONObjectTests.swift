@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import StoreReceipts
+@testable import CornerstoreEncoding
 
 @Suite struct FlatJSONObjectTests {
     private func object(_ text: String) throws -> FlatJSONObject { try FlatJSONObject(Array(text.utf8)) }

@@ -5,35 +5,26 @@
 /// judging by the exceptions that it has answered with. Line breaks (CR, LF) between characters are ignored, since many
 /// clients send receipts wrapped in lines. A space is refused: a `+` that was not URL-encoded becomes a space, and
 /// Apple answers such a receipt with 21002.
-public enum Base64 {
+package enum Base64 {
     /// The decoded bytes; nil if the text is not Base64. The function allocates at most three quarters of the text's
     /// size, and in addition the text's size once if it has line breaks.
-    public static func decoded(_ text: Span<UInt8>) -> [UInt8]? {
+    package static func decoded(_ text: Span<UInt8>) -> [UInt8]? {
         let (bytes, end) = decodedPrefix(text, from: 0)
         return end == text.count ? bytes : decodedWithoutLineBreaksOrPadding(text)
     }
 
     /// The decoded bytes; nil if the text is not Base64.
-    public static func decoded(_ text: String) -> [UInt8]? {
+    package static func decoded(_ text: String) -> [UInt8]? {
         let utf8 = Array(text.utf8)
         return decoded(utf8.span)
     }
 
     /// The bytes in Base64, with padding and in one line.
-    public static func encoded(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        appendEncoded(bytes.span, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Appends the bytes in Base64, with padding and in one line.
-    static func appendEncoded(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
-        text.append(addingCapacity: encodedCount(bytes.count)) { (output: inout OutputSpan<UInt8>) in
-            output.withUnsafeMutableBufferPointer { buffer, count in
-                guard let base = buffer.baseAddress else { return }
-                encode(bytes, to: UnsafeMutableRawPointer(base + count))
-                count += encodedCount(bytes.count)
-            }
+    package static func encoded(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: encodedCount(bytes.count)) { text in
+            guard let base = text.baseAddress else { return 0 }
+            encode(bytes.span, to: UnsafeMutableRawPointer(base))
+            return encodedCount(bytes.count)
         }
     }
 
@@ -69,7 +60,7 @@ public enum Base64 {
 
     /// Decodes the text from an index for as long as it is Base64 without line breaks. `end` is the index of the first
     /// byte that belongs neither to a complete group of four nor to a padded last group.
-    static func decodedPrefix(_ text: Span<UInt8>, from start: Int) -> (bytes: [UInt8], end: Int) {
+    package static func decodedPrefix(_ text: Span<UInt8>, from start: Int) -> (bytes: [UInt8], end: Int) {
         var end = start
         let bytes = text.withUnsafeBufferPointer { buffer -> [UInt8] in
             guard let base = buffer.baseAddress, buffer.count - start >= 4 else { return [] }

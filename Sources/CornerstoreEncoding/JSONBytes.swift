@@ -3,12 +3,11 @@
 ///
 /// Each member first reserves the most room that it can take, and then writes without further checks.
 package struct JSONBytes: ~Copyable {
-    private var memory: UnsafeMutableRawPointer
-    private var capacity: Int
-    private var count = 0
+    @usableFromInline var memory: UnsafeMutableRawPointer
+    @usableFromInline var capacity: Int
+    @usableFromInline var count = 0
     /// Whether a value precedes the next one in its object or array.
-    private var needsComma = false
-    private var dates = WrittenDates()
+    @usableFromInline var needsComma = false
 
     package init(capacity: Int) {
         self.capacity = max(capacity, 64)
@@ -26,6 +25,7 @@ package struct JSONBytes: ~Copyable {
         }
     }
 
+    @inlinable
     package mutating func beginObject() {
         makeRoom(2)
         separate()
@@ -33,24 +33,28 @@ package struct JSONBytes: ~Copyable {
         needsComma = false
     }
 
+    @inlinable
     package mutating func beginObject(_ name: StaticString) {
         self.name(name, room: 1)
         put(UInt8(ascii: "{"))
         needsComma = false
     }
 
+    @inlinable
     package mutating func endObject() {
         makeRoom(1)
         put(UInt8(ascii: "}"))
         needsComma = true
     }
 
+    @inlinable
     package mutating func beginArray(_ name: StaticString) {
         self.name(name, room: 1)
         put(UInt8(ascii: "["))
         needsComma = false
     }
 
+    @inlinable
     package mutating func endArray() {
         makeRoom(1)
         put(UInt8(ascii: "]"))
@@ -58,14 +62,14 @@ package struct JSONBytes: ~Copyable {
     }
 
     /// A string.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, _ value: String) {
         self.name(name, room: 0)
         quoted(value)
     }
 
     /// A string under a name that is not a literal.
-    mutating func member(named name: String, _ value: String) {
+    package mutating func member(named name: String, _ value: String) {
         makeRoom(1)
         separate()
         quoted(name)
@@ -75,45 +79,56 @@ package struct JSONBytes: ~Copyable {
         needsComma = true
     }
 
+    /// A string of ASCII characters that need no escapes.
+    /// - Parameter suffix: is added to the name.
+    @inlinable @inline(__always)
+    package mutating func member(_ name: StaticString, suffix: StaticString = "", ascii value: Span<UInt8>) {
+        self.name(name, suffix: suffix, room: value.count + 2)
+        put(UInt8(ascii: "\""))
+        put(value)
+        put(UInt8(ascii: "\""))
+    }
+
     /// A number.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, number: Int64) {
         self.name(name, room: Self.longestNumber)
         decimal(number)
     }
 
     /// A number in quotation marks, as most of Apple's are.
-    @inline(__always)
-    mutating func member(_ name: StaticString, quotedNumber: Int64) {
-        self.name(name, room: Self.longestNumber + 2)
+    /// - Parameter suffix: is added to the name.
+    @inlinable @inline(__always)
+    package mutating func member(_ name: StaticString, suffix: StaticString = "", quotedNumber: Int64) {
+        self.name(name, suffix: suffix, room: Self.longestNumber + 2)
         put(UInt8(ascii: "\""))
         decimal(quotedNumber)
         put(UInt8(ascii: "\""))
     }
 
     /// A boolean: `true` or `false`.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name, room: 5)
         if value { put("true") } else { put("false") }
     }
 
     /// A boolean in quotation marks: `"true"` or `"false"`.
-    @inline(__always)
-    mutating func member(_ name: StaticString, quotedFlag: Bool) {
+    @inlinable @inline(__always)
+    package mutating func member(_ name: StaticString, quotedFlag: Bool) {
         self.name(name, room: 7)
         if quotedFlag { put("\"true\"") } else { put("\"false\"") }
     }
 
     /// A boolean as a digit in quotation marks: `"1"` or `"0"`.
-    @inline(__always)
-    mutating func member(_ name: StaticString, quotedDigit: Bool) {
+    @inlinable @inline(__always)
+    package mutating func member(_ name: StaticString, quotedDigit: Bool) {
         self.name(name, room: 3)
         if quotedDigit { put("\"1\"") } else { put("\"0\"") }
     }
 
     /// Bytes in Base64.
-    mutating func member(_ name: StaticString, base64: [UInt8]) {
+    package mutating func member(_ name: StaticString, base64: [UInt8]) {
         let encodedCount = Base64.encodedCount(base64.count)
         self.name(name, room: encodedCount + 2)
         put(UInt8(ascii: "\""))
@@ -122,98 +137,18 @@ package struct JSONBytes: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// A date in its three forms: `name`, `name_ms` and `name_pst`.
-    @inline(__always)
-    mutating func member(_ name: StaticString, date: ReceiptDate) {
-        self.name(name, room: 2 * (name.utf8CodeUnitCount + 12) + 3 * 40)
-        put(UInt8(ascii: "\""))
-        // A purchase contains the same date twice, and many purchases are made on one day.
-        let written = dates.last(date)
-        if let written { copy(from: written.gmt, 27) } else { newGMT(date) }
-        put("\",\"")
-        put(name)
-        put("_ms\":\"")
-        if let written { copy(from: written.milliseconds, written.millisecondsCount) } else { newMilliseconds(date) }
-        put("\",\"")
-        put(name)
-        put("_pst\":\"")
-        if let written { copy(from: written.pacific, 39) } else { newPacific(date) }
-        put(UInt8(ascii: "\""))
-    }
-
-    // MARK: Dates
-
-    /// The offsets of the last date's texts.
-    fileprivate struct WrittenDates {
-        /// The last date; initially a value that no date has.
-        var date = Int64.min
-        var gmt = 0
-        var milliseconds = 0
-        var millisecondsCount = 0
-        var pacific = 0
-        /// The last day, in days since 1970, and the offset of its text.
-        var day = Int64.min
-        var dayText = 0
-        /// The period of Los Angeles time that contains the last date.
-        var period = PacificTime.Period(seconds: 0..<0, offset: 0)
-
-        @inline(__always)
-        func last(_ date: ReceiptDate) -> WrittenDates? { date.milliseconds == self.date ? self : nil }
-    }
-
-    @inline(never)
-    private mutating func newGMT(_ date: ReceiptDate) {
-        dates.gmt = count
-        civil(date.seconds)
-        put(" Etc/GMT")
-    }
-
-    @inline(never)
-    private mutating func newMilliseconds(_ date: ReceiptDate) {
-        dates.milliseconds = count
-        decimal(date.milliseconds)
-        dates.millisecondsCount = count - dates.milliseconds
-    }
-
-    @inline(never)
-    private mutating func newPacific(_ date: ReceiptDate) {
-        let seconds = date.seconds
-        if !dates.period.seconds.contains(seconds) { dates.period = PacificTime.period(secondsSince1970: seconds) }
-        dates.pacific = count
-        civil(seconds + dates.period.offset)
-        put(" America/Los_Angeles")
-        dates.date = date.milliseconds
-    }
-
-    /// Writes the form `2018-07-15 08:25:37` of a time that was shifted into its zone.
-    private mutating func civil(_ seconds: Int64) {
-        let day = seconds.flooredQuotient(86_400)
-        let start = count
-        if day == dates.day {
-            copy(from: dates.dayText, 10)
-        } else {
-            CivilTime(secondsSince1970: seconds).writeDay(to: memory + count)
-            count += 10
-            dates.day = day
-            dates.dayText = start
-        }
-        put(UInt8(ascii: " "))
-        CivilTime.writeTime(ofDay: Int(seconds - day * 86_400), to: memory + count)
-        count += 8
-    }
-
     // MARK: Pieces
 
     /// The most characters of an Int64 in decimal.
-    private static let longestNumber = 20
+    @usableFromInline static let longestNumber = 20
 
-    @inline(__always)
-    private mutating func makeRoom(_ needed: Int) {
+    @inlinable @inline(__always)
+    mutating func makeRoom(_ needed: Int) {
         if capacity - count < needed { grow(needed) }
     }
 
-    @inline(never)
-    private mutating func grow(_ needed: Int) {
+    @usableFromInline @inline(never)
+    mutating func grow(_ needed: Int) {
         let larger = max(capacity * 2, count + needed)
         let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
         moved.copyMemory(from: memory, byteCount: count)
@@ -223,43 +158,45 @@ package struct JSONBytes: ~Copyable {
     }
 
     /// Writes a name after the preceding value, and reserves room for the name and its value.
-    @inline(__always)
-    private mutating func name(_ name: StaticString, room: Int) {
-        makeRoom(name.utf8CodeUnitCount + 4 + room)
+    @inlinable @inline(__always)
+    mutating func name(_ name: StaticString, suffix: StaticString = "", room: Int) {
+        makeRoom(name.utf8CodeUnitCount + suffix.utf8CodeUnitCount + 4 + room)
         separate()
         put(UInt8(ascii: "\""))
         put(name)
+        put(suffix)
         put("\":")
         needsComma = true
     }
 
-    @inline(__always)
-    private mutating func separate() {
+    @inlinable @inline(__always)
+    mutating func separate() {
         memory.storeBytes(of: UInt8(ascii: ","), toByteOffset: count, as: UInt8.self)
         count += needsComma ? 1 : 0
     }
 
-    @inline(__always)
-    private mutating func put(_ byte: UInt8) {
+    @inlinable @inline(__always)
+    mutating func put(_ byte: UInt8) {
         memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count += 1
     }
 
-    @inline(__always)
-    private mutating func put(_ literal: StaticString) {
+    @inlinable @inline(__always)
+    mutating func put(_ literal: StaticString) {
         (memory + count).copyMemory(from: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
         count += literal.utf8CodeUnitCount
     }
 
-    /// Copies bytes that were written at an offset.
-    @inline(__always)
-    private mutating func copy(from offset: Int, _ byteCount: Int) {
-        (memory + count).copyMemory(from: memory + offset, byteCount: byteCount)
-        count += byteCount
+    @inlinable @inline(__always)
+    mutating func put(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBytes { bytes in
+            UnsafeMutableRawBufferPointer(start: memory + count, count: bytes.count).copyMemory(from: bytes)
+        }
+        count += bytes.count
     }
 
-    @inline(__always)
-    private mutating func decimal(_ number: Int64) {
+    @inlinable @inline(__always)
+    mutating func decimal(_ number: Int64) {
         if number >= 0, number <= 9 {
             put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number))
         } else {
@@ -267,8 +204,8 @@ package struct JSONBytes: ~Copyable {
         }
     }
 
-    @inline(never)
-    private mutating func decimalOfAnyLength(_ number: Int64) {
+    @usableFromInline @inline(never)
+    mutating func decimalOfAnyLength(_ number: Int64) {
         if number < 0 { put(UInt8(ascii: "-")) }
         var length = 1
         var limit: UInt64 = 10
@@ -287,8 +224,8 @@ package struct JSONBytes: ~Copyable {
     }
 
     /// The string in quotation marks.
-    @inline(never)
-    private mutating func quoted(_ text: String) {
+    @usableFromInline @inline(never)
+    mutating func quoted(_ text: String) {
         // Only a bridged string has no contiguous storage.
         if text.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
             var text = text

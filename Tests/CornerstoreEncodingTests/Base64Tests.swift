@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import StoreReceipts
+@testable import CornerstoreEncoding
 
-@Suite struct VerifyReceiptBase64Tests {
+@Suite struct Base64Tests {
     @Test func everyLengthIsWrittenAsFoundationDoesAndReadBack() {
         var random = SeededGenerator(seed: 4)
         for count in 0..<300 {

@@ -114,7 +114,9 @@ package struct FlatJSONObject: Sendable, Equatable {
     }
 
     private func member(_ name: StaticString, _ kind: Kind) throws(FlatJSONScanner.Failure) -> Member? {
-        guard let index = index(where: { isNamed($0, name) }), members[index].kind != .null else { return nil }
+        guard let index = index(where: { json.span.holds(name, at: $0) }), members[index].kind != .null else {
+            return nil
+        }
         guard members[index].kind == kind else {
             throw .init(offset: members[index].value.lowerBound, reason: "\(name) is of another type")
         }
@@ -130,13 +132,6 @@ package struct FlatJSONObject: Sendable, Equatable {
         for offset in 0..<one.count where json[one.lowerBound + offset] != json[other.lowerBound + offset] {
             return false
         }
-        return true
-    }
-
-    private func isNamed(_ range: Range<Int>, _ name: StaticString) -> Bool {
-        guard range.count == name.utf8CodeUnitCount else { return false }
-        let start = name.utf8Start
-        for offset in 0..<range.count where json[range.lowerBound + offset] != start[offset] { return false }
         return true
     }
 

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import CornerstoreEncoding
+
+@Suite struct Base64URLTests {
+    @Test func readingIsStrict() {
+        #expect(Base64URL.encoded([0xfb, 0xff, 0xfe]) == "-__-")
+        #expect(Base64URL.encoded([1]) == "AQ")
+        #expect(Base64URL.decoded(Array("-__-".utf8)[...]) == [0xfb, 0xff, 0xfe])
+        for text in ["AQ==", "A", "+//+", "A Q", "AR", "AQAB\n", "AAB", "AAAA=", "AAAAA"] {
+            #expect(Base64URL.decoded(Array(text.utf8)[...]) == nil, "\(text)")
+        }
+        for count in 0...100 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 151 + count) }
+            // Whatever stands before and behind it.
+            let text = Array((".." + Base64URL.encoded(bytes) + "..").utf8)
+            #expect(Base64URL.decoded(text.dropFirst(2).dropLast(2)) == bytes)
+            for place in 2..<text.count - 2 {
+                var bad = text
+                bad[place] = UInt8(ascii: "+")
+                #expect(Base64URL.decoded(bad.dropFirst(2).dropLast(2)) == nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+@testable import CornerstoreEncoding
+
+struct JSONBytesTests {
+    @Test func everyCharacterInEveryPlaceReadsBack() throws {
+        for scalar in (0...0x100).compactMap(Unicode.Scalar.init) {
+            for place in 0..<20 {
+                let text =
+                    String(repeating: "x", count: place) + String(scalar) + String(repeating: "y", count: 19 - place)
+                var json = JSONBytes(capacity: 0)
+                json.beginObject()
+                json.member("text", text)
+                json.member(named: text, "value")
+                json.endObject()
+                let object = try JSONSerialization.jsonObject(with: Data(json.bytes)) as? [String: String]
+                #expect(object == ["text": text, text: "value"], "\(scalar.value) at \(place)")
+            }
+        }
+    }
+
+    @Test(arguments: [Int64.min, -10, -1, 0, 9, 10, 99, 100, 999_999_999_999, 1_000_000_000_000_000_000, Int64.max])
+    func numbersAreWrittenWhole(number: Int64) {
+        var json = JSONBytes(capacity: 0)
+        json.beginObject()
+        json.member("plain", number: number)
+        json.member("quoted", quotedNumber: number)
+        json.beginArray("none")
+        json.endArray()
+        json.beginObject("object")
+        json.endObject()
+        json.member("flag", true)
+        json.endObject()
+        #expect(
+            String(decoding: json.bytes, as: UTF8.self)
+                == "{\"plain\":\(number),\"quoted\":\"\(number)\",\"none\":[],\"object\":{},\"flag\":true}")
+    }
+}
