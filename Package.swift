@@ -42,7 +42,7 @@ let package = Package(
     targets: [
         // The ground floor: small modules that know nothing of the columns above.
         .target(name: "CornerstoreEncoding", swiftSettings: strict),
-        .target(name: "StoreWire", swiftSettings: strict),
+        .target(name: "StoreWire", dependencies: ["CornerstoreEncoding"], swiftSettings: strict),
         .target(
             name: "StoreReceipts",
             dependencies: [
@@ -60,12 +60,15 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "ContentPackages",
-            dependencies: ["CLinux", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "CLinux", "CZlib", "CornerstoreEncoding", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "ContentDownloads",
             dependencies: [
+                "CornerstoreEncoding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -75,6 +78,7 @@ let package = Package(
         .target(
             name: "BlobStorage",
             dependencies: [
+                "CornerstoreEncoding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -86,7 +90,7 @@ let package = Package(
         .target(
             name: "Database",
             dependencies: [
-                "CPostgreSQL", "CornerstoreSQLite",
+                "CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -95,6 +99,7 @@ let package = Package(
         .target(
             name: "HTTPSupport",
             dependencies: [
+                "CornerstoreEncoding",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -113,6 +118,7 @@ let package = Package(
             dependencies: [
                 "ContentDownloads",
                 "ContentPackages",
+                "CornerstoreEncoding",
                 "CornerstoreSQLite",
                 "StoreReceipts",
                 "StoreWire",
@@ -125,6 +131,7 @@ let package = Package(
         .target(
             name: "PurchaseVault",
             dependencies: [
+                "CornerstoreEncoding",
                 "StoreKit",
                 "StoreReceipts",
                 "StoreWire",
@@ -136,6 +143,7 @@ let package = Package(
             name: "MerchantClient",
             dependencies: [
                 "ContentDownloads",
+                "CornerstoreEncoding",
                 "MerchantWire",
                 "StoreKit",
                 "StoreWire",
@@ -188,6 +196,7 @@ let package = Package(
             dependencies: [
                 "BlobStorage",
                 "ContentPackages",
+                "CornerstoreEncoding",
                 "Database",
                 "StoreReceipts",
                 "StoreWire",
@@ -220,7 +229,8 @@ let package = Package(
         ),
 
         // The merchant's column.
-        .target(name: "MerchantWire", dependencies: ["StoreWire"], swiftSettings: strict),
+        .target(
+            name: "MerchantWire", dependencies: ["CornerstoreEncoding", "StoreWire"], swiftSettings: strict),
         .target(
             name: "Merchant",
             dependencies: [
@@ -459,7 +469,8 @@ let package = Package(
         .testTarget(
             name: "MerchantServerTests",
             dependencies: [
-                "BlobStorage", "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "StoreReceipts",
+                "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantServer",
+                "MerchantWire", "StoreReceipts",
                 "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 
@@ -15,28 +16,11 @@ public struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Creates a digest from the result of the hash function.
-    public init(_ digest: SHA256.Digest) { hexadecimal = Self.digits(digest) }
+    public init(_ digest: SHA256.Digest) { hexadecimal = Hexadecimal.encoded(digest) }
 
     /// The hexadecimal digits.
     public var description: String { hexadecimal }
 
     /// The 32 bytes in Base64, as the header `Repr-Digest` carries them (RFC 9530).
-    public var base64: String {
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for digit in hexadecimal.utf8 {
-            let value = digit <= 0x39 ? digit - 0x30 : digit - 0x57
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
-        }
-        return Data(bytes).base64EncodedString()
-    }
-
-    static func digits(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    public var base64: String { Base64.encoded(Hexadecimal.decoded(hexadecimal) ?? []) }
 }

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 
@@ -18,12 +19,8 @@ enum FileDigest {
             let count = read(descriptor, buffer.baseAddress, portion)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .system("cannot read", file) }
-            guard count > 0 else { return hasher.finalize().hexadecimal }
+            guard count > 0 else { return Hexadecimal.encoded(hasher.finalize()) }
             hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
-}
-
-extension Digest {
-    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 
@@ -130,7 +131,7 @@ final class PartFile {
     }
 
     /// The SHA-256 of all bytes in hexadecimal. No bytes can be added afterwards.
-    func finalDigest() -> String { hasher.finalize().hexadecimal }
+    func finalDigest() -> String { Hexadecimal.encoded(hasher.finalize()) }
 
     /// Flushes the bytes to the disk and gives the file its name.
     func commit() throws(ContentDownloadError) {

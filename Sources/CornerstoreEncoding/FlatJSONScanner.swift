@@ -6,6 +6,11 @@ package struct FlatJSONScanner {
     package struct Failure: Error, Equatable {
         package var offset: Int
         package var reason: String
+
+        package init(offset: Int, reason: String) {
+            self.offset = offset
+            self.reason = reason
+        }
     }
 
     /// The range of a string's content, and whether it contains escapes.
@@ -188,7 +193,7 @@ package struct FlatJSONScanner {
             UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 2
         case UInt8(ascii: "u"):
-            guard let first = JSONText.hexadecimal(json, at: position + 2) else {
+            guard let first = Hexadecimal.unit(json, at: position + 2) else {
                 throw failure("an escape is not four hexadecimal digits")
             }
             if !UTF16.isSurrogate(first) {
@@ -196,7 +201,7 @@ package struct FlatJSONScanner {
                 return
             }
             guard UTF16.isLeadSurrogate(first), position + 7 < json.count, json[position + 6] == UInt8(ascii: "\\"),
-                json[position + 7] == UInt8(ascii: "u"), let second = JSONText.hexadecimal(json, at: position + 8),
+                json[position + 7] == UInt8(ascii: "u"), let second = Hexadecimal.unit(json, at: position + 8),
                 UTF16.isTrailSurrogate(second)
             else { throw failure("a surrogate is not part of a pair") }
             position += 12

@@ -26,22 +26,11 @@ package enum JSONText {
         return text
     }
 
-    /// The value of the four hexadecimal digits at an index; nil if there are none.
-    static func hexadecimal(_ json: Span<UInt8>, at index: Int) -> UInt16? {
-        guard index + 4 <= json.count else { return nil }
-        var value: UInt16 = 0
-        for index in index..<index + 4 {
-            guard let digit = json[index].hexadecimalDigit else { return nil }
-            value = value << 4 | UInt16(digit)
-        }
-        return value
-    }
-
     /// Appends the character of the four digits at an index, and returns the index after it.
     private static func appendUnicode(_ json: Span<UInt8>, at index: Int, to text: inout [UInt8]) -> Int {
-        var units = [hexadecimal(json, at: index) ?? 0xFFFD]
+        var units = [Hexadecimal.unit(json, at: index) ?? 0xFFFD]
         var end = index + 4
-        if UTF16.isLeadSurrogate(units[0]), let second = hexadecimal(json, at: index + 6) {
+        if UTF16.isLeadSurrogate(units[0]), let second = Hexadecimal.unit(json, at: index + 6) {
             units.append(second)
             end += 6
         }

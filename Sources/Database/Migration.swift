@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 
 /// One step of the tables' history. Once released it never changes; a mistake is put right by the next one.
@@ -30,10 +31,7 @@ public struct Migration: Sendable {
         for statement in statements {
             hash.update(data: Array(statement.utf8) + [0])
         }
-        return hash.finalize().map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 2 ? digits : "0" + digits
-        }.joined()
+        return Hexadecimal.encoded(hash.finalize())
     }
 
     /// Makes sure that the program's list is numbered 1, 2, 3….

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -86,9 +87,7 @@ extension DecodingError {
 extension Response {
     /// Makes a response from a value, as JSON. The keys are sorted, so that equal values give equal bytes.
     public static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let bytes = try encoder.encode(value)
+        let bytes = try JSONEncoder.compact.encode(value)
         return Response(
             status: status, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import StoreWire
 
 /// The routes of the merchant's server. The server, the client and the OpenAPI document are tested against this list.
@@ -188,15 +189,5 @@ extension String {
     /// The template with one parameter replaced by its percent-encoded value.
     fileprivate func filled(_ name: String, _ value: String) -> String {
         replacing("{\(name)}", with: value.percentEncoded)
-    }
-
-    /// The text, percent-encoded except for RFC 3986's unreserved characters.
-    fileprivate var percentEncoded: String {
-        utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }.joined()
     }
 }

@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// The device's requests to the store. Both ends use this table: the server routes by ``template``, and the client
 /// requests ``path``.
 public enum StoreRoute: Sendable, Equatable {
@@ -88,17 +90,5 @@ public enum StoreRoute: Sendable, Equatable {
         default:
             return template
         }
-    }
-}
-
-extension String {
-    /// The text with every character percent-encoded except the unreserved characters of RFC 3986.
-    fileprivate var percentEncoded: String {
-        utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }.joined()
     }
 }

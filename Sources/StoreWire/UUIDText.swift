@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 
 extension UUID {
@@ -12,17 +13,13 @@ extension UUID {
                         buffer[position] = UInt8(ascii: "-")
                         position += 1
                     }
-                    buffer[position] = Self.digit(bytes[index] >> 4)
-                    buffer[position + 1] = Self.digit(bytes[index] & 0x0F)
+                    buffer[position] = Hexadecimal.digit(bytes[index] >> 4, .upper)
+                    buffer[position + 1] = Hexadecimal.digit(bytes[index] & 0x0F, .upper)
                     position += 2
                 }
             }
             return 36
         }
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
     /// Reads a text of 32 hexadecimal digits in either case and four hyphens (RFC 9562, section 4). Returns nil for
@@ -37,7 +34,9 @@ extension UUID {
                     guard text[position] == UInt8(ascii: "-") else { return false }
                     position += 1
                 }
-                guard let high = Self.value(text[position]), let low = Self.value(text[position + 1]) else {
+                guard let high = Hexadecimal.value(text[position]),
+                    let low = Hexadecimal.value(text[position + 1])
+                else {
                     return false
                 }
                 bytes[index] = high << 4 | low
@@ -47,14 +46,5 @@ extension UUID {
         }
         guard isGood else { return nil }
         self.init(uuid: bytes)
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

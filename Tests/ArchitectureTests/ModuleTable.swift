@@ -24,8 +24,8 @@ struct ModuleTable {
     static let rows: [String: Row] = [
         // The ground floor.
         "CornerstoreEncoding": Row([]),
-        "StoreWire": Row([]),
-        "MerchantWire": Row(["StoreWire"]),
+        "StoreWire": Row(["CornerstoreEncoding"]),
+        "MerchantWire": Row(["CornerstoreEncoding", "StoreWire"]),
         "StoreReceipts": Row(
             ["CornerstoreEncoding", "StoreWire"],
             outside: ["Crypto", "CryptoExtras", "JWTKit", "SwiftASN1", "X509"]),
@@ -34,12 +34,12 @@ struct ModuleTable {
         "CornerstoreCSQLite": Row([]),
         "CornerstoreSQLite": Row(["CornerstoreCSQLite"]),
         "CZlib": Row([]),
-        "ContentPackages": Row(["CLinux", "CZlib"], outside: ["Crypto"]),
-        "ContentDownloads": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
-        "BlobStorage": Row([], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
-        "Database": Row(["CPostgreSQL", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
+        "ContentPackages": Row(["CLinux", "CZlib", "CornerstoreEncoding"], outside: ["Crypto"]),
+        "ContentDownloads": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
+        "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
+        "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
         "HTTPSupport": Row(
-            [],
+            ["CornerstoreEncoding"],
             outside: [
                 "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
                 "NIOHTTPTypesHTTP1",
@@ -47,18 +47,21 @@ struct ModuleTable {
 
         // The app's column.
         "StoreKit": Row(
-            ["ContentDownloads", "ContentPackages", "CornerstoreSQLite", "StoreReceipts", "StoreWire"],
+            [
+                "ContentDownloads", "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "StoreReceipts",
+                "StoreWire",
+            ],
             outside: ["AsyncHTTPClient", "NIOCore", "NIOFoundationCompat"]
         ),
-        "PurchaseVault": Row(["StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
+        "PurchaseVault": Row(["CornerstoreEncoding", "StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(
-            ["ContentDownloads", "MerchantWire", "StoreKit", "StoreReceipts", "StoreWire"],
+            ["ContentDownloads", "CornerstoreEncoding", "MerchantWire", "StoreKit", "StoreReceipts", "StoreWire"],
             outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]
         ),
 
         // The store's column. The domain knows nothing of HTTP.
         "Store": Row(
-            ["BlobStorage", "ContentPackages", "Database", "StoreReceipts", "StoreWire"],
+            ["BlobStorage", "ContentPackages", "CornerstoreEncoding", "Database", "StoreReceipts", "StoreWire"],
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(

@@ -1,6 +1,7 @@
+import CornerstoreEncoding
+import Foundation
+import TestSupport
 import Testing
-
-@testable import CornerstoreEncoding
 
 @Suite struct Base64URLTests {
     @Test func readingIsStrict() {
@@ -20,6 +21,19 @@ import Testing
                 bad[place] = UInt8(ascii: "+")
                 #expect(Base64URL.decoded(bad.dropFirst(2).dropLast(2)) == nil)
             }
+        }
+    }
+
+    @Test func everyLengthIsWrittenAsFoundationsBase64() {
+        var random = SeededGenerator(seed: 9)
+        for count in 0..<100 {
+            let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let standard = Data(bytes).base64EncodedString()
+            let text = standard.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+            #expect(Base64URL.encoded(bytes) == text)
+            #expect(Base64URL.decoded(Array(text.utf8)[...]) == bytes)
+            // Only one text stands for the bytes: neither padding nor bits left over.
+            if text != standard { #expect(Base64URL.decoded(Array((text + "=").utf8)[...]) == nil) }
         }
     }
 }

@@ -36,4 +36,30 @@ struct JSONBytesTests {
             String(decoding: json.bytes, as: UTF8.self)
                 == "{\"plain\":\(number),\"quoted\":\"\(number)\",\"none\":[],\"object\":{},\"flag\":true}")
     }
+
+    @Test func textWithoutEscapesAndQuotedValuesAreWrittenUnderTheirNames() {
+        var json = JSONBytes(capacity: 0)
+        json.beginObject()
+        for length in [0, 1, 63, 64, 200] {
+            let text = Array(repeating: UInt8(ascii: "x"), count: length)
+            json.member("date", suffix: "_ms", ascii: text.span)
+        }
+        json.member("date", suffix: "_ms", quotedNumber: 12)
+        json.member("flag", quotedFlag: false)
+        json.member("digit", quotedDigit: true)
+        json.member("bytes", base64: [1, 2, 3, 4])
+        json.endObject()
+        let texts = [0, 1, 63, 64, 200].map { #""date_ms":"\#(String(repeating: "x", count: $0))","# }.joined()
+        #expect(
+            String(decoding: json.bytes, as: UTF8.self)
+                == "{" + texts + #""date_ms":"12","flag":"false","digit":"1","bytes":"AQIDBA=="}"#)
+    }
+
+    @Test func encodersSortTheirKeysAndKeepSlashes() throws {
+        let value = ["b": "/", "a": "é"]
+        #expect(String(decoding: try JSONEncoder.compact.encode(value), as: UTF8.self) == #"{"a":"é","b":"/"}"#)
+        #expect(
+            String(decoding: try JSONEncoder.readable.encode(value), as: UTF8.self)
+                == "{\n  \"a\" : \"é\",\n  \"b\" : \"/\"\n}")
+    }
 }

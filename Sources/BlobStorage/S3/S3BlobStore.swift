@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import CornerstoreEncoding
 import Foundation
 import NIOCore
 
@@ -103,7 +104,7 @@ public struct S3BlobStore: BlobStore {
     // MARK: Requests
 
     private func path(_ digest: BlobDigest) -> String {
-        "/" + S3Signature.encoded("\(location.bucket)/\(location.prefix)\(digest)", keepsSlash: true)
+        "/" + "\(location.bucket)/\(location.prefix)\(digest)".utf8.percentEncoded(keeping: .unreserved.adding("/"))
     }
 
     /// Sends a request, and repeats it when it fails temporarily.

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 
@@ -60,12 +61,12 @@ struct S3Signature: Sendable {
 
     private func signature(_ request: Request, _ time: String) -> String {
         let digest = SHA256.hash(data: Array(Self.canonicalRequest(request).utf8))
-        let text = [Self.algorithm, time, scope(time), BlobDigest.digits(digest)].joined(separator: "\n")
+        let text = [Self.algorithm, time, scope(time), Hexadecimal.encoded(digest)].joined(separator: "\n")
         var key = SymmetricKey(data: Array(("AWS4" + secretAccessKey).utf8))
         for part in [String(time.prefix(8)), region, service, "aws4_request"] {
             key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
         }
-        return BlobDigest.digits(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+        return Hexadecimal.encoded(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
     }
 
     private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
@@ -84,21 +85,9 @@ struct S3Signature: Sendable {
     }
 
     static func canonicalQuery(_ query: [(name: String, value: String)]) -> String {
-        query.map { (encoded($0.name), encoded($0.value)) }
+        query.map { ($0.name.percentEncoded, $0.value.percentEncoded) }
             .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
             .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
-    }
-
-    /// The text with every character percent-encoded except the unreserved characters of RFC 3986, and in a path the
-    /// slash.
-    static func encoded(_ text: String, keepsSlash: Bool = false) -> String {
-        text.utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
-            case 0x2F where keepsSlash: "/"
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }.joined()
     }
 
     /// `20150830T123600Z`.

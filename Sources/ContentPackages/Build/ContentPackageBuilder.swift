@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 
@@ -91,7 +92,7 @@ public struct ContentPackageBuilder: Sendable {
         let unpacked = stored.reduce(Int64(0)) { $0 + ($1?.size ?? 0) }
         return BuiltPackage(
             length: length, unpackedLength: unpacked, files: stored.count,
-            sha256: Checksum.hexadecimal(sum.finalize()))
+            sha256: Hexadecimal.encoded(sum.finalize()))
     }
 
     private static func table(

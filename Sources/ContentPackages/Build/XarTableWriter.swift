@@ -1,4 +1,5 @@
 import CZlib
+import CornerstoreEncoding
 
 /// Writes the table of contents of a package, and packs it as it grows. Its bytes do not depend on the time, the place
 /// or the user.
@@ -50,8 +51,8 @@ struct XarTableWriter: ~Copyable {
             let style = stored.isPacked ? "application/x-gzip" : "application/octet-stream"
             put("<data><length>\(stored.length)</length><offset>\(stored.offset)</offset><size>\(stored.size)</size>")
             put("<encoding style=\"\(style)\"/>")
-            put("<archived-checksum style=\"sha256\">\(Checksum.hexadecimal(stored.archived))</archived-checksum>")
-            put("<extracted-checksum style=\"sha256\">\(Checksum.hexadecimal(stored.extracted))</extracted-checksum>")
+            put("<archived-checksum style=\"sha256\">\(Hexadecimal.encoded(stored.archived))</archived-checksum>")
+            put("<extracted-checksum style=\"sha256\">\(Hexadecimal.encoded(stored.extracted))</extracted-checksum>")
             put("</data>")
         }
         put("</file>\n")

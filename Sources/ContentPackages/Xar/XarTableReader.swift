@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 
 /// Reads the table of contents of a xar archive from its XML.
@@ -236,7 +237,7 @@ struct XarTableReader {
         guard let style = ChecksumStyle(style: attributes["style"] ?? "") else {
             throw damaged("It has a checksum of an unknown kind, “\((attributes["style"] ?? "").prefix(32))”")
         }
-        guard let bytes = Checksum.bytes(hexadecimal: trimmed()), bytes.count == style.length else {
+        guard let bytes = Hexadecimal.decoded(trimmed()), bytes.count == style.length else {
             throw damaged("A checksum has a wrong length")
         }
         return Checksum(style: style, bytes: bytes)

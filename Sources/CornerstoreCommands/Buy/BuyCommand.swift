@@ -1,4 +1,5 @@
 import ArgumentParser
+import CornerstoreEncoding
 import Foundation
 import StoreServer
 
@@ -90,12 +91,6 @@ struct BuyCommand: AsyncParsableCommand {
 
     /// Returns the e-mail address as a folder name: lower case, at most 100 bytes, other characters percent-encoded.
     static func folderName(_ email: String) -> String {
-        email.lowercased().utf8.prefix(100).enumerated().map { index, byte in
-            switch byte {
-            case 0x30...0x39, 0x61...0x7A, 0x2D, 0x40, 0x5F: String(UnicodeScalar(byte))
-            case 0x2E where index > 0: "."
-            default: "%" + String(byte, radix: 16)
-            }
-        }.joined()
+        email.lowercased().utf8.prefix(100).percentEncodedFileName(keeping: .fileName.adding("@"), .lower)
     }
 }

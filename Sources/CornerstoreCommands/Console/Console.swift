@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import Synchronization
 
@@ -55,11 +56,7 @@ struct Console: Sendable {
         print(String(decoding: try Self.json(value), as: UTF8.self))
     }
 
-    static func json(_ value: some Encodable) throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(value)
-    }
+    static func json(_ value: some Encodable) throws -> Data { try JSONEncoder.readable.encode(value) }
 }
 
 /// Writes whole texts to file descriptors, one at a time. A closed reader does not end the program.

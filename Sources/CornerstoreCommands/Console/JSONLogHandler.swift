@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import Logging
 
@@ -72,9 +73,7 @@ struct JSONLogHandler: LogHandler {
             time: Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
             level: event.level.rawValue,
             logger: label, message: event.message.description, metadata: all.mapValues(Value.init))
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard var line = try? encoder.encode(record) else { return }
+        guard var line = try? JSONEncoder.compact.encode(record) else { return }
         line.append(UInt8(ascii: "\n"))
         write(line)
     }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import NIOCore
@@ -82,7 +83,7 @@ struct ContentUploadAction {
             length += Int64(piece.count)
             try Task.checkCancellation()
         }
-        return (length, hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        return (length, Hexadecimal.encoded(hash.finalize()))
     }
 }
 

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import CornerstoreEncoding
 import Foundation
 import NIOCore
 import StoreServer
@@ -40,14 +41,14 @@ struct ControlClient: Sendable {
 
     /// Returns a path below one environment, with its parts percent-encoded.
     static func path(_ environment: StoreEnvironment, _ parts: String...) -> String {
-        "/\(environment.name)/" + parts.map { encoded($0, keeping: pathBytes) }.joined(separator: "/")
+        "/\(environment.name)/" + parts.map { $0.utf8.percentEncoded(keeping: .pathSegment) }.joined(separator: "/")
     }
 
     private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws
         -> Data
     {
         let pairs = query.compactMap { name, value in
-            value.map { "\(name)=\(Self.encoded($0, keeping: Self.queryBytes))" }
+            value.map { "\(name)=\($0.utf8.percentEncoded(keeping: .unreserved.adding("@")))" }
         }
         let url = base + ControlAPI.prefix + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
         let answer = try await PlainHTTP.send(
@@ -93,17 +94,6 @@ struct ControlClient: Sendable {
                 .failed,
                 "Cannot read the control port's response. Use the same version of cornerstore as the server.")
         }
-    }
-
-    /// RFC 3986's unreserved characters and, in a path, the other characters that need no percent-encoding there.
-    private static let queryBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@".utf8)
-    private static let pathBytes = queryBytes.union("!$&'()*+,;=:".utf8)
-
-    private static func encoded(_ text: String, keeping bytes: Set<UInt8>) -> String {
-        text.utf8.map { byte in
-            bytes.contains(byte)
-                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }.joined()
     }
 }
 

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 
 /// The JSON payload of a JWS. It keeps all members, also those unknown to this program.
@@ -56,8 +57,6 @@ struct PayloadJSON: Encodable {
 
     /// The payload as indented JSON, with its members sorted by name.
     var text: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        (try? JSONEncoder.readable.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }

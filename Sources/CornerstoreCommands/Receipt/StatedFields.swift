@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import StoreReceipts
 
 extension InAppPurchase {
@@ -56,7 +57,5 @@ extension ReceiptAttribute {
         }
     }
 
-    private var hexadecimal: String {
-        value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    private var hexadecimal: String { Hexadecimal.encoded(value) }
 }

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import MerchantWire
 import StoreWire
@@ -48,9 +49,7 @@ struct ProductCatalog: Sendable {
 
     /// Encodes grants for the database.
     static func json(_ grants: [ProductGrant]) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(grants), as: UTF8.self)
+        String(decoding: try JSONEncoder.compact.encode(grants), as: UTF8.self)
     }
 
     /// Decodes grants from the database.

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Database
 import Foundation
@@ -13,8 +14,7 @@ enum AccountToken {
         var bytes = Array(SHA256.hash(data: Array("cornerstore.merchant.user\u{1F}\(user.rawValue)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.encoded(bytes[$0]) }.joined(separator: "-")
     }
 
     /// The owner of a purchase: the user who registered its token, otherwise the signed-in user.

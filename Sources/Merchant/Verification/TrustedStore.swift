@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 
 /// A store whose purchases the merchant accepts.
@@ -43,8 +44,7 @@ public struct TrustedStore: Sendable, Equatable {
     /// Returns a Cornerstore, by its roots. Its anchor is made from its first root's fingerprint, until
     /// ``Merchant/recordAnchors(_:in:)`` finds that one of the roots was recorded before.
     public static func cornerstore(roots: [[UInt8]], intermediates: [[UInt8]] = []) -> TrustedStore {
-        let digest = SHA256.hash(data: roots.first ?? []).prefix(8)
-        let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let name = Hexadecimal.encoded(SHA256.hash(data: roots.first ?? []).prefix(8))
         return TrustedStore(anchor: name, roots: roots, intermediates: intermediates)
     }
 

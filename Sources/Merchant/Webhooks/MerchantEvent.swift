@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Database
 import Foundation
@@ -53,10 +54,9 @@ enum MerchantEvent {
     ///   - id: the event's id.
     ///   - now: milliseconds since 1970.
     func body(id: String, at now: Int64) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(
-            decoding: try encoder.encode(EventBody(id: id, type: type.rawValue, createdAt: now, data: data)),
+        String(
+            decoding: try JSONEncoder.compact.encode(
+                EventBody(id: id, type: type.rawValue, createdAt: now, data: data)),
             as: UTF8.self)
     }
 
@@ -143,7 +143,7 @@ struct EventWriter: Sendable {
             data.reason ?? "", data.currency == nil ? "" : data.environment?.rawValue ?? "",
         ]
         let digest = SHA256.hash(data: Array(about.joined(separator: "\u{1F}").utf8)).prefix(8)
-        let id = base + "-" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let id = base + "-" + Hexadecimal.encoded(digest)
         try connection.execute(
             """
             INSERT INTO webhook_events (event_id, type, body, created_at, state, due_at, attempts)

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import MerchantWire
@@ -73,16 +74,10 @@ enum FileNames {
     /// are encoded. A name that is too long for a file system is replaced by `=` and the text's SHA-256. Nil for an
     /// empty text.
     static func name(_ text: String) -> String? {
-        let name = text.utf8.enumerated().map { index, byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: String(UnicodeScalar(byte))
-            case 0x2E where index > 0: "."
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }.joined()
+        let name = text.utf8.percentEncodedFileName()
         guard !name.isEmpty else { return nil }
         guard name.utf8.count > 200 else { return name }
-        return "=" + SHA256.hash(data: Data(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return "=" + Hexadecimal.encoded(SHA256.hash(data: Data(text.utf8)))
     }
 }
 

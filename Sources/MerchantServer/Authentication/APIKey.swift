@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import Merchant
@@ -19,13 +20,13 @@ public struct APIKey: Sendable, Equatable {
     /// The SHA-256 of the key's bytes; nil for a text that is not a key. Keys are random, so one round is enough.
     static func digest(of text: Substring) -> [UInt8]? {
         guard text.utf8.count == length, text.hasPrefix(prefix),
-            let bytes = Base64URLText.decoded(text.utf8.dropFirst(prefix.utf8.count)), bytes.count == size
+            let bytes = Base64URL.decoded(Array(text.utf8.dropFirst(prefix.utf8.count))[...]), bytes.count == size
         else { return nil }
         return Array(SHA256.hash(data: bytes))
     }
 
     /// The text of a new key.
-    static func text(of bytes: [UInt8]) -> String { prefix + Base64URLText.encoded(bytes) }
+    static func text(of bytes: [UInt8]) -> String { prefix + Base64URL.encoded(bytes) }
 }
 
 /// A new key. Its text is available only now.

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import StoreReceipts
@@ -52,12 +53,10 @@ public struct TokenKeySet: Sendable {
             let new = FileContents(
                 issuer: name, audience: name,
                 keys: [
-                    .init(id: "key-\(Base64URLText.encoded(RandomBytes.make(6)))", algorithm: .hs256, secret: secret)
+                    .init(id: "key-\(Base64URL.encoded(RandomBytes.make(6)))", algorithm: .hs256, secret: secret)
                 ])
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             // If another process created the file first, read that one.
-            _ = try SecretFile.create(file, encoder.encode(new))
+            _ = try SecretFile.create(file, JSONEncoder.readable.encode(new))
         }
         return try await read(file)
     }

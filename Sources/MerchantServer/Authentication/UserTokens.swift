@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import JWTKit
 import MerchantWire
@@ -73,9 +74,9 @@ public final class UserTokens: Sendable {
         _ token: [UInt8], _ configuration: Configuration, at now: Date
     ) throws(TokenRejection) -> (user: UserID, expiresAt: Date) {
         let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let headerBytes = Base64URLText.decoded(parts[0]),
-            let signature = Base64URLText.decoded(parts[2]),
-            let header = try? JSONDecoder().decode(TokenHeader.self, from: headerBytes), !header.hasCritical,
+        guard parts.count == 3, let headerBytes = Base64URL.decoded(parts[0]),
+            let signature = Base64URL.decoded(parts[2]),
+            let header = try? JSONDecoder().decode(TokenHeader.self, from: Data(headerBytes)), !header.hasCritical,
             ["jwt", "at+jwt"].contains(header.type?.lowercased() ?? "jwt")
         else { throw .malformed }
         // A token without a key id may be signed by any key, so that a login server without key ids can rotate its key.
@@ -88,9 +89,9 @@ public final class UserTokens: Sendable {
         let fitting = accepted.filter { $0.algorithm.rawValue == header.algorithm }
         guard !fitting.isEmpty else { throw .wrongAlgorithm }
         let signed = token[..<parts[1].endIndex]
-        guard let key = fitting.first(where: { $0.isValid(signature, of: signed) }) else { throw .badSignature }
-        guard let payload = Base64URLText.decoded(parts[1]),
-            let claims = try? JSONDecoder().decode(TokenClaims.self, from: payload)
+        guard let key = fitting.first(where: { $0.isValid(Data(signature), of: signed) }) else { throw .badSignature }
+        guard let payload = Base64URL.decoded(parts[1]),
+            let claims = try? JSONDecoder().decode(TokenClaims.self, from: Data(payload))
         else { throw .malformed }
         let (user, expiresAt) = try configuration.rules.judge(claims, at: now)
         return (user, min(expiresAt, key.acceptedUntil ?? expiresAt))

@@ -1,4 +1,5 @@
 import BlobStorage
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import Glibc
@@ -76,9 +77,7 @@ struct BackupManifest: Codable, Equatable, Sendable {
 
     /// Writes the manifest, mode 0600.
     func write(into folder: URL) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        _ = try SecretFile.create(folder.appendingPathComponent(Self.fileName), encoder.encode(self))
+        _ = try SecretFile.create(folder.appendingPathComponent(Self.fileName), JSONEncoder.readable.encode(self))
     }
 }
 

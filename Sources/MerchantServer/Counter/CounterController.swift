@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import HTTPSupport
@@ -27,7 +28,7 @@ struct CounterController: Sendable {
     @Sendable private func products(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let bundleID = BundleID(try request.query("bundle"))
         let list = try await merchant.productList(of: bundleID)
-        let json = try JSONEncoder.inOrder.encode(list)
+        let json = try JSONEncoder.compact.encode(list)
         // The tag depends on the content: a restored database may count to the same revision with another list.
         let tag = "\"\(Data(SHA256.hash(data: json).prefix(12)).base64EncodedString())\""
         let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
@@ -66,15 +67,6 @@ struct CounterController: Sendable {
     @Sendable private func entitlements(_ request: Request, _ context: MerchantRequestContext) async throws -> Response
     {
         try .json(try await merchant.entitlements(of: try authentication.user(of: request)))
-    }
-}
-
-extension JSONEncoder {
-    /// An encoder that writes equal values as equal bytes.
-    fileprivate static var inOrder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return encoder
     }
 }
 

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import StoreKit
@@ -130,11 +131,7 @@ struct EvidenceCheck: Sendable {
 
     /// The SHA-256 in hexadecimal.
     private static func digest(_ bytes: Data) -> String {
-        let digits = Array("0123456789abcdef")
-        return SHA256.hash(data: bytes).reduce(into: "") { text, byte in
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
+        Hexadecimal.encoded(SHA256.hash(data: bytes))
     }
 }
 

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import StoreKit
@@ -93,7 +94,7 @@ struct VaultFiles: Sendable {
     /// - Returns: the SHA-256 of the file.
     func write(_ contents: VaultContents) throws(VaultError) -> Data {
         do {
-            let sealed = try seal.seal(Self.encoder.encode(contents), as: .vault)
+            let sealed = try seal.seal(JSONEncoder.compact.encode(contents), as: .vault)
             guard sealed.count <= VaultLimits.file else {
                 throw VaultError(
                     .tooLarge, "the vault would have \(sealed.count) bytes; the limit is \(VaultLimits.file)")
@@ -109,7 +110,7 @@ struct VaultFiles: Sendable {
 
     func write(_ mark: VaultMark) throws(VaultError) {
         do {
-            let sealed = try seal.seal(Self.encoder.encode(mark), as: .mark)
+            let sealed = try seal.seal(JSONEncoder.compact.encode(mark), as: .mark)
             try BoundedFile.write(sealed, to: markFile) { try before(Step(purpose: .mark, write: $0)) }
         } catch {
             throw VaultError(storage: error)
@@ -123,12 +124,6 @@ struct VaultFiles: Sendable {
         guard rename(file.path, aside.path) == 0 else {
             throw VaultError(.storage, "cannot move \(file.path) aside: errno \(errno)")
         }
-    }
-
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return encoder
     }
 
     private static func digest(_ bytes: Data) -> Data { Data(SHA256.hash(data: bytes)) }

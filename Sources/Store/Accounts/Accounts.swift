@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Database
 import Foundation
@@ -225,7 +226,7 @@ public struct Accounts: Sendable {
     /// addresses write different rows and do not wait for one another. Attempts at the same address do, as with a known
     /// one.
     private func simulateCountingWrongPassword(_ email: String) async throws {
-        let accountID = Hexadecimal.digits(Self.digest(email).prefix(8))
+        let accountID = Hexadecimal.encoded(Self.digest(email).prefix(8))
         try await database.write { connection in
             _ = try connection.execute(
                 """
@@ -282,7 +283,7 @@ public struct Accounts: Sendable {
 
     private static func digest(_ token: some StringProtocol) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
 
-    private static func newID() -> String { Hexadecimal.digits(RandomBytes.make(8)) }
+    private static func newID() -> String { Hexadecimal.encoded(RandomBytes.make(8)) }
 
-    private static func newToken() -> String { Hexadecimal.digits(RandomBytes.make(32)) }
+    private static func newToken() -> String { Hexadecimal.encoded(RandomBytes.make(32)) }
 }

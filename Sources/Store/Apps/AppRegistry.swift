@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Database
 import Foundation
@@ -70,6 +71,6 @@ public final class AppRegistry: Sendable {
     }
 
     private static func newSecret() -> String {
-        Hexadecimal.digits(RandomBytes.make(16))
+        Hexadecimal.encoded(RandomBytes.make(16))
     }
 }

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import StoreWire
@@ -28,10 +29,7 @@ extension CatalogApp {
 
     /// Eight hexadecimal digits, as Xcode generates them, derived from a text.
     fileprivate static func madeID(_ text: String) -> String {
-        SHA256.hash(data: Data(text.utf8)).prefix(4).map { byte in
-            let digits = String(byte, radix: 16, uppercase: true)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        Hexadecimal.encoded(SHA256.hash(data: Data(text.utf8)).prefix(4), .upper)
     }
 }
 

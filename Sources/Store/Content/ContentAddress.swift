@@ -1,4 +1,5 @@
 import BlobStorage
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import StoreWire
@@ -20,14 +21,14 @@ public struct ContentAddress: Sendable, Equatable {
     func path(_ environment: StoreEnvironment, _ key: SymmetricKey) -> String {
         let signature = HMAC<SHA256>.authenticationCode(for: signed(environment), using: key)
         return
-            "\(Self.prefix)\(digest)?expires=\(expires)&transaction=\(transactionID)&signature=\(Hexadecimal.digits(signature))"
+            "\(Self.prefix)\(digest)?expires=\(expires)&transaction=\(transactionID)&signature=\(Hexadecimal.encoded(signature))"
     }
 
     /// Whether the store of this environment made the signature.
     func isSigned(by signature: String, _ environment: StoreEnvironment, _ key: SymmetricKey) -> Bool {
         // Comparing digests of equal length hides where the signatures differ.
         let right = HMAC<SHA256>.authenticationCode(for: signed(environment), using: key)
-        return SHA256.hash(data: Data(Hexadecimal.digits(right).utf8)) == SHA256.hash(data: Data(signature.utf8))
+        return SHA256.hash(data: Data(Hexadecimal.encoded(right).utf8)) == SHA256.hash(data: Data(signature.utf8))
     }
 
     private func signed(_ environment: StoreEnvironment) -> Data {

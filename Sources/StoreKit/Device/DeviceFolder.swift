@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import StoreWire
 
@@ -52,14 +53,7 @@ struct DeviceFolder: Sendable {
     /// A safe file name for any text. It percent-encodes all characters except letters, digits, `-`, `_` and dots that
     /// are not the first character.
     static func fileName(_ text: String) -> String {
-        let name = text.utf8.prefix(200).enumerated().map { index, byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: String(UnicodeScalar(byte))
-            case 0x2E where index > 0: "."
-            default: "%" + String(byte, radix: 16)
-            }
-        }
-        return name.joined()
+        text.utf8.prefix(200).percentEncodedFileName(.lower)
     }
 
     private static func makeFolder(_ url: URL) throws {

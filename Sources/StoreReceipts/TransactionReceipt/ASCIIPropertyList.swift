@@ -1,3 +1,5 @@
+import CornerstoreEncoding
+
 /// The old ASCII (NeXTSTEP) property list, as far as transaction receipts use it: one dictionary of strings.
 ///
 /// ```
@@ -56,7 +58,6 @@ extension [UInt8] {
     /// Appends the string's form between the quotation marks: ASCII, and every other character as `\U` with a UTF-16
     /// unit.
     fileprivate mutating func appendPropertyListEscaped(_ text: String) {
-        let hexadecimal = Array("0123456789abcdef".utf8)
         for unit in text.utf16 {
             switch unit {
             case 0x22: append(literal: "\\\"")
@@ -67,7 +68,7 @@ extension [UInt8] {
             case 0x20..<0x7F: append(UInt8(unit))
             default:
                 append(literal: "\\U")
-                for shift in [12, 8, 4, 0] { append(hexadecimal[Int(unit >> UInt16(shift) & 15)]) }
+                for shift in [12, 8, 4, 0] { append(Hexadecimal.digit(UInt8(unit >> UInt16(shift) & 15))) }
             }
         }
     }
@@ -208,7 +209,7 @@ private struct PropertyListReader {
         case UInt8(ascii: "r"): return 0x0D
         case UInt8(ascii: "U"), UInt8(ascii: "u"):
             guard position + 4 <= text.count else { throw truncated }
-            guard let unit = JSONText.hexadecimal(text.span, at: position) else {
+            guard let unit = Hexadecimal.unit(text.span, at: position) else {
                 throw malformed("an escape is not four digits")
             }
             position += 4

@@ -1,4 +1,5 @@
 import BlobStorage
+import CornerstoreEncoding
 import Foundation
 import HTTPSupport
 import Hummingbird
@@ -110,7 +111,7 @@ public struct StoreApplication: Sendable {
         try await apps.register(catalog.apps.map(\.bundleID), at: milliseconds)
         let secrets = Dictionary(
             apps.all.map { ($0.bundleID.rawValue, $0.sharedSecret) }, uniquingKeysWith: { first, _ in first })
-        try directory.write(Self.json(secrets), to: "shared-secrets.json", isSecret: true)
+        try directory.write(JSONEncoder.readable.encode(secrets), to: "shared-secrets.json", isSecret: true)
         for refusal in try await desk.takeIn(catalog) {
             logger.warning("content is not hosted", metadata: ["reason": .string(refusal)])
         }
@@ -133,13 +134,7 @@ public struct StoreApplication: Sendable {
         _ = try await sandbox.accounts.create(
             NewAccount(email: tester.email, password: tester.password, storefront: "USA"),
             at: sandbox.clock.milliseconds)
-        try directory.write(Self.json(tester), to: SandboxTester.fileName, isSecret: true)
-    }
-
-    private static func json(_ value: some Encodable) throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(value)
+        try directory.write(JSONEncoder.readable.encode(tester), to: SandboxTester.fileName, isSecret: true)
     }
 
     // MARK: Running
@@ -158,7 +153,7 @@ public struct StoreApplication: Sendable {
         let ready = ReadyPorts { addresses in
             var addresses = addresses
             addresses.merchant = merchant
-            try? directory.write(Self.json(addresses), to: Addresses.fileName, isSecret: false)
+            try? directory.write(JSONEncoder.readable.encode(addresses), to: Addresses.fileName, isSecret: false)
             await onReady(addresses)
         }
         do { try await probePorts() } catch {

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import JWTKit
@@ -33,11 +34,11 @@ enum TokenSamples {
         func merged(_ base: [String: Any], _ changes: [String: Any?]) throws -> String {
             var base = base
             for (name, value) in changes { base[name] = value }
-            return Base64URLText.encoded(try JSONSerialization.data(withJSONObject: base, options: .sortedKeys))
+            return Base64URL.encoded(try JSONSerialization.data(withJSONObject: base, options: .sortedKeys))
         }
         let signed = try merged(header, changes) + "." + merged(claims, claimChanges)
         let signature = try sign.map { try $0(Array(signed.utf8)) } ?? hmac(Array(signed.utf8), secret)
-        return signed + "." + Base64URLText.encoded(signature)
+        return signed + "." + Base64URL.encoded(signature)
     }
 
     static func hmac(_ bytes: [UInt8], _ secret: [UInt8]) -> Data {
