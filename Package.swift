@@ -364,7 +364,7 @@ let package = Package(
         .testTarget(
             name: "ContentDownloadsTests",
             dependencies: [
-                "ContentDownloads", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "ContentDownloads", "CornerstoreEncoding", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
         ),

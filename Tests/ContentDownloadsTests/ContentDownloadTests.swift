@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import Synchronization
@@ -11,7 +12,7 @@ struct ContentDownloadTests {
     /// Bytes that differ from place to place.
     static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) } }
 
-    static func sha256(_ bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexadecimal }
+    static func sha256(_ bytes: [UInt8]) -> String { Hexadecimal.encoded(SHA256.hash(data: bytes)) }
 
     struct Scene: Sendable {
         let server: ByteServer
