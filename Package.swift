@@ -96,6 +96,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "ServerSupport", swiftSettings: strict),
         .target(
             name: "HTTPSupport",
             dependencies: [
@@ -213,6 +214,7 @@ let package = Package(
                 "BlobStorage",
                 "CornerstoreEncoding",
                 "HTTPSupport",
+                "ServerSupport",
                 "Store",
                 "StoreReceipts",
                 "StoreWire",
@@ -255,6 +257,7 @@ let package = Package(
                 "HTTPSupport",
                 "Merchant",
                 "MerchantWire",
+                "ServerSupport",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -286,6 +289,7 @@ let package = Package(
                 "MerchantServer",
                 "MerchantWire",
                 "MonkeyCredits",
+                "ServerSupport",
                 "Store",
                 "StoreKit",
                 "StoreReceipts",
@@ -417,6 +421,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ServerSupportTests", dependencies: ["ServerSupport", "TestSupport"], swiftSettings: strict
+        ),
+        .testTarget(
             name: "PurchaseVaultTests",
             dependencies: ["PurchaseVault", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport"],
             swiftSettings: strict
@@ -470,8 +477,7 @@ let package = Package(
             name: "MerchantServerTests",
             dependencies: [
                 "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantServer",
-                "MerchantWire", "StoreReceipts",
-                "StoreWire", "TestSupport",
+                "MerchantWire", "ServerSupport", "StoreReceipts", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

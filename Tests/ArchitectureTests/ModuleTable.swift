@@ -38,6 +38,7 @@ struct ModuleTable {
         "ContentDownloads": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
+        "ServerSupport": Row([]),
         "HTTPSupport": Row(
             ["CornerstoreEncoding"],
             outside: [
@@ -65,7 +66,10 @@ struct ModuleTable {
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(
-            ["BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
+            [
+                "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts",
+                "StoreWire",
+            ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals",
@@ -80,7 +84,7 @@ struct ModuleTable {
         "MerchantServer": Row(
             [
                 "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantWire",
-                "StoreReceipts", "StoreWire",
+                "ServerSupport", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
@@ -93,7 +97,7 @@ struct ModuleTable {
         "CornerstoreCommands": Row(
             [
                 "BlobStorage", "ContentPackages", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
-                "MerchantServer", "MerchantWire", "MonkeyCredits", "Store", "StoreKit",
+                "MerchantServer", "MerchantWire", "MonkeyCredits", "ServerSupport", "Store", "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [
