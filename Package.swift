@@ -43,6 +43,7 @@ let package = Package(
         // The ground floor: small modules that know nothing of the columns above.
         .target(name: "CornerstoreEncoding", swiftSettings: strict),
         .target(name: "StoreWire", dependencies: ["CornerstoreEncoding"], swiftSettings: strict),
+        .target(name: "ControlWire", dependencies: ["CornerstoreEncoding", "StoreWire"], swiftSettings: strict),
         .target(
             name: "StoreReceipts",
             dependencies: [
@@ -212,6 +213,7 @@ let package = Package(
             name: "StoreServer",
             dependencies: [
                 "BlobStorage",
+                "ControlWire",
                 "CornerstoreEncoding",
                 "HTTPSupport",
                 "ServerSupport",
@@ -282,6 +284,7 @@ let package = Package(
             dependencies: [
                 "BlobStorage",
                 "ContentPackages",
+                "ControlWire",
                 "CornerstoreEncoding",
                 "Database",
                 "HTTPSupport",
@@ -442,8 +445,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "Merchant", "MerchantClient", "MerchantServer", "MerchantWire",
-                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
+                "BookChapters", "ContentPackages", "ControlWire", "Merchant", "MerchantClient", "MerchantServer",
+                "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
                 "photo-filters", "server-books",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -454,7 +457,7 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "BlobStorage", "StoreServer", "TestSupport",
+                "BlobStorage", "ControlWire", "StoreServer", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -495,10 +498,8 @@ let package = Package(
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "BlobStorage", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",
-                "StoreReceipts",
-                "StoreServer", "StoreWire",
-                "TestSupport",
+                "BlobStorage", "ControlWire", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store",
+                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -25,6 +25,7 @@ struct ModuleTable {
         // The ground floor.
         "CornerstoreEncoding": Row([]),
         "StoreWire": Row(["CornerstoreEncoding"]),
+        "ControlWire": Row(["CornerstoreEncoding", "StoreWire"]),
         "MerchantWire": Row(["CornerstoreEncoding", "StoreWire"]),
         "StoreReceipts": Row(
             ["CornerstoreEncoding", "StoreWire"],
@@ -67,8 +68,8 @@ struct ModuleTable {
         ),
         "StoreServer": Row(
             [
-                "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store", "StoreReceipts",
-                "StoreWire",
+                "BlobStorage", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store",
+                "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
@@ -96,7 +97,7 @@ struct ModuleTable {
         "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
+                "BlobStorage", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
                 "MerchantServer", "MerchantWire", "MonkeyCredits", "ServerSupport", "Store", "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
