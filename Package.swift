@@ -245,7 +245,6 @@ let package = Package(
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
@@ -270,7 +269,6 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
@@ -291,7 +289,6 @@ let package = Package(
                 "Merchant",
                 "MerchantServer",
                 "MerchantWire",
-                "MonkeyCredits",
                 "ServerSupport",
                 "Store",
                 "StoreKit",
@@ -338,7 +335,6 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks",
@@ -354,9 +350,10 @@ let package = Package(
         .testTarget(
             name: "StoreReceiptsTests",
             dependencies: [
-                "CornerstoreEncoding", "StoreReceipts", "TestSupport",
+                "CornerstoreEncoding", "StoreReceipts", "StoreWire", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: strict
@@ -395,14 +392,17 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["BlobStorage", "Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "BlobStorage", "Database", "Store", "StoreReceipts", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
-                "TestSupport", "kill-test-app",
+                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport",
+                "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
@@ -414,12 +414,10 @@ let package = Package(
                 "HTTPSupport", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: strict
         ),
@@ -457,13 +455,16 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "BlobStorage", "ControlWire", "StoreServer", "TestSupport",
+                "BlobStorage", "ControlWire", "HTTPSupport", "Store", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
@@ -472,7 +473,6 @@ let package = Package(
             dependencies: [
                 "BlobStorage", "Database", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -491,6 +491,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
@@ -502,7 +503,6 @@ let package = Package(
                 "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -510,7 +510,9 @@ let package = Package(
         .testTarget(
             name: "CornerstoreCommandsTests",
             dependencies: [
-                "ContentPackages", "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
+                "BlobStorage", "ContentPackages", "CornerstoreCommands", "Merchant", "MerchantServer", "MerchantWire",
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -568,6 +570,7 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/TestSupport",
