@@ -165,15 +165,15 @@ extension ControlAPI {
         /// A sentence about the error.
         public var message: String
         /// The request's id, by which the log names it.
-        public var requestID: String?
+        public var requestId: String?
         /// The problems with the package.
         public var findings: [Finding]
 
         /// Creates the body.
-        public init(code: String, message: String, requestID: String?, findings: [Finding]) {
+        public init(code: String, message: String, requestId: String?, findings: [Finding]) {
             self.code = code
             self.message = message
-            self.requestID = requestID
+            self.requestId = requestId
             self.findings = findings
         }
     }
@@ -185,15 +185,15 @@ extension ControlAPI {
         /// A sentence about the error.
         public var message: String
         /// The request's id, by which the log names it.
-        public var requestID: String?
+        public var requestId: String?
         /// How many bytes have arrived.
         public var offset: Int64
 
         /// Creates the body.
-        public init(code: String, message: String, requestID: String?, offset: Int64) {
+        public init(code: String, message: String, requestId: String?, offset: Int64) {
             self.code = code
             self.message = message
-            self.requestID = requestID
+            self.requestId = requestId
             self.offset = offset
         }
     }

@@ -92,7 +92,7 @@ struct ContentControlController: Sendable {
                 ControlAPI.WrongOffset(
                     code: WireError.Code.wrongOffset.rawValue,
                     message: "\(error.offset) bytes have arrived. Continue from that offset.",
-                    requestID: context.requestID,
+                    requestId: context.requestID,
                     offset: error.offset), status: .conflict)
         }
     }
@@ -114,7 +114,7 @@ struct ContentControlController: Sendable {
             return try .json(
                 ControlAPI.RefusedContent(
                     code: WireError.Code.invalidContent.rawValue,
-                    message: "The package is invalid: \(count).", requestID: context.requestID,
+                    message: "The package is invalid: \(count).", requestId: context.requestID,
                     findings: findings.map(ControlAPI.Finding.init)), status: .unprocessableContent)
         }
     }
