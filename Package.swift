@@ -43,6 +43,7 @@ let package = Package(
         // The ground floor: small modules that know nothing of the columns above.
         .target(name: "CornerstoreEncoding", swiftSettings: strict),
         .target(name: "StoreWire", dependencies: ["CornerstoreEncoding"], swiftSettings: strict),
+        .target(name: "ControlWire", dependencies: ["CornerstoreEncoding", "StoreWire"], swiftSettings: strict),
         .target(
             name: "StoreReceipts",
             dependencies: [
@@ -96,6 +97,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "ServerSupport", swiftSettings: strict),
         .target(
             name: "HTTPSupport",
             dependencies: [
@@ -211,8 +213,10 @@ let package = Package(
             name: "StoreServer",
             dependencies: [
                 "BlobStorage",
+                "ControlWire",
                 "CornerstoreEncoding",
                 "HTTPSupport",
+                "ServerSupport",
                 "Store",
                 "StoreReceipts",
                 "StoreWire",
@@ -241,7 +245,6 @@ let package = Package(
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
@@ -255,6 +258,7 @@ let package = Package(
                 "HTTPSupport",
                 "Merchant",
                 "MerchantWire",
+                "ServerSupport",
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -265,7 +269,6 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
@@ -279,13 +282,14 @@ let package = Package(
             dependencies: [
                 "BlobStorage",
                 "ContentPackages",
+                "ControlWire",
                 "CornerstoreEncoding",
                 "Database",
                 "HTTPSupport",
                 "Merchant",
                 "MerchantServer",
                 "MerchantWire",
-                "MonkeyCredits",
+                "ServerSupport",
                 "Store",
                 "StoreKit",
                 "StoreReceipts",
@@ -331,7 +335,6 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks",
@@ -347,9 +350,10 @@ let package = Package(
         .testTarget(
             name: "StoreReceiptsTests",
             dependencies: [
-                "CornerstoreEncoding", "StoreReceipts", "TestSupport",
+                "CornerstoreEncoding", "StoreReceipts", "StoreWire", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: strict
@@ -388,14 +392,17 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["BlobStorage", "Store", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "BlobStorage", "Database", "Store", "StoreReceipts", "StoreWire", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreServer", "StoreWire",
-                "TestSupport", "kill-test-app",
+                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport",
+                "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
@@ -407,14 +414,15 @@ let package = Package(
                 "HTTPSupport", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ServerSupportTests", dependencies: ["ServerSupport", "TestSupport"], swiftSettings: strict
         ),
         .testTarget(
             name: "PurchaseVaultTests",
@@ -435,8 +443,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "BookChapters", "ContentPackages", "Merchant", "MerchantClient", "MerchantServer", "MerchantWire",
-                "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
+                "BookChapters", "ContentPackages", "ControlWire", "Merchant", "MerchantClient", "MerchantServer",
+                "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
                 "photo-filters", "server-books",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -447,13 +455,16 @@ let package = Package(
         .testTarget(
             name: "StoreServerTests",
             dependencies: [
-                "BlobStorage", "StoreServer", "TestSupport",
+                "BlobStorage", "ControlWire", "HTTPSupport", "Store", "StoreReceipts", "StoreServer", "StoreWire",
+                "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
@@ -462,7 +473,6 @@ let package = Package(
             dependencies: [
                 "BlobStorage", "Database", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -470,8 +480,7 @@ let package = Package(
             name: "MerchantServerTests",
             dependencies: [
                 "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantServer",
-                "MerchantWire", "StoreReceipts",
-                "StoreWire", "TestSupport",
+                "MerchantWire", "ServerSupport", "StoreReceipts", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -482,6 +491,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
@@ -489,13 +499,10 @@ let package = Package(
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "BlobStorage", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",
-                "StoreReceipts",
-                "StoreServer", "StoreWire",
-                "TestSupport",
+                "BlobStorage", "ControlWire", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store",
+                "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -503,7 +510,9 @@ let package = Package(
         .testTarget(
             name: "CornerstoreCommandsTests",
             dependencies: [
-                "ContentPackages", "CornerstoreCommands", "Store", "StoreServer", "TestSupport",
+                "BlobStorage", "ContentPackages", "CornerstoreCommands", "Merchant", "MerchantServer", "MerchantWire",
+                "Store", "StoreKit", "StoreReceipts", "StoreServer", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -561,6 +570,7 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/TestSupport",

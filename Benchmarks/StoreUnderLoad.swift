@@ -92,7 +92,7 @@ struct StoreUnderLoad: Sendable {
     static func purchaseBody(_ key: UUID) -> [UInt8] {
         Array(
             """
-            {"idempotencyKey":"\(key.uuidString)","bundleID":"\(SampleReceipts.bundleID)","productID":"\(SampleReceipts.bundleID).credit",\
+            {"idempotencyKey":"\(key.uuidString)","bundleId":"\(SampleReceipts.bundleID)","productId":"\(SampleReceipts.bundleID).credit",\
             "quantity":1,"simulatesAskToBuy":false}
             """.utf8)
     }

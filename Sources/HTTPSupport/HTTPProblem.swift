@@ -53,14 +53,14 @@ public struct HTTPProblem: HTTPResponseError {
     private struct Body: Encodable {
         var code: String
         var message: String
-        var requestID: String
+        var requestId: String
         var error: Cause?
     }
 
     /// The response to a request that failed with this problem.
     public func response(from request: Request, context: some RequestContext) throws -> Response {
         let requestID = context.requestID
-        let body = try JSONEncoder().encode(Body(code: code, message: message, requestID: requestID, error: cause))
+        let body = try JSONEncoder().encode(Body(code: code, message: message, requestId: requestID, error: cause))
         var headers: HTTPFields = [.contentType: "application/json", .requestID: requestID]
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         // RFC 9110, section 11.6.1: a 401 names the scheme to use.

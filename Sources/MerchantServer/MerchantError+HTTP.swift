@@ -3,6 +3,7 @@ import HTTPSupport
 import HTTPTypes
 import Merchant
 import MerchantWire
+import StoreWire
 
 extension HTTPProblem {
     /// Maps the merchant's errors to HTTP. Only this function turns an error code into a status.
@@ -44,12 +45,13 @@ extension HTTPProblem {
 }
 
 extension HTTPRequest.Method {
-    init(_ method: MerchantRoute.Method) {
+    init(_ method: RouteMethod) {
         self =
             switch method {
             case .get: .get
             case .post: .post
             case .put: .put
+            case .patch: .patch
             case .delete: .delete
             }
     }

@@ -58,6 +58,11 @@ public struct DeadWebhook: Codable, Sendable, Equatable {
         self.attempts = attempts
         self.reason = reason
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case type, createdAt, attempts, reason
+        case eventID = "eventId"
+    }
 }
 
 /// A test event that was queued for delivery.
@@ -67,6 +72,10 @@ public struct SentWebhook: Codable, Sendable, Equatable {
 
     /// Creates the answer to a request for a test event.
     public init(eventID: String) { self.eventID = eventID }
+
+    private enum CodingKeys: String, CodingKey {
+        case eventID = "eventId"
+    }
 }
 
 /// Undelivered events, oldest first.
@@ -136,5 +145,10 @@ public struct UserReport: Codable, Sendable, Equatable {
         self.balances = balances
         self.entitlements = entitlements
         self.flags = flags
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case balances, entitlements, flags
+        case userID = "userId"
     }
 }

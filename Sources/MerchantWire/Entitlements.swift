@@ -53,6 +53,11 @@ public struct Entitlement: Codable, Sendable, Equatable {
 
     /// Whether the user may use the entitlement: ``state`` is `active` or `grace`.
     public var isUsable: Bool { state == .active || state == .grace }
+
+    private enum CodingKeys: String, CodingKey {
+        case entitlement, content, state, expiresAt, graceUntil, willRenew, renewsAs, environment
+        case productID = "productId"
+    }
 }
 
 /// Every entitlement that a user has or had, once for each purchase or subscription that grants it.
@@ -82,5 +87,10 @@ public struct UserDescription: Codable, Sendable, Equatable {
     public init(userID: UserID, accountToken: String) {
         self.userID = userID
         self.accountToken = accountToken
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case accountToken
+        case userID = "userId"
     }
 }

@@ -117,4 +117,9 @@ public struct MerchantWireError: Error, Codable, Sendable, Equatable {
         self.message = message
         self.requestID = requestID
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case code, message
+        case requestID = "requestId"
+    }
 }

@@ -91,7 +91,9 @@ public struct MerchantProduct: Codable, Sendable, Hashable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case bundleID, productID, kind, grants, isOnSale, shelf
+        case kind, grants, isOnSale, shelf
+        case bundleID = "bundleId"
+        case productID = "productId"
     }
 
     /// Decodes a product; `isOnSale` is true when the key is missing.

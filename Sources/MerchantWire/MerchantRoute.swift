@@ -62,18 +62,6 @@ public enum MerchantRoute: Sendable, Hashable {
     /// GET: the server's metrics in Prometheus's text format.
     case metrics
 
-    /// An HTTP method.
-    public enum Method: String, Sendable {
-        /// The method `GET`.
-        case get = "GET"
-        /// The method `POST`.
-        case post = "POST"
-        /// The method `PUT`.
-        case put = "PUT"
-        /// The method `DELETE`.
-        case delete = "DELETE"
-    }
-
     /// The credentials that a route requires.
     public enum Access: Sendable, Hashable {
         /// None. The signature of a notification authenticates it.
@@ -85,7 +73,7 @@ public enum MerchantRoute: Sendable, Hashable {
     }
 
     /// The HTTP method of the route.
-    public var method: Method {
+    public var method: RouteMethod {
         switch self {
         case .products, .account, .balances, .history, .entitlements, .content, .contentFile, .adminProducts, .user,
             .userHistory, .adminContent, .deadWebhooks, .health, .readiness, .metrics:

@@ -52,6 +52,13 @@ public struct RedeemedTransaction: Codable, Sendable, Equatable {
         self.expiresAt = expiresAt
         self.wentToNamedOwner = wentToNamedOwner
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case quantity, environment, grants, redeemedAt, expiresAt, wentToNamedOwner
+        case transactionID = "transactionId"
+        case originalTransactionID = "originalTransactionId"
+        case productID = "productId"
+    }
 }
 
 /// A transaction that was not redeemed, and the reason.
@@ -71,6 +78,12 @@ public struct RefusedTransaction: Codable, Sendable, Equatable {
         self.productID = productID
         self.code = code
         self.message = message
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case code, message
+        case transactionID = "transactionId"
+        case productID = "productId"
     }
 }
 

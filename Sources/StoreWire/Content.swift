@@ -25,6 +25,11 @@ public struct ContentRequest: Codable, Sendable, Equatable {
         self.bundleID = bundleID
         self.version = version
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case version
+        case bundleID = "bundleId"
+    }
 }
 
 /// The download address of a transaction's hosted content, with the size and digest to expect.
@@ -57,5 +62,10 @@ public struct ContentGrant: Codable, Sendable, Equatable {
         self.sha256 = sha256
         self.url = url
         self.expires = expires
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case version, length, unpackedLength, sha256, url, expires
+        case contentID = "contentId"
     }
 }

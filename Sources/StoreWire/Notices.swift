@@ -29,6 +29,11 @@ public struct NoticesResponse: Codable, Sendable, Equatable {
         self.promotions = promotions
         self.priceIncreases = priceIncreases
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case account, cursor, hasMore, promotions, priceIncreases
+        case revokedProductIDs = "revokedProductIds"
+    }
 }
 
 /// A promoted purchase: a product that the customer chose to buy in the store itself.
@@ -43,6 +48,11 @@ public struct PromotionDescription: Codable, Sendable, Equatable {
         self.promotionID = promotionID
         self.productID = productID
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case promotionID = "promotionId"
+        case productID = "productId"
+    }
 }
 
 /// Claims a promoted purchase for this device. Sent to ``StoreRoute/promotions``. Only one device can claim it; the
@@ -53,6 +63,10 @@ public struct PromotionRequest: Codable, Sendable, Equatable {
 
     /// Creates a promotion request.
     public init(promotionID: UUID) { self.promotionID = promotionID }
+
+    private enum CodingKeys: String, CodingKey {
+        case promotionID = "promotionId"
+    }
 }
 
 /// A price increase of a subscription.
@@ -78,6 +92,11 @@ public struct PriceIncreaseDescription: Codable, Sendable, Hashable {
         self.newPrice = newPrice
         self.priceLocale = priceLocale
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case displayName, oldPrice, newPrice, priceLocale
+        case productID = "productId"
+    }
 }
 
 /// The customer's answer to a price increase. Sent to ``StoreRoute/priceConsents``. The store keeps the first answer.
@@ -98,6 +117,12 @@ public struct PriceConsentRequest: Codable, Sendable, Equatable {
         self.newPrice = newPrice
         self.accepts = accepts
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case newPrice, accepts
+        case bundleID = "bundleId"
+        case productID = "productId"
+    }
 }
 
 /// Redeems a code for a product without charge. Sent to ``StoreRoute/redemptions``. The answer is the transaction,
@@ -114,6 +139,11 @@ public struct CodeRedemptionRequest: Codable, Sendable, Equatable {
         self.bundleID = bundleID
         self.code = code
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case code
+        case bundleID = "bundleId"
+    }
 }
 
 /// The facts about the customer that the payment sheet needs in addition to the product.
@@ -127,5 +157,10 @@ public struct CustomerState: Codable, Sendable, Equatable {
     public init(account: AccountDescription, ownedProductIDs: [ProductID]) {
         self.account = account
         self.ownedProductIDs = ownedProductIDs
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case account
+        case ownedProductIDs = "ownedProductIds"
     }
 }

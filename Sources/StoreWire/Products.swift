@@ -24,6 +24,13 @@ public struct ProductsRequest: Codable, Sendable, Equatable {
         self.itemIDs = itemIDs
         self.isForSheet = isForSheet
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case languages, isForSheet
+        case bundleID = "bundleId"
+        case productIDs = "productIds"
+        case itemIDs = "itemIds"
+    }
 }
 
 /// The store's descriptions of products.
@@ -51,6 +58,11 @@ public struct ProductsResponse: Codable, Sendable, Equatable {
         self.items = items
         self.customer = customer
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case products, storefront, items, customer
+        case invalidProductIDs = "invalidProductIds"
+    }
 }
 
 /// An app, or a product of an app, that has a page in the store.
@@ -70,6 +82,12 @@ public struct StoreItem: Codable, Sendable, Equatable {
         self.bundleID = bundleID
         self.appName = appName
         self.product = product
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case appName, product
+        case itemID = "itemId"
+        case bundleID = "bundleId"
     }
 }
 
@@ -124,6 +142,11 @@ public struct ProductDescription: Codable, Sendable, Equatable {
         self.subscription = subscription
         self.content = content
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, displayName, description, price, priceLocale, isFamilyShareable, subscription, content
+        case productID = "productId"
+    }
 }
 
 /// The properties that only an auto-renewable subscription has.
@@ -152,6 +175,11 @@ public struct SubscriptionDescription: Codable, Sendable, Equatable {
         self.period = period
         self.introductoryOffer = introductoryOffer
         self.promotionalOffers = promotionalOffers
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case groupName, groupLevel, period, introductoryOffer, promotionalOffers
+        case groupID = "groupId"
     }
 }
 
@@ -187,6 +215,11 @@ public struct OfferDescription: Codable, Sendable, Equatable {
         self.paymentMode = paymentMode
         self.period = period
         self.numberOfPeriods = numberOfPeriods
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case price, paymentMode, period, numberOfPeriods
+        case offerID = "offerId"
     }
 }
 

@@ -36,6 +36,12 @@ public struct PurchaseRequest: Codable, Sendable, Equatable {
         self.agreedPrice = agreedPrice
         self.offer = offer
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case idempotencyKey, quantity, applicationUsername, simulatesAskToBuy, agreedPrice, offer
+        case bundleID = "bundleId"
+        case productID = "productId"
+    }
 }
 
 /// A subscription's promotional offer, signed by the app's server for one customer (Apple, "Generating a signature for
@@ -68,6 +74,12 @@ public struct SignedOffer: Codable, Sendable, Hashable {
             bundleID.rawValue, keyID, productID.rawValue, offerID, (applicationUsername ?? "").lowercased(),
             nonce.uuidString.lowercased(), String(timestamp),
         ].joined(separator: "\u{2063}")
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case nonce, signature, timestamp
+        case offerID = "offerId"
+        case keyID = "keyId"
     }
 }
 
@@ -147,6 +159,15 @@ public struct TransactionDescription: Codable, Sendable, Equatable {
         self.idempotencyKey = idempotencyKey
         self.content = content
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, quantity, purchaseDate, originalPurchaseDate, expiresDate, applicationUsername, idempotencyKey,
+            content
+        case transactionID = "transactionId"
+        case originalTransactionID = "originalTransactionId"
+        case bundleID = "bundleId"
+        case productID = "productId"
+    }
 }
 
 /// A page of the transactions that the device has not finished, oldest first. The answer to
@@ -183,6 +204,11 @@ public struct AppReceiptRequest: Codable, Sendable, Equatable {
         self.bundleVersion = bundleVersion
         self.vendorIdentifier = vendorIdentifier
         self.pretence = pretence
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case bundleVersion, vendorIdentifier, pretence
+        case bundleID = "bundleId"
     }
 }
 

@@ -29,6 +29,12 @@ public struct RestoreRequest: Codable, Sendable, Equatable {
         self.applicationUsername = applicationUsername
         self.after = after
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case idempotencyKey, applicationUsername, after
+        case bundleID = "bundleId"
+        case deviceID = "deviceId"
+    }
 }
 
 /// A page of restored transactions, in the order in which they were bought. Each transaction has its own id and a

@@ -15,6 +15,11 @@ public struct SignInRequest: Codable, Sendable {
         self.password = password
         self.deviceID = deviceID
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case email, password
+        case deviceID = "deviceId"
+    }
 }
 
 /// The answer to a sign-in: the device's token and its account.
@@ -49,5 +54,10 @@ public struct AccountDescription: Codable, Sendable, Equatable {
         self.email = email
         self.storefront = storefront
         self.canMakePayments = canMakePayments
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case email, storefront, canMakePayments
+        case accountID = "accountId"
     }
 }

@@ -1,4 +1,4 @@
-/// A question of a device's payment sheet that the control port shows on a web page: `POST /control/v1/sheets`.
+/// A question of a device's payment sheet that the control port shows on a web page.
 public struct SheetQuestion: Codable, Sendable, Equatable {
     /// The answers that the page offers.
     public enum Kind: String, Codable, Sendable, CaseIterable {

@@ -36,15 +36,8 @@ public enum StoreRoute: Sendable, Equatable {
     /// Grants the download of a transaction's hosted content: ``ContentRequest``, answered with ``ContentGrant``.
     case content(TransactionID)
 
-    /// The HTTP method of a request.
-    public enum Method: String, Sendable {
-        case get = "GET"
-        case post = "POST"
-        case delete = "DELETE"
-    }
-
     /// The HTTP method of the request.
-    public var method: Method {
+    public var method: RouteMethod {
         switch self {
         case .account, .unfinishedTransactions, .notices: .get
         case .signIn, .products, .purchases, .finish, .restores, .appReceipt, .transactionReceipt, .verifyReceipt,

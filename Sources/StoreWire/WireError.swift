@@ -92,4 +92,9 @@ public struct WireError: Error, Codable, Sendable, Equatable {
         self.requestID = requestID
         self.error = error
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case code, message, error
+        case requestID = "requestId"
+    }
 }

@@ -71,12 +71,38 @@ struct CheckerTests {
         )
         #expect(manifest.targets.map(\.name) == ["Store", "Unheard", "StoreTests"])
         #expect(manifest.targets[0].dependencies == ["Database", "Hummingbird", "StoreWire"])
-        #expect(manifest.targets[1].path == "Elsewhere")
+        #expect(manifest.targets.map(\.folder) == ["Sources/Store", "Elsewhere", "Tests/StoreTests"])
         #expect(
             ModuleTableTests.forbiddenDependencies(in: manifest) == [
                 "Package.swift:2: Store may not depend on Hummingbird",
                 "Package.swift:5: Unheard has no row in ModuleTable.swift",
             ]
         )
+    }
+
+    @Test func aDependencyWithoutAnImportIsNamedAndAnImportWithoutADependency() {
+        let manifest = Manifest(
+            text: """
+                targets: [
+                    .target(name: "Store", dependencies: ["Database", "StoreWire", "store-program"]),
+                    .executableTarget(name: "store-program"),
+                ]
+                """)
+        #expect(
+            ModuleTableTests.differences(
+                in: manifest, imports: ["Store": ["Foundation", "StoreWire", "Yams"], "store-program": []])
+                == [
+                    "Package.swift:2: Store imports Yams and does not declare it",
+                    "Package.swift:2: Store declares Database and does not import it",
+                ])
+    }
+
+    @Test(arguments: [
+        ("Store", "Merchant", false), ("StoreKit", "StoreServer", false), ("Merchant", "StoreWire", true),
+        ("StoreWire", "Store", false), ("MerchantServer", "Merchant", true), ("cornerstore", "Merchant", true),
+        ("Store", "cornerstore", false),
+    ])
+    func columnsAreApart(module: String, other: String, isAllowed: Bool) {
+        #expect(ModuleTable.mayReach(module, other) == isAllowed)
     }
 }

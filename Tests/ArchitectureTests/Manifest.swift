@@ -3,9 +3,11 @@
 struct Manifest {
     struct Target {
         var name: String
-        var path: String?
+        /// The folder of its files.
+        var folder: String
         var line: Int
-        var isTest: Bool
+        /// Whether it is an executable.
+        var isProgram: Bool
         /// Names of targets and products.
         var dependencies: [String]
     }
@@ -23,9 +25,10 @@ struct Manifest {
             found.append(
                 Target(
                     name: String(match.2),
-                    path: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) },
+                    folder: body.firstMatch(of: /\bpath:\s*"([^"]+)"/).map { String($0.1) }
+                        ?? (match.1 == "testTarget" ? "Tests/" : "Sources/") + match.2,
                     line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1,
-                    isTest: match.1 == "testTarget",
+                    isProgram: match.1 == "executableTarget",
                     dependencies: Self.dependencies(in: body)
                 )
             )

@@ -25,10 +25,11 @@ struct ModuleTable {
         // The ground floor.
         "CornerstoreEncoding": Row([]),
         "StoreWire": Row(["CornerstoreEncoding"]),
+        "ControlWire": Row(["CornerstoreEncoding", "StoreWire"]),
         "MerchantWire": Row(["CornerstoreEncoding", "StoreWire"]),
         "StoreReceipts": Row(
             ["CornerstoreEncoding", "StoreWire"],
-            outside: ["Crypto", "CryptoExtras", "JWTKit", "SwiftASN1", "X509"]),
+            outside: ["Crypto", "CryptoExtras", "SwiftASN1", "X509"]),
         "CPostgreSQL": Row([]),
         "CLinux": Row([]),
         "CornerstoreCSQLite": Row([]),
@@ -38,6 +39,7 @@ struct ModuleTable {
         "ContentDownloads": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]),
         "BlobStorage": Row(["CornerstoreEncoding"], outside: ["AsyncHTTPClient", "Crypto", "NIOCore", "NIOPosix"]),
         "Database": Row(["CPostgreSQL", "CornerstoreEncoding", "CornerstoreSQLite"], outside: ["Crypto", "Logging"]),
+        "ServerSupport": Row([]),
         "HTTPSupport": Row(
             ["CornerstoreEncoding"],
             outside: [
@@ -55,7 +57,7 @@ struct ModuleTable {
         ),
         "PurchaseVault": Row(["CornerstoreEncoding", "StoreKit", "StoreReceipts", "StoreWire"], outside: ["Crypto"]),
         "MerchantClient": Row(
-            ["ContentDownloads", "CornerstoreEncoding", "MerchantWire", "StoreKit", "StoreReceipts", "StoreWire"],
+            ["ContentDownloads", "CornerstoreEncoding", "MerchantWire", "StoreKit", "StoreWire"],
             outside: ["AsyncHTTPClient", "Crypto", "NIOCore"]
         ),
 
@@ -65,7 +67,10 @@ struct ModuleTable {
             outside: ["Crypto", "CryptoExtras", "Logging", "Yams"]
         ),
         "StoreServer": Row(
-            ["BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Store", "StoreReceipts", "StoreWire"],
+            [
+                "BlobStorage", "ControlWire", "CornerstoreEncoding", "HTTPSupport", "ServerSupport", "Store",
+                "StoreReceipts", "StoreWire",
+            ],
             outside: [
                 "Crypto", "HTTPTypes", "Hummingbird", "Logging", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals",
@@ -75,47 +80,88 @@ struct ModuleTable {
         // The merchant's column. It cannot see the store's.
         "Merchant": Row(
             ["BlobStorage", "CornerstoreEncoding", "Database", "MerchantWire", "StoreReceipts", "StoreWire"],
-            outside: ["Crypto", "Logging", "Yams"]
+            outside: ["Crypto", "Yams"]
         ),
         "MerchantServer": Row(
             [
                 "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantWire",
-                "StoreReceipts", "StoreWire",
+                "ServerSupport", "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
-                "NIOPosix", "ServiceLifecycle", "UnixSignals", "Yams",
+                "ServiceLifecycle", "UnixSignals", "Yams",
             ]
         ),
 
         // On top of them.
-        "StoreKitTest": Row(["Store", "StoreKit", "StoreServer", "StoreWire"]),
         "CornerstoreCommands": Row(
             [
-                "BlobStorage", "ContentPackages", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
-                "MerchantServer", "MerchantWire", "MonkeyCredits", "Store", "StoreKit",
-                "StoreReceipts", "StoreServer", "StoreWire",
+                "BlobStorage", "ContentPackages", "ControlWire", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant",
+                "MerchantServer", "MerchantWire", "ServerSupport", "Store", "StoreKit", "StoreReceipts", "StoreServer",
+                "StoreWire",
             ],
             outside: [
                 "ArgumentParser", "AsyncHTTPClient", "Configuration", "Crypto", "Logging", "NIOCore",
-                "ServiceLifecycle",
-                "UnixSignals", "Yams",
+                "ServiceLifecycle", "UnixSignals", "Yams",
             ]
         ),
         "cornerstore": Row(["CornerstoreCommands"], outside: ["NIOCore", "NIOPosix"]),
         "Examples": Row(["CZlib", "MerchantClient", "PurchaseVault", "StoreKit"]),
         "cornerstore-bench": Row(
             [
-                "ContentPackages", "Database", "HTTPSupport", "Merchant", "MerchantServer", "MerchantWire", "Store",
-                "StoreKit",
+                "ContentPackages", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store", "StoreKit",
                 "StoreReceipts", "StoreServer", "StoreWire",
             ],
             outside: [
-                "AsyncHTTPClient", "Crypto", "CryptoExtras", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
-                "NIOHTTP1",
-                "NIOPosix", "ServiceLifecycle", "X509",
+                "AsyncHTTPClient", "Crypto", "CryptoExtras", "Hummingbird", "Logging", "NIOCore", "NIOPosix",
             ]
         ),
+    ]
+
+    /// The columns of the design. They stand on the ground floor, the modules that are in no column.
+    enum Column: CaseIterable {
+        case app
+        case store
+        case merchant
+        /// The command line and the benchmarks, on top of the three.
+        case top
+
+        var modules: Set<String> {
+            switch self {
+            case .app: ["Examples", "MerchantClient", "PurchaseVault", "StoreKit"]
+            case .store: ["Store", "StoreServer"]
+            case .merchant: ["Merchant", "MerchantServer"]
+            case .top: ["CornerstoreCommands", "cornerstore", "cornerstore-bench"]
+            }
+        }
+    }
+
+    /// The column that a module is in; nil for the ground floor.
+    static func column(of module: String) -> Column? { Column.allCases.first { $0.modules.contains(module) } }
+
+    /// Whether the design lets `module` use `other`, directly or through others.
+    static func mayReach(_ module: String, _ other: String) -> Bool {
+        switch (column(of: module), column(of: other)) {
+        case (.top, _), (_, nil): true
+        case (let column, let otherColumn): column == otherColumn
+        }
+    }
+
+    /// The modules that `module` uses, directly or through others.
+    static func reachable(from module: String) -> Set<String> {
+        var found: Set<String> = []
+        var next = [module]
+        while let name = next.popLast() {
+            for used in rows[name]?.own ?? [] where found.insert(used).inserted { next.append(used) }
+        }
+        return found
+    }
+
+    /// The modules that speak HTTP as a server; no others may import a server's libraries.
+    static let servers = Column.top.modules.union(["HTTPSupport", "MerchantServer", "StoreServer"])
+    /// The libraries of an HTTP server.
+    static let serverLibraries: Set<String> = [
+        "HTTPTypes", "Hummingbird", "HummingbirdCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
     ]
 
     /// The row that governs a file: its module's; all of `Examples/` share one, and may use one another's libraries.

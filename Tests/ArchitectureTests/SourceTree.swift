@@ -29,9 +29,14 @@ enum SourceTree {
     /// The Swift files that are shipped or shown: everything but tests.
     static func sources() throws -> [SwiftSource] { try readSources.get() }
 
+    /// The Swift files of the tests.
+    static func tests() throws -> [SwiftSource] { try read(["Tests"]) }
+
     /// Read once: several tests look at all of them.
-    private static let readSources = Result {
-        try ["Sources", "Examples", "Benchmarks"].flatMap { files(below: $0) }.filter { $0.hasSuffix(".swift") }
+    private static let readSources = Result { try read(["Sources", "Examples", "Benchmarks"]) }
+
+    private static func read(_ folders: [String]) throws -> [SwiftSource] {
+        try folders.flatMap { files(below: $0) }.filter { $0.hasSuffix(".swift") }
             .map { SwiftSource(path: $0, text: try text(of: $0)) }
     }
 }

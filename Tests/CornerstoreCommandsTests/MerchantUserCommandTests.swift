@@ -94,7 +94,7 @@ import Testing
             }
             #expect(text.contains("adjustment  +5      5        gems-0     a gift"), "\(text)")
             let document = try await shop.run("user ann --json").output.object()
-            #expect(document["userID"] as? String == "ann" && document["flags"] as? [String] == [])
+            #expect(document["userId"] as? String == "ann" && document["flags"] as? [String] == [])
             let history = try #require(document["history"] as? [[String: Any]])
             #expect(history.map { $0["currency"] as? String } == ["gems", "gold"])
             #expect((history.last?["entries"] as? [Any])?.count == 10 && history.last?["next"] as? Int == 5)

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import ContentPackages
+import ControlWire
 import Foundation
 import Logging
 import Store

@@ -109,7 +109,7 @@ import Testing
                     limit: 99, retries: 99, now: shop.clock.milliseconds, leaseEnd: .max
                 ).filter { $0.type == type }.map { event in
                     let body = String(decoding: event.body, as: UTF8.self)
-                    return body.contains("\"user\":\"bob\"") ? "bob" : "ann"
+                    return body.contains("\"userId\":\"bob\"") ? "bob" : "ann"
                 }.sorted()
             }
             let (first, second) = try await twoPeriods(shop)

@@ -59,6 +59,10 @@ struct DeviceTests {
         #expect(try mode(sandbox) == 0o600)
         let again = AccountTokens(file: sandbox)
         #expect(again.current?.token == "secret")
+        // As earlier versions wrote it.
+        let text = try String(contentsOf: sandbox, encoding: .utf8)
+        try Data(text.replacing("accountId", with: "accountID").utf8).write(to: sandbox)
+        #expect(AccountTokens(file: sandbox).current?.account == account)
         #expect(AccountTokens(file: production).current == nil)
         try again.drop("secret")
         #expect(AccountTokens(file: sandbox).current == nil)

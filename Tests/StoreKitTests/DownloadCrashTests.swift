@@ -137,8 +137,15 @@ struct DownloadCrashTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let entry = PaymentQueueEntry(
-            key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a"), phase: .queued)
+        var entry = PaymentQueueEntry(
+            key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a"), phase: .purchased)
+        // A text stays, whatever name is in it.
+        entry.payment.applicationUsername = #"{"productID":1}"#
+        entry.payment.offer = SignedOffer(offerID: "o", keyID: "k", nonce: UUID(), signature: "s", timestamp: 1)
+        entry.transaction = TransactionDescription(
+            transactionID: TransactionID(rawValue: 2), originalTransactionID: TransactionID(rawValue: 1),
+            bundleID: "b", productID: "a", kind: .consumable, quantity: 1, purchaseDate: 1, originalPurchaseDate: 1,
+            expiresDate: nil, applicationUsername: nil, idempotencyKey: nil)
         // As version 2 made it.
         let old = try SQLiteConnection(path: folder.appendingPathComponent("old").path, .create)
         try old.run(
@@ -150,7 +157,10 @@ struct DownloadCrashTests {
         try old.run("PRAGMA user_version = 2")
         let insertion = try old.statement("INSERT INTO entry (key, position, body) VALUES (?, 1, ?)")
         try insertion.bind(entry.key.uuidString, at: 1)
-        try insertion.bind([UInt8](JSONEncoder().encode(entry)), at: 2)
+        let body = String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
+        let oldBody = body.replacing(/"(\w+)Id":/) { "\"\($0.1)ID\":" }
+        #expect(oldBody != body)
+        try insertion.bind([UInt8](oldBody.utf8), at: 2)
         try insertion.run()
         old.close()
         let journal = try SQLitePaymentJournal(folder: folder, name: "old") { _ in }

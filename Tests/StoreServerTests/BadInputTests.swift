@@ -12,8 +12,8 @@ import Testing
 @Suite struct BadInputTests {
     /// The paths that take JSON, with what is first missing from an empty object.
     private static let doors: [(StoreRoute, String)] = [
-        (.signIn, "email"), (.products, "bundleID"), (.purchases, "idempotencyKey"), (.appReceipt, "bundleID"),
-        (.transactionReceipt(TransactionID(rawValue: 2_000_000_000_000_001)), "bundleID"),
+        (.signIn, "email"), (.products, "bundleId"), (.purchases, "idempotencyKey"), (.appReceipt, "bundleId"),
+        (.transactionReceipt(TransactionID(rawValue: 2_000_000_000_000_001)), "bundleId"),
     ]
 
     @Test func malformedJSONIsRefusedAtEachDoor() async throws {
@@ -32,7 +32,7 @@ import Testing
                 ] {
                     let reply = try await server.send("POST", url, token: token, body: body)
                     #expect(reply.status == 400 && reply.code == "invalid_request", "\(route) \(body.prefix(20))")
-                    #expect(reply.headers.first(name: "x-request-id") == reply.json["requestID"] as? String)
+                    #expect(reply.headers.first(name: "x-request-id") == reply.json["requestId"] as? String)
                 }
                 let empty = try await server.send("POST", url, token: token, body: Array("{}".utf8))
                 #expect(empty.json["message"] as? String == "“\(key)” is missing.", "\(route)")
@@ -293,7 +293,7 @@ import Testing
                 }
                 #expect(
                     answer.hasPrefix("HTTP/1.1 500") && answer.contains("internal_error")
-                        && answer.contains("requestID"))
+                        && answer.contains("requestId"))
                 #expect(!answer.contains("banana") && !answer.contains("Secret"))
                 break
             }

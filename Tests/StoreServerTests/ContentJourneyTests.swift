@@ -1,4 +1,5 @@
 import BlobStorage
+import ControlWire
 import Foundation
 import Store
 import StoreWire

@@ -1,3 +1,4 @@
+import ControlWire
 import Foundation
 import StoreWire
 import TestSupport

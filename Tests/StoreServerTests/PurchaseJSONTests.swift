@@ -74,11 +74,11 @@ struct PurchaseJSONTests {
     }
 
     static let key = "7A4F6C1E-0B5D-4E58-9D6C-1B2A3C4D5E6F"
-    static let start = #"{"idempotencyKey":"\#(key)","bundleID":"b","productID":"p","simulatesAskToBuy":false"#
+    static let start = #"{"idempotencyKey":"\#(key)","bundleId":"b","productId":"p","simulatesAskToBuy":false"#
 
     @Test(arguments: [
         #","quantity":1}"#, #" , "quantity" : 1 } "#, #","quantity":1}x"#, #","quantity":1},"#, #","quantity":1"#,
-        #","quantity":1,"quantity":2}"#, #","quantity":1,"productID":"q"}"#, #","quantity":1,"bundleID":"c"}"#,
+        #","quantity":1,"quantity":2}"#, #","quantity":1,"productId":"q"}"#, #","quantity":1,"bundleId":"c"}"#,
         #","quantity":1,"applicationUsername":null}"#, #","quantity":1,"applicationUsername":7}"#,
         #","quantity":1,"applicationUsername":"a\u0000b"}"#, #","quantity":1,"applicationUsername":"\ud83d\ude48"}"#,
         #","quantity":1,"applicationUsername":"\ud83d"}"#, #","quantity":1,"applicationUsername":""}"#,
@@ -105,10 +105,10 @@ struct PurchaseJSONTests {
 
     @Test(arguments: [
         "", " ", "null", "[]", "{}", "1", "\"\"", "{", "\u{FEFF}{}", "{\"idempotencyKey\":\"\"}",
-        #"{"idempotencyKey":"7a4f6c1e-0b5d-4e58-9d6c-1b2a3c4d5e6f","bundleID":"b","productID":"p","quantity":1,"simulatesAskToBuy":true}"#,
-        #"{"idempotencyKey":"7A4F6C1E0B5D4E589D6C1B2A3C4D5E6F","bundleID":"b","productID":"p","quantity":1,"simulatesAskToBuy":true}"#,
-        #"{"idempotencyKey":"{7A4F6C1E-0B5D-4E58-9D6C-1B2A3C4D5E6F}","bundleID":"b","productID":"p","quantity":1,"simulatesAskToBuy":true}"#,
-        #"{"idempotencyKey":"7A4F6C1E-0B5D-4E58-9D6C-1B2A3C4D5E6F\#u{0}","bundleID":"b","productID":"p","quantity":1,"simulatesAskToBuy":1}"#,
+        #"{"idempotencyKey":"7a4f6c1e-0b5d-4e58-9d6c-1b2a3c4d5e6f","bundleId":"b","productId":"p","quantity":1,"simulatesAskToBuy":true}"#,
+        #"{"idempotencyKey":"7A4F6C1E0B5D4E589D6C1B2A3C4D5E6F","bundleId":"b","productId":"p","quantity":1,"simulatesAskToBuy":true}"#,
+        #"{"idempotencyKey":"{7A4F6C1E-0B5D-4E58-9D6C-1B2A3C4D5E6F}","bundleId":"b","productId":"p","quantity":1,"simulatesAskToBuy":true}"#,
+        #"{"idempotencyKey":"7A4F6C1E-0B5D-4E58-9D6C-1B2A3C4D5E6F\#u{0}","bundleId":"b","productId":"p","quantity":1,"simulatesAskToBuy":1}"#,
     ])
     func oddBeginnings(_ json: String) {
         compare(Array(json.utf8))

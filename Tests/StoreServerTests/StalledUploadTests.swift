@@ -1,3 +1,4 @@
+import ControlWire
 import HTTPSupport
 import Store
 import StoreWire

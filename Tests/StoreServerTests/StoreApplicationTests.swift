@@ -1,3 +1,4 @@
+import ControlWire
 import Foundation
 import Glibc
 import Logging

@@ -12,14 +12,14 @@ struct RestoreWireFormatTests {
             RestoreRequest(
                 idempotencyKey: WireFormatTests.key, bundleID: "com.example.monkeys", deviceID: device,
                 applicationUsername: nil, after: nil),
-            #"{"bundleID":"com.example.monkeys","deviceID":"0A0B0C0D-0000-4000-8000-0102030405FF","#
+            #"{"bundleId":"com.example.monkeys","deviceId":"0A0B0C0D-0000-4000-8000-0102030405FF","#
                 + #""idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}"#)
         try wire.expect(
             RestoreRequest(
                 idempotencyKey: WireFormatTests.key, bundleID: "com.example.monkeys", deviceID: device,
                 applicationUsername: "ape", after: TransactionID(rawValue: 2_000_000_123_456_789)),
-            #"{"after":"2000000123456789","applicationUsername":"ape","bundleID":"com.example.monkeys","#
-                + #""deviceID":"0A0B0C0D-0000-4000-8000-0102030405FF","#
+            #"{"after":"2000000123456789","applicationUsername":"ape","bundleId":"com.example.monkeys","#
+                + #""deviceId":"0A0B0C0D-0000-4000-8000-0102030405FF","#
                 + #""idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}"#)
         try wire.expect(
             RestoreResponse(
@@ -31,7 +31,7 @@ struct RestoreWireFormatTests {
     @Test func aReceiptThatIsPretended() throws {
         let plain = AppReceiptRequest(bundleID: "a.b", bundleVersion: "1", vendorIdentifier: WireFormatTests.key)
         let written =
-            #""bundleID":"a.b","bundleVersion":"1","#
+            #""bundleId":"a.b","bundleVersion":"1","#
         let vendor = #""vendorIdentifier":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}"#
         try wire.expect(plain, "{" + written + vendor)
         var pretended = plain

@@ -15,11 +15,11 @@ struct WireFormatTests {
         applicationUsername: "user 1/é", idempotencyKey: key
     )
     static let transactionJSON = """
-        {"applicationUsername":"user 1/é","bundleID":"com.example.monkeys","expiresDate":1724414400123,\
+        {"applicationUsername":"user 1/é","bundleId":"com.example.monkeys","expiresDate":1724414400123,\
         "idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","kind":"autoRenewableSubscription",\
-        "originalPurchaseDate":1719057600000,"originalTransactionID":"2000000123456788",\
-        "productID":"com.example.monkeys.pro","purchaseDate":1721736000123,"quantity":1,\
-        "transactionID":"2000000123456789"}
+        "originalPurchaseDate":1719057600000,"originalTransactionId":"2000000123456788",\
+        "productId":"com.example.monkeys.pro","purchaseDate":1721736000123,"quantity":1,\
+        "transactionId":"2000000123456789"}
         """
 
     func expect<Value: Codable & Equatable>(
@@ -35,7 +35,7 @@ struct WireFormatTests {
     @Test func products() throws {
         try expect(
             ProductsRequest(bundleID: "com.example.monkeys", productIDs: ["a", "b"], languages: ["de-DE", "en"]),
-            #"{"bundleID":"com.example.monkeys","languages":["de-DE","en"],"productIDs":["a","b"]}"#
+            #"{"bundleId":"com.example.monkeys","languages":["de-DE","en"],"productIds":["a","b"]}"#
         )
         let offer = OfferDescription(
             offerID: nil, price: Money(milliunits: 0, currency: "USD"), paymentMode: .free,
@@ -61,12 +61,12 @@ struct WireFormatTests {
         try expect(
             response,
             """
-            {"invalidProductIDs":["gone"],"products":[{"description":"All of it","displayName":"Pro",\
+            {"invalidProductIds":["gone"],"products":[{"description":"All of it","displayName":"Pro",\
             "isFamilyShareable":true,"kind":"autoRenewableSubscription","price":{"currency":"USD","milliunits":4990},\
-            "priceLocale":"en_US@currency=USD","productID":"pro","subscription":{"groupID":"21482456","groupLevel":1,\
+            "priceLocale":"en_US@currency=USD","productId":"pro","subscription":{"groupId":"21482456","groupLevel":1,\
             "groupName":"Pro","introductoryOffer":{"numberOfPeriods":1,"paymentMode":"free","period":"P1W",\
             "price":{"currency":"USD","milliunits":0}},"period":"P1M","promotionalOffers":[{"numberOfPeriods":1,\
-            "offerID":"winback","paymentMode":"payUpFront","period":"P3M","price":{"currency":"USD",\
+            "offerId":"winback","paymentMode":"payUpFront","period":"P3M","price":{"currency":"USD",\
             "milliunits":1990}}]}}],"storefront":{"countryCode":"USA","identifier":"143441"}}
             """
         )
@@ -79,8 +79,8 @@ struct WireFormatTests {
                 applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: Money(milliunits: 990, currency: "USD")
             ),
             """
-            {"agreedPrice":{"currency":"USD","milliunits":990},"bundleID":"com.example.monkeys",\
-            "idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","productID":"credits5","quantity":3,\
+            {"agreedPrice":{"currency":"USD","milliunits":990},"bundleId":"com.example.monkeys",\
+            "idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","productId":"credits5","quantity":3,\
             "simulatesAskToBuy":false}
             """
         )
@@ -102,7 +102,7 @@ struct WireFormatTests {
         try expect(
             AppReceiptRequest(bundleID: "com.example.monkeys", bundleVersion: "1.2", vendorIdentifier: Self.key),
             """
-            {"bundleID":"com.example.monkeys","bundleVersion":"1.2",\
+            {"bundleId":"com.example.monkeys","bundleVersion":"1.2",\
             "vendorIdentifier":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}
             """
         )
@@ -114,7 +114,7 @@ struct WireFormatTests {
             storefront: StorefrontDescription(countryCode: "DEU", identifier: "143443"), canMakePayments: true
         )
         let json = """
-            {"accountID":"acc","canMakePayments":true,"email":"a@example.com",\
+            {"accountId":"acc","canMakePayments":true,"email":"a@example.com",\
             "storefront":{"countryCode":"DEU","identifier":"143443"}}
             """
         try expect(account, json)
@@ -122,7 +122,7 @@ struct WireFormatTests {
             SignInResponse.self, from: Data(#"{"token":"t","account":\#(json)}"#.utf8))
         #expect(signedIn.token == "t")
         #expect(signedIn.account == account)
-        let request = Data(#"{"email":"a@example.com","password":"p","deviceID":"\#(Self.key)"}"#.utf8)
+        let request = Data(#"{"email":"a@example.com","password":"p","deviceId":"\#(Self.key)"}"#.utf8)
         let decoded = try JSONDecoder().decode(SignInRequest.self, from: request)
         #expect(decoded.email == "a@example.com" && decoded.password == "p" && decoded.deviceID == Self.key)
     }
@@ -130,7 +130,7 @@ struct WireFormatTests {
     @Test func errors() throws {
         try expect(
             WireError(code: .unknownApp, message: "No such app.", requestID: "r1"),
-            #"{"code":"unknown_app","message":"No such app.","requestID":"r1"}"#
+            #"{"code":"unknown_app","message":"No such app.","requestId":"r1"}"#
         )
         // A newer store's word is kept, not refused.
         let newer = try JSONDecoder().decode(
@@ -178,7 +178,7 @@ struct WireFormatTests {
     @Test(arguments: [
         "{}", "[]", "null", "", "{", #"{"state":"unheard"}"#, #"{"state":1}"#,
         #"{"state":"purchased","transaction":{}}"#,
-        #"{"state":"purchased","transaction":{"transactionID":5}}"#,
+        #"{"state":"purchased","transaction":{"transactionId":5}}"#,
     ])
     func damageIsRefusedNotGuessed(json: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(PurchaseResponse.self, from: Data(json.utf8)) }

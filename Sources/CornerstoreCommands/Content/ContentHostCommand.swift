@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore content host`: turns hosting on or off for a product.
 struct ContentHostCommand: AsyncParsableCommand {
@@ -22,7 +22,7 @@ struct ContentHostCommand: AsyncParsableCommand {
         let client = try target.control.client()
         let hosting = ControlAPI.Hosting(
             bundleId: try await target.bundleID(client), productId: target.product, hosted: !off)
-        let products: [ControlAPI.HostedProduct] = try await client.send("PUT", "/content/hosting", hosting)
+        let products: [ControlAPI.HostedProduct] = try await client.send(.setHosting, hosting)
         try Console.current.report(products, json: target.output.json) { style in
             off
                 ? "Hosting is off for \(target.product)."

@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore content submit`: submits a version for review.
 struct ContentSubmitCommand: AsyncParsableCommand {
@@ -18,7 +18,7 @@ struct ContentSubmitCommand: AsyncParsableCommand {
     var version: String?
 
     func run() async throws {
-        try await ContentStepAction(step: "submit", states: ["READY_TO_SUBMIT"], target: target, version: version).run()
+        try await ContentStepAction(step: .submit, states: ["READY_TO_SUBMIT"], target: target, version: version).run()
     }
 }
 
@@ -36,7 +36,7 @@ struct ContentReviewCommand: AsyncParsableCommand {
     var version: String?
 
     func run() async throws {
-        try await ContentStepAction(step: "review", states: ["WAITING_FOR_REVIEW"], target: target, version: version)
+        try await ContentStepAction(step: .review, states: ["WAITING_FOR_REVIEW"], target: target, version: version)
             .run()
     }
 }
@@ -56,7 +56,7 @@ struct ContentApproveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ContentStepAction(
-            step: "approve", states: ["WAITING_FOR_REVIEW", "IN_REVIEW"], target: target, version: version
+            step: .approve, states: ["WAITING_FOR_REVIEW", "IN_REVIEW"], target: target, version: version
         ).run()
     }
 }
@@ -80,7 +80,7 @@ struct ContentRejectCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ContentStepAction(
-            step: "reject", states: ["WAITING_FOR_REVIEW", "IN_REVIEW"], target: target, version: version
+            step: .reject, states: ["WAITING_FOR_REVIEW", "IN_REVIEW"], target: target, version: version
         ).run(ControlAPI.Rejection(reason: reason))
     }
 }
@@ -100,7 +100,7 @@ struct ContentRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ContentStepAction(
-            step: "remove",
+            step: .remove,
             states: ["READY_TO_SUBMIT", "WAITING_FOR_REVIEW", "IN_REVIEW", "APPROVED", "REJECTED"], target: target,
             version: version
         ).run()

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ControlWire
 import Store
-import StoreServer
 
 /// `cornerstore content rule`: chooses manual or automatic review.
 struct ContentRuleCommand: AsyncParsableCommand {
@@ -38,8 +38,7 @@ struct ContentRuleCommand: AsyncParsableCommand {
             throw CommandError(.usage, "Give --product, or --app for all products of an app.")
         }
         try await client.perform(
-            "PUT", "/content/rule",
-            ControlAPI.ContentRule(bundleId: bundleID, productId: product, review: review.rawValue))
+            .setContentRule, ControlAPI.ContentRule(bundleId: bundleID, productId: product, review: review.rawValue))
         Console.current.print("Review is \(review.rawValue) for \(product ?? "all products of \(bundleID)").")
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore content status`: shows the hosted content and the state of each version.
 struct ContentStatusCommand: AsyncParsableCommand {
@@ -20,8 +20,8 @@ struct ContentStatusCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let products: [ControlAPI.HostedProduct] = try await control.client().get(
-            "/content", query: [("bundle", app), ("product", product)])
+        let products: [ControlAPI.HostedProduct] = try await control.client().send(
+            .content(bundle: app, product: product))
         try Console.current.report(products, json: output.json) { style in
             guard !products.isEmpty else {
                 return "No hosted content. Start with “cornerstore content host PRODUCT”."

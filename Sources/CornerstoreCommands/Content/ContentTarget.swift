@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// The options of the hosted-content commands: the product and how to reach the store.
 struct ContentTarget: ParsableArguments {
@@ -19,8 +19,7 @@ struct ContentTarget: ParsableArguments {
 
 /// Selects a version and performs a review step on it.
 struct ContentStepAction {
-    /// The step's name in the control port's routes.
-    var step: String
+    var step: ControlRoute.ContentStepName
     /// The states in which a version allows the step.
     var states: Set<String>
     var target: ContentTarget
@@ -33,11 +32,11 @@ struct ContentStepAction {
     func run(_ body: some Encodable) async throws {
         let client = try target.control.client()
         let bundleID = try await target.bundleID(client)
-        let products: [ControlAPI.HostedProduct] = try await client.get(
-            "/content", query: [("bundle", bundleID), ("product", target.product)])
+        let products: [ControlAPI.HostedProduct] = try await client.send(
+            .content(bundle: bundleID, product: target.product))
         let chosen = try choose(products.first?.versions ?? [])
         let changed: ControlAPI.ContentVersion = try await client.send(
-            "POST", "/content/versions/\(chosen.versionId.uuidString)/\(step)", body)
+            .step(step, version: chosen.versionId), body)
         try Console.current.report(changed, json: target.output.json) { style in
             "\(changed.productId) \(changed.version): \(style.bold(ContentWords.state(changed.state)))"
         }

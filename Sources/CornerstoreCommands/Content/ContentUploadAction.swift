@@ -1,9 +1,9 @@
 import AsyncHTTPClient
+import ControlWire
 import CornerstoreEncoding
 import Crypto
 import Foundation
 import NIOCore
-import StoreServer
 import StoreWire
 
 /// Uploads a file in as few requests as possible. After a broken connection, the upload resumes at the store's offset.
@@ -28,7 +28,7 @@ struct ContentUploadAction {
             try await Self.measure(file)
         }
         var upload: ControlAPI.ContentUpload = try await client.send(
-            "POST", "/content/uploads",
+            .beginUpload,
             ControlAPI.NewContentUpload(bundleId: bundleID, productId: product, length: length, sha256: digest))
         if upload.offset > 0, upload.offset < length {
             console.remark("Resuming at byte \(upload.offset) of \(length).")
@@ -62,8 +62,7 @@ struct ContentUploadAction {
     private func offset(of upload: ControlAPI.ContentUpload, after error: CommandError) async throws -> Int64 {
         for attempt in 0..<attempts {
             do {
-                let now: ControlAPI.ContentUpload = try await client.get(
-                    "/content/uploads/\(upload.uploadId.uuidString)")
+                let now: ControlAPI.ContentUpload = try await client.send(.upload(upload.uploadId))
                 return now.offset
             } catch let error as CommandError where error.code == .failed {
                 try await Task.sleep(for: pause * (1 << attempt))

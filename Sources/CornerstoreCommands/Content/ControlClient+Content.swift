@@ -1,7 +1,7 @@
 import AsyncHTTPClient
+import ControlWire
 import Foundation
 import NIOCore
-import StoreServer
 
 extension ControlClient {
     /// Sends the rest of a file from the upload's offset on.
@@ -14,8 +14,8 @@ extension ControlClient {
             FilePieces(file: file, offset: upload.offset) { display.note($0) },
             length: .known(upload.length - upload.offset))
         let answer = try await exchange(
-            "PATCH", "/content/uploads/\(upload.uploadId.uuidString)?offset=\(upload.offset)", body,
-            type: "application/octet-stream", timeout: .hours(24))
+            .appendToUpload(upload.uploadId, offset: upload.offset), body, type: "application/octet-stream",
+            timeout: .hours(24))
         // Another client may be sending the same file, so the store may already have more bytes.
         if let other = try? JSONDecoder().decode(ControlAPI.WrongOffset.self, from: answer.body) { return other.offset }
         return try decoded(answer, as: ControlAPI.ContentUpload.self).offset
@@ -24,8 +24,8 @@ extension ControlClient {
     /// Completes the upload, and the store checks the package.
     func complete(_ upload: ControlAPI.ContentUpload) async throws -> ContentUploadAction.Outcome {
         let answer = try await exchange(
-            "POST", "/content/uploads/\(upload.uploadId.uuidString)/complete", .bytes(ByteBuffer(string: "{}")),
-            type: "application/json", timeout: .hours(1))
+            .completeUpload(upload.uploadId), .bytes(ByteBuffer(string: "{}")), type: "application/json",
+            timeout: .hours(1))
         if let refusal = try? JSONDecoder().decode(ControlAPI.RefusedContent.self, from: answer.body) {
             return .refused(refusal)
         }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 import StoreWire
 
 /// `cornerstore account`: sandbox testers and production customers.
@@ -50,8 +50,8 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let path = ControlClient.path(options.environment.environment, "accounts")
-            let accounts: [ControlAPI.Account] = try await options.control.client().get(path, query: [("after", after)])
+            let accounts: [ControlAPI.Account] = try await options.control.client().send(
+                .accounts(options.environment.environment, after: after))
             try Console.current.report(accounts, json: options.output.json) { style in
                 accounts.isEmpty
                     ? "No accounts in \(options.environment.environment.name)." : Options.text(accounts, style)
@@ -82,8 +82,8 @@ struct AccountCommand: AsyncParsableCommand {
             let new = ControlAPI.NewAccount(
                 email: email, password: password, storefront: storefront, paymentsAllowed: !noPayments,
                 asksToBuy: asksToBuy)
-            let path = ControlClient.path(options.environment.environment, "accounts")
-            let account: ControlAPI.Account = try await client.send("POST", path, new)
+            let account: ControlAPI.Account = try await client.send(
+                .createAccount(options.environment.environment), new)
             try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }
         }
     }
@@ -116,8 +116,8 @@ struct AccountCommand: AsyncParsableCommand {
             let change = ControlAPI.AccountChange(
                 storefront: storefront, paymentsAllowed: payments?.isOn, asksToBuy: asksToBuy?.isOn,
                 locked: locked?.isOn, interruptsPurchases: interrupts?.isOn)
-            let path = ControlClient.path(options.environment.environment, "accounts", email)
-            let account: ControlAPI.Account = try await options.control.client().send("PATCH", path, change)
+            let account: ControlAPI.Account = try await options.control.client().send(
+                .changeAccount(options.environment.environment, email: email), change)
             try Console.current.report(account, json: options.output.json) { Options.text([account], $0) }
         }
     }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore app`: lists the store's apps.
 struct AppCommand: AsyncParsableCommand {
@@ -21,7 +21,7 @@ struct AppCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let apps: [ControlAPI.App] = try await control.client().get("/apps")
+            let apps: [ControlAPI.App] = try await control.client().send(.apps)
             try Console.current.report(apps, json: output.json) { style in
                 guard !apps.isEmpty else { return "No apps." }
                 let rows = apps.map { app in

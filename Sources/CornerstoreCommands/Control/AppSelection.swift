@@ -1,4 +1,4 @@
-import StoreServer
+import ControlWire
 import StoreWire
 
 /// Finds the app of a command's product.
@@ -7,7 +7,7 @@ enum AppSelection {
     /// - Parameter app: the app given on the command line; nil selects the only app that sells the product.
     /// - Throws: ``CommandError`` when no app or several apps sell the product.
     static func bundleID(of product: String, app: String?, _ client: ControlClient) async throws -> String {
-        let apps: [ControlAPI.App] = try await client.get("/apps")
+        let apps: [ControlAPI.App] = try await client.send(.apps)
         if let app {
             guard let found = apps.first(where: { $0.bundleId.hasSameBytes(as: app) }) else {
                 throw CommandError(

@@ -1,7 +1,7 @@
 import ArgumentParser
+import ControlWire
 import Foundation
 import StoreReceipts
-import StoreServer
 
 /// `cornerstore clock`: shows and moves a store's clock.
 struct ClockCommand: AsyncParsableCommand {
@@ -27,8 +27,7 @@ struct ClockCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func change(_ change: ControlAPI.ClockChange) async throws {
-            let path = ControlClient.path(environment.environment, "clock")
-            try report(try await control.client().send("PUT", path, change))
+            try report(try await control.client().send(.changeClock(environment.environment), change))
         }
 
         func report(_ clock: ControlAPI.Clock) throws {
@@ -51,8 +50,7 @@ struct ClockCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let path = ControlClient.path(options.environment.environment, "clock")
-            try options.report(try await options.control.client().get(path))
+            try options.report(try await options.control.client().send(.clock(options.environment.environment)))
         }
     }
 

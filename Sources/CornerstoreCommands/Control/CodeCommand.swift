@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore code`: creates and lists codes for free products.
 struct CodeCommand: AsyncParsableCommand {
@@ -18,8 +18,6 @@ struct CodeCommand: AsyncParsableCommand {
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
-
-        var path: String { ControlClient.path(environment.environment, "codes") }
     }
 
     struct List: AsyncParsableCommand {
@@ -27,7 +25,8 @@ struct CodeCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let codes: [ControlAPI.Code] = try await options.control.client().get(options.path)
+            let codes: [ControlAPI.Code] = try await options.control.client().send(
+                .codes(options.environment.environment))
             try Console.current.report(codes, json: options.output.json) { style in
                 guard !codes.isEmpty else { return "No codes." }
                 let rows = codes.map { [$0.code, $0.productId, $0.transactionId ?? "not redeemed"] }
@@ -50,7 +49,7 @@ struct CodeCommand: AsyncParsableCommand {
             let client = try options.control.client()
             let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
             let code: ControlAPI.Code = try await client.send(
-                "POST", options.path, ControlAPI.NewCode(bundleId: bundleID, productId: product))
+                .addCode(options.environment.environment), ControlAPI.NewCode(bundleId: bundleID, productId: product))
             try Console.current.report(code, json: options.output.json) { _ in code.code }
         }
     }

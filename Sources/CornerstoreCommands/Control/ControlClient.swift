@@ -1,11 +1,10 @@
 import AsyncHTTPClient
-import CornerstoreEncoding
+import ControlWire
 import Foundation
 import NIOCore
-import StoreServer
 import StoreWire
 
-/// A client of a running store's control port (``ControlAPI``).
+/// A client of a running store's control port (``ControlRoute``).
 struct ControlClient: Sendable {
     var base: String
     var adminToken: String?
@@ -16,44 +15,32 @@ struct ControlClient: Sendable {
         self.adminToken = adminToken
     }
 
-    func get<Answer: Decodable>(_ path: String, query: [(String, String?)] = [], as: Answer.Type = Answer.self)
-        async throws -> Answer
-    {
-        try Self.decode(await send("GET", path, query: query, body: nil))
+    /// Sends a request without a body.
+    /// - Throws: ``CommandError`` when no store answers, or when it refuses the request.
+    func send<Answer: Decodable>(_ route: ControlRoute, as: Answer.Type = Answer.self) async throws -> Answer {
+        try Self.decode(await answer(route, nil))
     }
 
+    /// Sends a request with a JSON body.
+    /// - Throws: ``CommandError`` when no store answers, or when it refuses the request.
     func send<Answer: Decodable>(
-        _ method: String, _ path: String, _ body: (some Encodable)?, as: Answer.Type = Answer.self
-    ) async throws
-        -> Answer
-    {
-        try Self.decode(await send(method, path, body: body.map { try JSONEncoder().encode($0) }))
+        _ route: ControlRoute, _ body: some Encodable, as: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try Self.decode(await answer(route, try JSONEncoder().encode(body)))
     }
 
-    /// Sends a request and ignores the response's body.
-    func perform(_ method: String, _ path: String, _ body: (some Encodable)?) async throws {
-        _ = try await send(method, path, body: body.map { try JSONEncoder().encode($0) })
+    /// Sends a request without a body and ignores the response's body.
+    func perform(_ route: ControlRoute) async throws { _ = try await answer(route, nil) }
+
+    /// Sends a request with a JSON body and ignores the response's body.
+    func perform(_ route: ControlRoute, _ body: some Encodable) async throws {
+        _ = try await answer(route, try JSONEncoder().encode(body))
     }
 
-    func perform(_ method: String, _ path: String) async throws {
-        _ = try await send(method, path, body: nil)
-    }
-
-    /// Returns a path below one environment, with its parts percent-encoded.
-    static func path(_ environment: StoreEnvironment, _ parts: String...) -> String {
-        "/\(environment.name)/" + parts.map { $0.utf8.percentEncoded(keeping: .pathSegment) }.joined(separator: "/")
-    }
-
-    private func send(_ method: String, _ path: String, query: [(String, String?)] = [], body: Data?) async throws
-        -> Data
-    {
-        let pairs = query.compactMap { name, value in
-            value.map { "\(name)=\($0.utf8.percentEncoded(keeping: .unreserved.adding("@")))" }
-        }
-        let url = base + ControlAPI.prefix + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+    private func answer(_ route: ControlRoute, _ body: Data?) async throws -> Data {
         let answer = try await PlainHTTP.send(
-            method, url, body: body, headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [],
-            limit: Self.answerLimit)
+            route.method.rawValue, base + route.path, body: body,
+            headers: adminToken.map { [("Authorization", "Bearer \($0)")] } ?? [], limit: Self.answerLimit)
         guard (200..<300).contains(answer.status) else { throw refusal(answer) }
         return answer.body
     }
@@ -62,10 +49,10 @@ struct ControlClient: Sendable {
     /// - Parameter timeout: the time limit until the response begins.
     /// - Throws: ``CommandError`` when no store answers.
     func exchange(
-        _ method: String, _ path: String, _ body: HTTPClientRequest.Body, type: String, timeout: TimeAmount
+        _ route: ControlRoute, _ body: HTTPClientRequest.Body, type: String, timeout: TimeAmount
     ) async throws -> PlainHTTP.Answer {
         try await PlainHTTP.send(
-            method, base + ControlAPI.prefix + path, body: body,
+            route.method.rawValue, base + route.path, body: body,
             headers: [("Content-Type", type)] + (adminToken.map { [("Authorization", "Bearer \($0)")] } ?? []),
             limit: Self.answerLimit, timeout: timeout)
     }

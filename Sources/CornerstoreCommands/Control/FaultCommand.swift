@@ -1,6 +1,6 @@
 import ArgumentParser
+import ControlWire
 import Store
-import StoreServer
 import StoreWire
 
 /// `cornerstore fault`: makes the next requests fail, to test clients.
@@ -32,8 +32,6 @@ struct FaultCommand: AsyncParsableCommand {
         @OptionGroup var environment: EnvironmentOptions
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
-
-        var path: String { ControlClient.path(environment.environment, "faults") }
 
         private static func words(_ fault: ControlAPI.Fault) -> String {
             fault.error ?? fault.status.map(String.init) ?? fault.cutAfter.map { Failure.cut + String($0) }
@@ -78,7 +76,9 @@ struct FaultCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the faults.")
         @OptionGroup var options: Options
 
-        func run() async throws { try options.report(try await options.control.client().get(options.path)) }
+        func run() async throws {
+            try options.report(try await options.control.client().send(.faults(options.environment.environment)))
+        }
     }
 
     struct Order: AsyncParsableCommand {
@@ -115,7 +115,8 @@ struct FaultCommand: AsyncParsableCommand {
             let fault = ControlAPI.Fault(
                 operation: operation, status: failure.status, error: failure.error?.name, cutAfter: failure.cutAfter,
                 lie: failure.lie, count: count)
-            try options.report(try await options.control.client().send("POST", options.path, fault))
+            try options.report(
+                try await options.control.client().send(.orderFault(options.environment.environment), fault))
         }
     }
 
@@ -124,7 +125,7 @@ struct FaultCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            try await options.control.client().perform("DELETE", options.path)
+            try await options.control.client().perform(.clearFaults(options.environment.environment))
             try options.report([])
         }
     }

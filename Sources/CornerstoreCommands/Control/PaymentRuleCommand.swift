@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 import StoreWire
 
 /// `cornerstore payment-rule`: chooses which payments the store declines.
@@ -21,10 +21,9 @@ struct PaymentRuleCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        var path: String { ControlClient.path(environment.environment, "payment-rules") }
-
         func report() async throws {
-            let rules: [ControlAPI.PaymentRule] = try await control.client().get(path)
+            let rules: [ControlAPI.PaymentRule] = try await control.client().send(
+                .paymentRules(environment.environment))
             try Console.current.report(rules, json: output.json) { style in
                 guard !rules.isEmpty else { return "No rules. The store accepts every payment." }
                 let rows = rules.map { rule in
@@ -76,7 +75,7 @@ struct PaymentRuleCommand: AsyncParsableCommand {
             }
             let rule = ControlAPI.PaymentRule(
                 name: name, account: account, productId: product, minimumAmount: milliunits, count: count)
-            try await options.control.client().perform("POST", options.path, rule)
+            try await options.control.client().perform(.addPaymentRule(options.environment.environment), rule)
             try await options.report()
         }
     }
@@ -86,7 +85,7 @@ struct PaymentRuleCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            try await options.control.client().perform("DELETE", options.path)
+            try await options.control.client().perform(.clearPaymentRules(options.environment.environment))
             try await options.report()
         }
     }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 import StoreWire
 
 /// `cornerstore price-increase`: orders price increases of subscriptions and shows the customers' answers.
@@ -22,8 +22,6 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        var path: String { ControlClient.path(environment.environment, "price-increases") }
-
         static func text(_ increases: [ControlAPI.PriceIncrease], _ style: Style) -> String {
             let rows = increases.map {
                 [
@@ -40,8 +38,8 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let increases: [ControlAPI.PriceIncrease] = try await options.control.client().get(
-                options.path, query: [("account", options.account)])
+            let increases: [ControlAPI.PriceIncrease] = try await options.control.client().send(
+                .priceIncreases(options.environment.environment, account: options.account))
             try Console.current.report(increases, json: options.output.json) { style in
                 increases.isEmpty ? "No price increases." : Options.text(increases, style)
             }
@@ -71,7 +69,7 @@ struct PriceIncreaseCommand: AsyncParsableCommand {
             let client = try options.control.client()
             let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
             let increase: ControlAPI.PriceIncrease = try await client.send(
-                "POST", options.path,
+                .increasePrice(options.environment.environment),
                 ControlAPI.NewPriceIncrease(
                     bundleId: bundleID, productId: product, account: options.account, price: price))
             try Console.current.report(increase, json: options.output.json) { Options.text([increase], $0) }

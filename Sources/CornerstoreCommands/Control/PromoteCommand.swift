@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore promote`: starts a purchase from the store's product page.
 struct PromoteCommand: AsyncParsableCommand {
@@ -27,7 +27,7 @@ struct PromoteCommand: AsyncParsableCommand {
         let client = try control.client()
         let bundleID = try await AppSelection.bundleID(of: product, app: app, client)
         let promoted: ControlAPI.Promoted = try await client.send(
-            "POST", ControlClient.path(environment.environment, "promoted"),
+            .promote(environment.environment),
             ControlAPI.Promotion(bundleId: bundleID, productId: product, account: account))
         try Console.current.report(promoted, json: output.json) { style in
             style.good("Promoted.") + " \(bundleID) receives the payment for \(product) at its next launch."

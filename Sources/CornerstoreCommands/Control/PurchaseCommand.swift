@@ -1,6 +1,6 @@
 import ArgumentParser
+import ControlWire
 import Foundation
-import StoreServer
 import StoreWire
 
 /// `cornerstore purchase`: shows and settles purchases that wait for approval or were interrupted.
@@ -22,16 +22,10 @@ struct PurchaseCommand: AsyncParsableCommand {
         @OptionGroup var control: ControlOptions
         @OptionGroup var output: OutputOptions
 
-        func path(_ parts: String...) -> String {
-            parts.reduce(ControlClient.path(environment.environment, "pending-purchases")) { "\($0)/\($1)" }
-        }
-
-        /// Completes a purchase at the store and reports the result.
+        /// Completes a purchase at the store by sending `route`, and reports the result.
         /// - Throws: ``CommandError`` when the payment failed.
-        func settle(_ key: Key, _ verb: String, _ done: String) async throws {
-            let none: String? = nil
-            let answer: PurchaseResponse = try await control.client().send(
-                "POST", path(key.uuid.uuidString, verb), none)
+        func settle(_ key: Key, _ route: ControlRoute, _ done: String) async throws {
+            let answer: PurchaseResponse = try await control.client().send(route)
             if let failure = answer.failure {
                 throw CommandError(.refused, "\(done), but the payment failed: \(failure.message)")
             }
@@ -65,7 +59,8 @@ struct PurchaseCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let purchases: [ControlAPI.PendingPurchase] = try await options.control.client().get(options.path())
+            let purchases: [ControlAPI.PendingPurchase] = try await options.control.client().send(
+                .pendingPurchases(options.environment.environment))
             try Console.current.report(purchases, json: options.output.json) { style in
                 guard !purchases.isEmpty else { return "No pending purchases." }
                 let rows = purchases.map { purchase in
@@ -89,7 +84,8 @@ struct PurchaseCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            try await options.settle(key, "approve", "Approved")
+            try await options.settle(
+                key, .approve(options.environment.environment, key: key.uuid), "Approved")
         }
     }
 
@@ -101,7 +97,8 @@ struct PurchaseCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            try await options.settle(key, "resolve", "Completed")
+            try await options.settle(
+                key, .resolve(options.environment.environment, key: key.uuid), "Completed")
         }
     }
 
@@ -112,7 +109,8 @@ struct PurchaseCommand: AsyncParsableCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            try await options.control.client().perform("POST", options.path(key.uuid.uuidString, "decline"))
+            try await options.control.client().perform(
+                .decline(options.environment.environment, key: key.uuid))
             let settled = Settled(key: key.uuid, state: "declined", transactionId: nil)
             try Console.current.report(settled, json: options.output.json) { _ in "Declined." }
         }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import StoreServer
+import ControlWire
 
 /// `cornerstore transaction`: lists and refunds transactions.
 struct TransactionCommand: AsyncParsableCommand {
@@ -33,8 +33,7 @@ struct TransactionCommand: AsyncParsableCommand {
 
         func run() async throws {
             let refunded: ControlAPI.Refunded = try await control.client().send(
-                "POST", ControlClient.path(environment.environment, "transactions", id, "refund"),
-                ControlAPI.Refund(reason: reason.rawValue))
+                .refund(environment.environment, id: id), ControlAPI.Refund(reason: reason.rawValue))
             try Console.current.report(refunded, json: output.json) { style in
                 let products = refunded.transactions.prefix(1).map(\.productId)
                 let ids = refunded.transactions.map(\.transactionId)
@@ -72,9 +71,8 @@ struct TransactionCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let transactions: [ControlAPI.Transaction] = try await control.client().get(
-                ControlClient.path(environment.environment, "transactions"),
-                query: [("bundle", app), ("account", account), ("before", before), ("limit", String(limit))])
+            let transactions: [ControlAPI.Transaction] = try await control.client().send(
+                .transactions(environment.environment, before: before, bundle: app, account: account, limit: limit))
             try Console.current.report(transactions, json: output.json) { style in
                 guard !transactions.isEmpty else { return "No transactions in \(environment.environment.name)." }
                 return Table(

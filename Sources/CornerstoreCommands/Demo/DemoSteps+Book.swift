@@ -1,5 +1,5 @@
+import ControlWire
 import Foundation
-import StoreServer
 import StoreWire
 
 /// The steps with Book Chapters: content is built, hosted, bought, downloaded with interruptions, and updated.
@@ -62,7 +62,7 @@ extension DemoSteps {
             "the download is paused, and did not restart at 0 %",
             paused.status == 0 && paused.output.contains("paused")
                 && !paused.output.contains(": 0 %"), "\(paused.status): \(paused.all)")
-        try await control.perform("DELETE", ControlClient.path(.sandbox, "faults"))
+        try await control.perform(.clearFaults(.sandbox))
         teller.show("book-chapters --download")
         let done = try await books.run(["--download"])
         teller.show(done.all)
@@ -79,10 +79,9 @@ extension DemoSteps {
     }
 
     private func cutDownloads() async throws {
-        try await control.perform("DELETE", ControlClient.path(.sandbox, "faults"))
+        try await control.perform(.clearFaults(.sandbox))
         try await control.perform(
-            "POST", ControlClient.path(.sandbox, "faults"),
-            ControlAPI.Fault(operation: "download", cutAfter: 12_000, count: 3))
+            .orderFault(.sandbox), ControlAPI.Fault(operation: "download", cutAfter: 12_000, count: 3))
     }
 
     func updateChapter() async throws {

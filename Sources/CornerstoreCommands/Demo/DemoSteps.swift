@@ -1,3 +1,4 @@
+import ControlWire
 import Foundation
 import StoreReceipts
 import StoreServer
@@ -61,7 +62,7 @@ struct DemoSteps: Sendable {
     }
 
     private func storeAnswers() async throws {
-        let apps: [ControlAPI.App] = try await control.get("/apps")
+        let apps: [ControlAPI.App] = try await control.send(.apps)
         teller.show(
             "sandbox     \(addresses.sandbox)\nproduction  \(addresses.production)\ncontrol     \(addresses.control)\n"
                 + "merchant    \(addresses.merchant ?? "none")")
@@ -121,12 +122,11 @@ struct DemoSteps: Sendable {
         teller.begin("The store declines a payment")
         teller.explain("A rule declines the next payment:")
         teller.show("cornerstore payment-rule add demo --count 1")
-        let rules = ControlClient.path(.sandbox, "payment-rules")
-        try await control.perform("POST", rules, ControlAPI.PaymentRule(name: "demo", count: 1))
+        try await control.perform(.addPaymentRule(.sandbox), ControlAPI.PaymentRule(name: "demo", count: 1))
         let known = try await transactions().count
         let result = try await app.run(["--buy", "credits5"])
         teller.show(result.all)
-        try await control.perform("DELETE", rules)
+        try await control.perform(.clearPaymentRules(.sandbox))
         try teller.check(
             "the app shows the reason and exits with 1", !result.output.isEmpty && result.status == 1,
             "\(result.status): \(result.all)")
@@ -187,6 +187,6 @@ struct DemoSteps: Sendable {
 
     /// Returns the sandbox's newest 1000 transactions, newest first.
     func transactions() async throws -> [ControlAPI.Transaction] {
-        try await control.get(ControlClient.path(.sandbox, "transactions"), query: [("limit", "1000")])
+        try await control.send(.transactions(.sandbox, limit: 1000))
     }
 }

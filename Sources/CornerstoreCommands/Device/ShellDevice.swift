@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlWire
 import Foundation
 import StoreKit
 import StoreServer
@@ -35,7 +36,7 @@ struct DeviceOptions: ParsableArguments {
     }
 
     private func bundleID() async throws -> String {
-        let apps: [ControlAPI.App] = try await control.client().get("/apps")
+        let apps: [ControlAPI.App] = try await control.client().send(.apps)
         let names = apps.map(\.bundleId).joined(separator: ", ")
         if let app {
             guard apps.contains(where: { $0.bundleId.hasSameBytes(as: app) }) else {

@@ -1,6 +1,6 @@
 import Configuration
-import HTTPSupport
 import Logging
+import ServerSupport
 
 /// The options of a server. The command line overrides the environment, which overrides the file.
 struct LayeredSettings<Name: SettingName> {

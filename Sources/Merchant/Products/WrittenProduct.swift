@@ -29,7 +29,9 @@ public struct WrittenProduct: Decodable, Sendable {
     }
 
     private enum Key: String, CodingKey, CaseIterable {
-        case id, bundleID, productID, kind, grants, isOnSale, shelf
+        case id, kind, grants, isOnSale, shelf
+        case bundleID = "bundleId"
+        case productID = "productId"
     }
 
     /// Decodes a product. Throws a `DecodingError` for a missing key, an unknown key or an unknown kind.

@@ -64,21 +64,21 @@ enum MerchantEvent {
         switch self {
         case .redeemed(let plan, let user):
             EventData(
-                user: user, environment: plan.purchase.environment, purchase: plan.key.text,
-                product: plan.purchase.productID,
-                transaction: plan.purchase.transactionID, grants: plan.grants, expiresAt: plan.expiresAt)
+                userId: user, environment: plan.purchase.environment, purchase: plan.key.text,
+                productId: plan.purchase.productID,
+                transactionId: plan.purchase.transactionID, grants: plan.grants, expiresAt: plan.expiresAt)
         case .transferred(let key, let from, let to):
-            EventData(user: to, environment: RedemptionKey.environment(of: key), purchase: key, formerUser: from)
+            EventData(userId: to, environment: RedemptionKey.environment(of: key), purchase: key, formerUserId: from)
         case .revoked(let key, let user, let takenBack):
             EventData(
-                user: user, environment: RedemptionKey.environment(of: key), purchase: key, takenBack: takenBack)
+                userId: user, environment: RedemptionKey.environment(of: key), purchase: key, takenBack: takenBack)
         case .reinstated(let key, let user):
-            EventData(user: user, environment: RedemptionKey.environment(of: key), purchase: key)
+            EventData(userId: user, environment: RedemptionKey.environment(of: key), purchase: key)
         case .balanceChanged(let user, let name, let reason):
-            EventData(user: user, account: CreditAccount(named: name), reason: reason)
+            EventData(userId: user, account: CreditAccount(named: name), reason: reason)
         case .subscriptionChanged(let key, let user, let type, let subtype):
             EventData(
-                user: user, environment: RedemptionKey.environment(of: key), purchase: key, notification: type,
+                userId: user, environment: RedemptionKey.environment(of: key), purchase: key, notification: type,
                 subtype: subtype)
         case .test: EventData()
         }
@@ -87,15 +87,15 @@ enum MerchantEvent {
 
 /// The event's data in the body. Members that do not apply are left out.
 private struct EventData: Encodable {
-    var user: UserID?
+    var userId: UserID?
     /// The environment of the purchase or of the balance.
     var environment: StoreEnvironment?
     var purchase: String?
-    var product: ProductID?
-    var transaction: String?
+    var productId: ProductID?
+    var transactionId: String?
     var grants: [ProductGrant]?
     var expiresAt: Int64?
-    var formerUser: UserID?
+    var formerUserId: UserID?
     var takenBack: [Balance]?
     var currency: CurrencyID?
     var reason: String?
@@ -104,8 +104,8 @@ private struct EventData: Encodable {
 }
 
 extension EventData {
-    fileprivate init(user: UserID, account: CreditAccount, reason: String) {
-        self.init(user: user, environment: account.environment, currency: account.currency, reason: reason)
+    fileprivate init(userId: UserID, account: CreditAccount, reason: String) {
+        self.init(userId: userId, environment: account.environment, currency: account.currency, reason: reason)
     }
 }
 
@@ -139,7 +139,7 @@ struct EventWriter: Sendable {
         guard isOn else { return nil }
         let data = event.data
         let about = [
-            event.type.rawValue, data.user?.rawValue ?? "", data.purchase ?? "", data.currency?.rawValue ?? "",
+            event.type.rawValue, data.userId?.rawValue ?? "", data.purchase ?? "", data.currency?.rawValue ?? "",
             data.reason ?? "", data.currency == nil ? "" : data.environment?.rawValue ?? "",
         ]
         let digest = SHA256.hash(data: Array(about.joined(separator: "\u{1F}").utf8)).prefix(8)

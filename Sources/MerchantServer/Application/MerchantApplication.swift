@@ -6,6 +6,7 @@ import Logging
 import Merchant
 import MerchantWire
 import NIOCore
+import ServerSupport
 import ServiceLifecycle
 import StoreWire
 import UnixSignals

@@ -1,9 +1,9 @@
 import BlobStorage
 import Database
 import Foundation
-import HTTPSupport
 import Logging
 import Merchant
+import ServerSupport
 
 /// The place where a merchant stores everything: its folder, and its database in the folder or elsewhere.
 public struct MerchantPlace: Sendable {

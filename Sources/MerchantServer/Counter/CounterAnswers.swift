@@ -63,11 +63,11 @@ extension RedemptionAnswer: CounterAnswer {
             json.beginArray("grants")
             for grant in transaction.grants { grant.write(to: &json) }
             json.endArray()
-            json.member("originalTransactionID", transaction.originalTransactionID)
-            json.member("productID", transaction.productID.rawValue)
+            json.member("originalTransactionId", transaction.originalTransactionID)
+            json.member("productId", transaction.productID.rawValue)
             json.member("quantity", number: transaction.quantity)
             json.member("redeemedAt", number: transaction.redeemedAt)
-            json.member("transactionID", transaction.transactionID)
+            json.member("transactionId", transaction.transactionID)
             json.member("wentToNamedOwner", transaction.wentToNamedOwner)
             json.endObject()
         }
@@ -77,8 +77,8 @@ extension RedemptionAnswer: CounterAnswer {
             json.beginObject()
             json.member("code", transaction.code.rawValue)
             json.member("message", transaction.message)
-            json.member("productID", transaction.productID.rawValue)
-            json.member("transactionID", transaction.transactionID)
+            json.member("productId", transaction.productID.rawValue)
+            json.member("transactionId", transaction.transactionID)
             json.endObject()
         }
         json.endArray()

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSupport
 import MerchantWire
+import ServerSupport
 import Synchronization
 
 /// The rate limits of each address, user and API key.

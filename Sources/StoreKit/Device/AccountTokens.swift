@@ -26,7 +26,11 @@ final class AccountTokens: Sendable {
     init(file: URL?) {
         self.file = file
         let stored = file.flatMap { BoundedFile.read($0, limit: 1 << 20) }
-            .flatMap { try? JSONDecoder().decode(Contents.self, from: $0) }
+            .flatMap { bytes in
+                // Earlier versions wrote the name with a capital D.
+                let text = String(decoding: bytes, as: UTF8.self).replacing("\"accountID\":", with: "\"accountId\":")
+                return try? JSONDecoder().decode(Contents.self, from: Data(text.utf8))
+            }
         contents = Mutex(stored ?? Contents())
     }
 

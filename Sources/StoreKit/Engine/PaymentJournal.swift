@@ -109,8 +109,8 @@ final class SQLitePaymentJournal: PaymentJournal {
     }
 
     /// 1: the first. 2: entries may be restored ones, which an older program could not read. 3: downloads. 4: notes of
-    /// what the app finished.
-    private static let version = 4
+    /// what the app finished. 5: JSON's names for identifiers end in `Id`.
+    private static let version = 5
 
     private static func open(_ file: URL) throws -> sending SQLiteConnection {
         let connection = try SQLiteConnection(path: file.path, .create)
@@ -125,8 +125,21 @@ final class SQLitePaymentJournal: PaymentJournal {
             }
             guard found < version else { return }
             for statement in schema { try connection.run(statement) }
+            if (1..<5).contains(found) { try renameIdentifiers(connection) }
         }
         return connection
+    }
+
+    /// Renames the members of entries that versions before 5 wrote. JSON escapes the quotes of a text, so a replaced
+    /// name is never a text's.
+    private static func renameIdentifiers(_ connection: SQLiteConnection) throws {
+        for name in ["transaction", "originalTransaction", "bundle", "product", "offer", "key"] {
+            try connection.run(
+                """
+                UPDATE entry SET body =
+                    CAST(replace(CAST(body AS TEXT), '"\(name)ID":', '"\(name)Id":') AS BLOB)
+                """)
+        }
     }
 
     private static func userVersion(_ connection: SQLiteConnection) throws -> Int64 {

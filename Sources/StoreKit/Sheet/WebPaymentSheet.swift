@@ -102,8 +102,7 @@ public struct WebPaymentSheet: PaymentSheet {
         var failures = 0
         while !Task.isCancelled {
             let start = clock.now
-            let answer = try? await send(
-                "GET", "/control/v1/sheets/\(sheet.id)/answer?wait=25", nil, within: .seconds(40))
+            let answer = try? await send(.outcome(sheet.id, wait: 25), nil, within: .seconds(40))
             switch answer?.status {
             case 200?:
                 if let body = answer?.body, let reply = try? JSONDecoder().decode(SheetReply.self, from: body) {
@@ -134,7 +133,7 @@ public struct WebPaymentSheet: PaymentSheet {
         guard let body = try? JSONEncoder().encode(question.shortened) else { return nil }
         var problem = "nothing answers at that address"
         for attempt in 1...attempts {
-            if let posted = try? await send("POST", "/control/v1/sheets", body, within: time) {
+            if let posted = try? await send(.post, body, within: time) {
                 if posted.status == 201, let sheet = try? JSONDecoder().decode(SheetPosted.self, from: posted.body),
                     let page = URL(string: control + sheet.path)
                 {
@@ -153,10 +152,10 @@ public struct WebPaymentSheet: PaymentSheet {
     }
 
     private func send(
-        _ method: String, _ path: String, _ body: Data?, within time: TimeAmount
+        _ route: SheetRoute, _ body: Data?, within time: TimeAmount
     ) async throws -> (status: Int, body: Data) {
-        var request = HTTPClientRequest(url: control + path)
-        request.method = .init(rawValue: method)
+        var request = HTTPClientRequest(url: control + route.path)
+        request.method = .init(rawValue: route.method.rawValue)
         if let adminToken { request.headers.add(name: "Authorization", value: "Bearer \(adminToken)") }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")

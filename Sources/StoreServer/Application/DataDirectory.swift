@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import HTTPSupport
+import ServerSupport
 
 /// The folder in which a server keeps everything. One process at a time can hold it.
 public final class DataDirectory: Sendable {

@@ -1,4 +1,5 @@
 import BlobStorage
+import ControlWire
 import Foundation
 import HTTPSupport
 import HTTPTypes
@@ -15,38 +16,31 @@ struct ContentControlController: Sendable {
     let patience: StallWatch.Rule
     private var library: ContentLibrary { desk.library }
 
-    /// The prefix of uploads, whose bodies are not JSON.
-    static let uploads = "\(ControlAPI.prefix)/content/uploads"
-
     func addRoutes(to router: Router<StoreRequestContext>) {
-        let prefix = "\(ControlAPI.prefix)/content"
-        router.get("\(prefix)", use: list)
-        router.put("\(prefix)/hosting", use: setHosting)
-        router.put("\(prefix)/rule", use: setRule)
-        router.post("\(Self.uploads)", use: beginUpload)
-        router.get("\(Self.uploads)/{id}", use: showUpload)
-        router.patch("\(Self.uploads)/{id}", use: append)
-        router.delete("\(Self.uploads)/{id}", use: cancelUpload)
-        router.post("\(Self.uploads)/{id}/complete", use: complete)
-        let steps: [(String, ContentStep)] = [
-            ("submit", .submit), ("review", .beginReview), ("approve", .approve), ("remove", .remove),
+        router.on(.content(), use: list)
+        router.on(.setHosting, use: setHosting)
+        router.on(.setContentRule, use: setRule)
+        router.on(.beginUpload, use: beginUpload)
+        router.on(.upload(UUID()), use: showUpload)
+        router.on(.appendToUpload(UUID(), offset: 0), use: append)
+        router.on(.cancelUpload(UUID()), use: cancelUpload)
+        router.on(.completeUpload(UUID()), use: complete)
+        let steps: [(ControlRoute.ContentStepName, ContentStep)] = [
+            (.submit, .submit), (.review, .beginReview), (.approve, .approve), (.remove, .remove),
         ]
         for (name, step) in steps {
-            router.post("\(prefix)/versions/{id}/\(name)") { _, context in
-                try await take(step, context)
-            }
+            router.on(.step(name, version: UUID())) { _, context in try await take(step, context) }
         }
-        router.post("\(prefix)/versions/{id}/reject") { request, context in
+        router.on(.step(.reject, version: UUID())) { request, context in
             let rejection = try await request.decodeJSON(ControlAPI.Rejection.self, upTo: ControlController.bodyLimit)
             return try await take(.reject(reason: rejection.reason), context)
         }
     }
 
     @Sendable private func list(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        let query = request.uri.queryParameters
-        return try .json(
+        try .json(
             try await library.products(
-                of: query["bundle"].map { BundleID(String($0)) }, query["product"].map { ProductID(String($0)) }
+                of: request.query(.bundle).map { BundleID($0) }, request.query(.product).map { ProductID($0) }
             ).map(ControlAPI.HostedProduct.init))
     }
 
@@ -85,7 +79,7 @@ struct ContentControlController: Sendable {
     }
 
     @Sendable private func append(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
-        guard let offset = request.uri.queryParameters["offset"].flatMap({ Int64($0) }), offset >= 0 else {
+        guard let offset = request.query(.offset).flatMap({ Int64($0) }), offset >= 0 else {
             throw StoreError(.invalidRequest, "The query must contain “offset”, the number of bytes that have arrived.")
         }
         do {
@@ -98,7 +92,7 @@ struct ContentControlController: Sendable {
                 ControlAPI.WrongOffset(
                     code: WireError.Code.wrongOffset.rawValue,
                     message: "\(error.offset) bytes have arrived. Continue from that offset.",
-                    requestID: context.requestID,
+                    requestId: context.requestID,
                     offset: error.offset), status: .conflict)
         }
     }
@@ -120,7 +114,7 @@ struct ContentControlController: Sendable {
             return try .json(
                 ControlAPI.RefusedContent(
                     code: WireError.Code.invalidContent.rawValue,
-                    message: "The package is invalid: \(count).", requestID: context.requestID,
+                    message: "The package is invalid: \(count).", requestId: context.requestID,
                     findings: findings.map(ControlAPI.Finding.init)), status: .unprocessableContent)
         }
     }
@@ -131,7 +125,7 @@ struct ContentControlController: Sendable {
     }
 
     private static func id(_ context: StoreRequestContext) throws -> UUID {
-        guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)) else {
+        guard let id = context.parameter(.id).flatMap(UUID.init(uuidString:)) else {
             throw StoreError(.invalidRequest, "The id must be a UUID.")
         }
         return id

@@ -1,3 +1,4 @@
+import ControlWire
 import HTTPSupport
 import Hummingbird
 import Store
@@ -6,14 +7,14 @@ import StoreWire
 /// The routes for the operator's actions on customers and their purchases.
 extension ControlController {
     func addCustomerRoutes(to router: Router<StoreRequestContext>) {
-        on(router, .post, "transactions/{id}/refund", refund)
-        on(router, .post, "promoted", promote)
-        on(router, .get, "price-increases", listPriceIncreases)
-        on(router, .post, "price-increases", increasePrice)
-        on(router, .get, "codes") { store, _, _ in
+        on(router, .refund(.sandbox, id: ""), refund)
+        on(router, .promote(.sandbox), promote)
+        on(router, .priceIncreases(.sandbox, account: ""), listPriceIncreases)
+        on(router, .increasePrice(.sandbox), increasePrice)
+        on(router, .codes(.sandbox)) { store, _, _ in
             try Response.json(try await store.codes().map(ControlAPI.Code.init))
         }
-        on(router, .post, "codes") { store, request, _ in
+        on(router, .addCode(.sandbox)) { store, request, _ in
             let new = try await request.decodeJSON(ControlAPI.NewCode.self, upTo: Self.bodyLimit)
             let code = try await store.addCode(for: ProductID(new.productId), in: BundleID(new.bundleId))
             return try Response.json(ControlAPI.Code(code), status: .created)
@@ -23,7 +24,7 @@ extension ControlController {
     @Sendable private func refund(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        guard let id = context.parameters.get("id").flatMap({ TransactionID($0) }) else {
+        guard let id = context.parameter(.id).flatMap({ TransactionID($0) }) else {
             throw StoreError(.invalidRequest, "The path must contain a transaction id.")
         }
         let refund = try await request.decodeJSON(ControlAPI.Refund.self, upTo: Self.bodyLimit)
@@ -47,7 +48,7 @@ extension ControlController {
     @Sendable private func listPriceIncreases(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        let account = try await account(request.uri.queryParameters["account"].map { String($0) }, at: store)
+        let account = try await account(request.query(.account), at: store)
         return try .json(try await store.priceIncreases(of: account).map(ControlAPI.PriceIncrease.init))
     }
 

@@ -1,6 +1,6 @@
+import ControlWire
 import Foundation
 import HTTPSupport
-import HTTPTypes
 import Hummingbird
 import Store
 import StoreWire
@@ -16,49 +16,49 @@ struct ControlController: Sendable {
     typealias Handler = @Sendable (Store, Request, StoreRequestContext) async throws -> Response
 
     func addRoutes(to router: Router<StoreRequestContext>) {
-        router.get("/health") { _, _ in
+        router.on(.health) { _, _ in
             for store in stores.values { try await store.check() }
             return try Response.json(["status": "ok"])
         }
-        router.get("\(ControlAPI.prefix)/apps") { _, _ in try Response.json(listApps()) }
-        on(router, .get, "clock") { store, _, _ in try Response.json(clock(of: store)) }
-        on(router, .put, "clock", changeClock)
-        on(router, .get, "faults") { store, _, _ in try Response.json(store.faults.ordered.map(ControlAPI.Fault.init)) }
-        on(router, .post, "faults", orderFault)
-        on(router, .delete, "faults") { store, _, _ in
+        router.on(.apps) { _, _ in try Response.json(listApps()) }
+        on(router, .clock(.sandbox)) { store, _, _ in try Response.json(clock(of: store)) }
+        on(router, .changeClock(.sandbox), changeClock)
+        on(router, .faults(.sandbox)) { store, _, _ in
+            try Response.json(store.faults.ordered.map(ControlAPI.Fault.init))
+        }
+        on(router, .orderFault(.sandbox), orderFault)
+        on(router, .clearFaults(.sandbox)) { store, _, _ in
             store.faults.clear()
             return Response(status: .noContent)
         }
-        on(router, .get, "payment-rules", listRules)
-        on(router, .post, "payment-rules", addRule)
-        on(router, .delete, "payment-rules") { store, _, _ in
+        on(router, .paymentRules(.sandbox), listRules)
+        on(router, .addPaymentRule(.sandbox), addRule)
+        on(router, .clearPaymentRules(.sandbox)) { store, _, _ in
             try await store.payments.removeRules()
             return Response(status: .noContent)
         }
-        on(router, .get, "accounts", listAccounts)
-        on(router, .post, "accounts", createAccount)
-        on(router, .patch, "accounts/{email}", changeAccount)
-        on(router, .get, "transactions", listTransactions)
-        on(router, .get, "pending-purchases", listPending)
-        on(router, .post, "pending-purchases/{key}/approve") { store, _, context in
+        on(router, .accounts(.sandbox), listAccounts)
+        on(router, .createAccount(.sandbox), createAccount)
+        on(router, .changeAccount(.sandbox, email: ""), changeAccount)
+        on(router, .transactions(.sandbox), listTransactions)
+        on(router, .pendingPurchases(.sandbox), listPending)
+        on(router, .approve(.sandbox, key: UUID())) { store, _, context in
             try Response.json(try await store.approve(try Self.key(context)))
         }
-        on(router, .post, "pending-purchases/{key}/decline") { store, _, context in
+        on(router, .decline(.sandbox, key: UUID())) { store, _, context in
             try await store.decline(try Self.key(context))
             return Response(status: .noContent)
         }
-        on(router, .post, "pending-purchases/{key}/resolve") { store, _, context in
+        on(router, .resolve(.sandbox, key: UUID())) { store, _, context in
             try Response.json(try await store.resolve(try Self.key(context)))
         }
         addCustomerRoutes(to: router)
     }
 
-    func on(
-        _ router: Router<StoreRequestContext>, _ method: HTTPRequest.Method, _ path: String,
-        _ handler: @escaping Handler
-    ) {
-        router.on("\(ControlAPI.prefix)/{environment}/\(path)", method: method) { request, context in
-            guard let environment = context.parameters.get("environment").flatMap(StoreEnvironment.init(name:)),
+    /// Registers a route of one environment for both: the handler gets the store that the path names.
+    func on(_ router: Router<StoreRequestContext>, _ route: ControlRoute, _ handler: @escaping Handler) {
+        router.on(route) { request, context in
+            guard let environment = context.parameter(.environment).flatMap(StoreEnvironment.init(name:)),
                 let store = stores[environment]
             else {
                 throw HTTPProblem(
@@ -160,8 +160,7 @@ struct ControlController: Sendable {
     @Sendable private func listAccounts(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        let query = request.uri.queryParameters
-        let page = try await store.accounts.list(after: query["after"].map { String($0) }, limit: 200)
+        let page = try await store.accounts.list(after: request.query(.after), limit: 200)
         return try .json(page.map(ControlAPI.Account.init))
     }
 
@@ -181,7 +180,7 @@ struct ControlController: Sendable {
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
         let change = try await request.decodeJSON(ControlAPI.AccountChange.self, upTo: Self.bodyLimit)
-        let email = context.parameters.get("email")?.removingPercentEncoding ?? ""
+        let email = context.parameter(.email)?.removingPercentEncoding ?? ""
         guard let account = try await existing(email, at: store) else {
             throw StoreError(.invalidRequest, "The path must contain the account's e-mail address.")
         }
@@ -210,22 +209,21 @@ struct ControlController: Sendable {
     @Sendable private func listTransactions(
         _ store: Store, _ request: Request, _ context: StoreRequestContext
     ) async throws -> Response {
-        let query = request.uri.queryParameters
-        let account = try await existing(query["account"].map { String($0) }, at: store)
-        let before = try query["before"].map { text in
+        let account = try await existing(request.query(.account), at: store)
+        let before = try request.query(.before).map { text in
             guard let id = TransactionID(text) else {
                 throw StoreError(.invalidRequest, "“before” must be a transaction id.")
             }
             return id
         }
-        let limit = try query["limit"].map { text in
+        let limit = try request.query(.limit).map { text in
             guard let limit = Int(text), (1...1000).contains(limit) else {
                 throw StoreError(.invalidRequest, "“limit” must be a number from 1 to 1000.")
             }
             return limit
         }
         let page = try await store.transactions(
-            before: before, bundleID: query["bundle"].map { BundleID(String($0)) }, accountID: account?.accountID,
+            before: before, bundleID: request.query(.bundle).map { BundleID($0) }, accountID: account?.accountID,
             limit: limit ?? 50)
         return try .json(page.map(ControlAPI.Transaction.init))
     }
@@ -245,7 +243,7 @@ struct ControlController: Sendable {
     }
 
     private static func key(_ context: StoreRequestContext) throws -> UUID {
-        guard let key = context.parameters.get("key").flatMap(UUID.init(uuidString:)) else {
+        guard let key = context.parameter(.key).flatMap(UUID.init(uuidString:)) else {
             throw StoreError(.invalidRequest, "A purchase's key must be a UUID.")
         }
         return key

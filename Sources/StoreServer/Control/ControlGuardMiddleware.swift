@@ -1,7 +1,9 @@
+import ControlWire
 import Crypto
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
+import StoreWire
 
 /// Keeps web pages and strangers off the control port.
 ///
@@ -47,7 +49,7 @@ struct ControlGuardMiddleware: RouterMiddleware {
         if [.post, .put, .patch].contains(request.method), request.headers[.contentLength].map({ $0 != "0" }) ?? true {
             // An upload is not JSON. A page cannot send `application/octet-stream` without a preflight either.
             let isUpload =
-                request.method == .patch && request.uri.path.hasPrefix(ContentControlController.uploads + "/")
+                request.method == .patch && request.uri.path.hasPrefix(ControlRoute.beginUpload.template + "/")
                 && request.headers[.contentType] == "application/octet-stream"
             guard isUpload || request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
                 throw HTTPProblem(
@@ -59,11 +61,11 @@ struct ControlGuardMiddleware: RouterMiddleware {
 
     /// Whether the request loads a payment sheet's page or sends its answer.
     private static func isSheet(_ request: Request) -> Bool {
-        let path = request.uri.path.split(separator: "/", omittingEmptySubsequences: true)
-        return switch request.method {
-        case .get: path.count == 2 && path[0] == "sheets"
-        case .post: path.count == 3 && path[0] == "sheets" && path[2] == "answer"
-        default: false
+        let path = request.uri.path.split(separator: "/")
+        return [SheetRoute.page(""), .answer("")].contains { route in
+            let template = route.template.split(separator: "/")
+            return request.method == HTTPRequest.Method(route.method) && path.count == template.count
+                && zip(path, template).allSatisfy { $1 == "{id}" || $0 == $1 }
         }
     }
 }

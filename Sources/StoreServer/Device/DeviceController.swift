@@ -197,11 +197,13 @@ extension TransactionID {
 }
 
 extension HTTPRequest.Method {
-    init(_ method: StoreRoute.Method) {
+    init(_ method: RouteMethod) {
         self =
             switch method {
             case .get: .get
             case .post: .post
+            case .put: .put
+            case .patch: .patch
             case .delete: .delete
             }
     }

@@ -42,9 +42,9 @@ private struct UsualPurchaseRequest {
         while let name = try scanner.nextName(json, isFirst: isFirst) {
             isFirst = false
             switch name.range.count {
-            case 8 where name.is("bundleID", json) && bundleID == nil: bundleID = BundleID(try text(json))
+            case 8 where name.is("bundleId", json) && bundleID == nil: bundleID = BundleID(try text(json))
             case 8 where name.is("quantity", json) && quantity == nil: quantity = Int(try number(json, digits: 2))
-            case 9 where name.is("productID", json) && productID == nil: productID = ProductID(try text(json))
+            case 9 where name.is("productId", json) && productID == nil: productID = ProductID(try text(json))
             case 11 where name.is("agreedPrice", json) && agreedPrice == nil: agreedPrice = try money(json)
             case 14 where name.is("idempotencyKey", json) && idempotencyKey == nil:
                 guard scanner.peek(json) == UInt8(ascii: "\""),
@@ -128,10 +128,10 @@ extension PurchaseResponse {
         json.member("state", state.rawValue)
         if let transaction {
             json.beginObject("transaction")
-            json.member("transactionID", transaction.transactionID.description)
-            json.member("originalTransactionID", transaction.originalTransactionID.description)
-            json.member("bundleID", transaction.bundleID.rawValue)
-            json.member("productID", transaction.productID.rawValue)
+            json.member("transactionId", transaction.transactionID.description)
+            json.member("originalTransactionId", transaction.originalTransactionID.description)
+            json.member("bundleId", transaction.bundleID.rawValue)
+            json.member("productId", transaction.productID.rawValue)
             json.member("kind", transaction.kind.rawValue)
             json.member("quantity", number: Int64(transaction.quantity))
             json.member("purchaseDate", number: transaction.purchaseDate)

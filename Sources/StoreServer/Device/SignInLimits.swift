@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSupport
 import HTTPTypes
+import ServerSupport
 import StoreWire
 import Synchronization
 

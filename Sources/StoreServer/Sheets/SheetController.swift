@@ -1,3 +1,4 @@
+import ControlWire
 import HTTPSupport
 import HTTPTypes
 import Hummingbird
@@ -15,8 +16,7 @@ struct SheetController: Sendable {
     private static let longestWait = 25
 
     func addRoutes(to router: Router<StoreRequestContext>) {
-        let sheets = "\(ControlAPI.prefix)/sheets"
-        router.post("\(sheets)") { request, _ in
+        router.on(.sheet(.post)) { request, _ in
             let question = try await request.decodeJSON(SheetQuestion.self, upTo: 64 << 10)
             guard (question.email?.utf8.count ?? 0) <= 254 else {
                 throw HTTPProblem(.badRequest, code: "invalid_request", message: "“email” must have at most 254 bytes.")
@@ -26,10 +26,10 @@ struct SheetController: Sendable {
                     .serviceUnavailable, code: "unavailable",
                     message: "\(SheetBoard.most) sheets are waiting already. Try again later.")
             }
-            return try Response.json(SheetPosted(id: id, path: "/sheets/\(id)"), status: .created)
+            return try Response.json(SheetPosted(id: id, path: SheetRoute.page(id).path), status: .created)
         }
-        router.get("\(sheets)/{id}/answer") { request, context in
-            let wait = request.uri.queryParameters["wait"].flatMap { Int($0) } ?? 0
+        router.on(.sheet(.outcome("", wait: nil))) { request, context in
+            let wait = request.uri.queryParameters[SheetRoute.wait[...]].flatMap { Int($0) } ?? 0
             let limit = Duration.seconds(min(max(wait, 0), Self.longestWait))
             switch await board.outcome(Self.id(context), waiting: limit) {
             case .answered(let reply): return try Response.json(reply)
@@ -37,12 +37,12 @@ struct SheetController: Sendable {
             case .gone: throw Self.gone
             }
         }
-        router.get("/sheets/{id}") { _, context in
+        router.on(.sheet(.page(""))) { _, context in
             let id = Self.id(context)
             guard let question = board.question(id) else { throw Self.gone }
             return page(question, id)
         }
-        router.post("/sheets/{id}/answer") { request, context in
+        router.on(.sheet(.answer(""))) { request, context in
             let reply = try await request.decodeJSON(SheetReply.self, upTo: 16 << 10)
             guard board.answer(Self.id(context), reply) else { throw Self.gone }
             return Response(status: .noContent)
@@ -52,7 +52,7 @@ struct SheetController: Sendable {
     private static let gone = HTTPProblem(
         .notFound, code: "not_found", message: "This sheet has been answered or has expired.")
 
-    private static func id(_ context: StoreRequestContext) -> String { context.parameters.get("id") ?? "" }
+    private static func id(_ context: StoreRequestContext) -> String { context.parameter(.id) ?? "" }
 
     private func page(_ question: SheetQuestion, _ id: String) -> Response {
         var generator = SystemRandomNumberGenerator()

@@ -25,7 +25,7 @@ enum SheetPage {
               for (const field of event.target.querySelectorAll("input")) {
                 if (reply.choice === "accept") reply[field.name] = field.value;
               }
-              const answer = await fetch("/sheets/\(id)/answer", {
+              const answer = await fetch("\(SheetRoute.answer(id).path)", {
                 method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(reply),
               });
               document.body.textContent = answer.ok ? "Thank you. You can close this page." : "This question was answered already or has expired.";

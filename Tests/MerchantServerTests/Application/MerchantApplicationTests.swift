@@ -38,7 +38,7 @@ struct MerchantApplicationTests {
             for (grant, more, words) in [
                 (#", "lifetme": 30"#, "", "grants[0].lifetme: unknown key"),
                 ("", #", "isOnSail": false"#, "isOnSail: unknown key"),
-                ("", #", "productID": "coins98""#, "another product"),
+                ("", #", "productId": "coins98""#, "another product"),
                 ("[", "", "Invalid product: The given data was not valid JSON.\""),
             ] {
                 let bad = #"{"kind": "consumable", "grants": [{"credits": 9, "currency": "coins"\#(grant)}]\#(more)}"#

@@ -6,6 +6,7 @@ import HummingbirdTesting
 import Logging
 import Merchant
 import MerchantWire
+import ServerSupport
 import TestSupport
 import Testing
 

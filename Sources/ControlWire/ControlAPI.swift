@@ -1,14 +1,9 @@
 import Foundation
-import Store
-import StoreReceipts
-import StoreWire
 
-/// The JSON messages of the control port, which the command line uses too. Dates are ISO 8601 in UTC with milliseconds.
+/// The JSON messages of the control port. Dates are ISO 8601 in UTC with milliseconds. ``ControlRoute`` says which
+/// request carries which message.
 public enum ControlAPI {
-    /// The prefix of every path.
-    public static let prefix = "/control/v1"
-
-    /// One app: `GET /control/v1/apps`.
+    /// One app.
     public struct App: Codable, Sendable, Equatable {
         /// The app's bundle identifier.
         public var bundleId: String
@@ -22,9 +17,22 @@ public enum ControlAPI {
         public var isInCatalog: Bool
         /// The identifiers of the app's products in the catalog.
         public var productIds: [String]
+
+        /// Creates an app.
+        public init(
+            bundleId: String, name: String?, appId: Int64, sharedSecret: String, isInCatalog: Bool,
+            productIds: [String]
+        ) {
+            self.bundleId = bundleId
+            self.name = name
+            self.appId = appId
+            self.sharedSecret = sharedSecret
+            self.isInCatalog = isInCatalog
+            self.productIds = productIds
+        }
     }
 
-    /// The store's clock: `GET` and `PUT /control/v1/{environment}/clock`.
+    /// The store's clock.
     public struct Clock: Codable, Sendable, Equatable {
         /// The clock's current time, as ISO 8601 text.
         public var now: String
@@ -34,6 +42,14 @@ public enum ControlAPI {
         public var frozen: Bool
         /// How many milliseconds the store's clock is ahead of the machine's clock; negative when it is behind.
         public var offset: Int64
+
+        /// Creates a clock's state.
+        public init(now: String, milliseconds: Int64, frozen: Bool, offset: Int64) {
+            self.now = now
+            self.milliseconds = milliseconds
+            self.frozen = frozen
+            self.offset = offset
+        }
     }
 
     /// A change to the clock. The store applies the parts in this order: `reset`, `freeze`, `set`, `advance`.
@@ -56,8 +72,7 @@ public enum ControlAPI {
         }
     }
 
-    /// A failure that the operator ordered: `GET`, `POST` and `DELETE /control/v1/{environment}/faults`. It has exactly
-    /// one of `status`, `error`, `cutAfter` and `lie`.
+    /// A failure that the operator ordered. It has exactly one of `status`, `error`, `cutAfter` and `lie`.
     public struct Fault: Codable, Sendable, Equatable {
         /// The operation that fails, such as `purchases` or `download`.
         public var operation: String
@@ -87,8 +102,7 @@ public enum ControlAPI {
         }
     }
 
-    /// A rule by which the sandbox's payment processor declines payments: `GET`, `POST` and `DELETE
-    /// /control/v1/{environment}/payment-rules`.
+    /// A rule by which the payment processor declines payments.
     public struct PaymentRule: Codable, Sendable, Equatable {
         /// The rule's name. A new rule replaces one of the same name.
         public var name: String
@@ -114,7 +128,7 @@ public enum ControlAPI {
         }
     }
 
-    /// An account: `GET /control/v1/{environment}/accounts`.
+    /// An account.
     public struct Account: Codable, Sendable, Equatable {
         /// The account's identifier.
         public var accountId: String
@@ -130,9 +144,23 @@ public enum ControlAPI {
         public var locked: Bool
         /// Whether each purchase is interrupted and waits until it is resolved on the control port.
         public var interruptsPurchases: Bool
+
+        /// Creates an account.
+        public init(
+            accountId: String, email: String, storefront: String, paymentsAllowed: Bool, asksToBuy: Bool, locked: Bool,
+            interruptsPurchases: Bool
+        ) {
+            self.accountId = accountId
+            self.email = email
+            self.storefront = storefront
+            self.paymentsAllowed = paymentsAllowed
+            self.asksToBuy = asksToBuy
+            self.locked = locked
+            self.interruptsPurchases = interruptsPurchases
+        }
     }
 
-    /// A new account: `POST /control/v1/{environment}/accounts`.
+    /// A new account.
     public struct NewAccount: Codable, Sendable {
         /// The e-mail address of the new account.
         public var email: String
@@ -158,8 +186,7 @@ public enum ControlAPI {
         }
     }
 
-    /// A change of an account: `PATCH /control/v1/{environment}/accounts/{email}`. Properties that are nil stay as they
-    /// are.
+    /// A change of an account. Properties that are nil stay as they are.
     public struct AccountChange: Codable, Sendable {
         /// The new storefront's country, as an ISO 3166-1 alpha-3 code.
         public var storefront: String?
@@ -185,8 +212,7 @@ public enum ControlAPI {
         }
     }
 
-    /// One row of the ledger: `GET /control/v1/{environment}/transactions?before=&bundle=&account=&limit=`, newest
-    /// first.
+    /// One row of the ledger.
     public struct Transaction: Codable, Sendable, Equatable {
         /// The transaction's identifier, a decimal number.
         public var transactionId: String
@@ -216,10 +242,31 @@ public enum ControlAPI {
         public var revocationDate: String?
         /// The reason of the refund: `app` or `other`.
         public var revocationReason: String?
+
+        /// Creates a row.
+        public init(
+            transactionId: String, originalTransactionId: String, accountId: String, bundleId: String,
+            productId: String, kind: String, quantity: Int, price: String, currency: String, purchaseDate: String,
+            expiresDate: String?, finishedDate: String?, revocationDate: String?, revocationReason: String?
+        ) {
+            self.transactionId = transactionId
+            self.originalTransactionId = originalTransactionId
+            self.accountId = accountId
+            self.bundleId = bundleId
+            self.productId = productId
+            self.kind = kind
+            self.quantity = quantity
+            self.price = price
+            self.currency = currency
+            self.purchaseDate = purchaseDate
+            self.expiresDate = expiresDate
+            self.finishedDate = finishedDate
+            self.revocationDate = revocationDate
+            self.revocationReason = revocationReason
+        }
     }
 
-    /// A purchase that waits for approval or for its customer: `GET /control/v1/{environment}/pending-purchases`. `POST
-    /// …/{key}/approve` approves it, `…/resolve` resolves an interrupted one, and `…/decline` declines either.
+    /// A purchase that waits for approval or for its customer.
     public struct PendingPurchase: Codable, Sendable, Equatable {
         /// The party that the purchase waits for.
         public enum Word: String, Codable, Sendable {
@@ -243,21 +290,19 @@ public enum ControlAPI {
         public var createdDate: String
         /// The party that the purchase waits for.
         public var waitsFor: Word
-    }
-}
 
-extension ControlAPI {
-    /// Writes a time as ISO 8601 with milliseconds, in UTC.
-    static func text(_ milliseconds: Int64) -> String {
-        // The milliseconds are written apart: the format style sometimes rounds those of a floating-point date down by
-        // one.
-        let (seconds, rest) = (Int64((Double(milliseconds) / 1000).rounded(.down)), (milliseconds % 1000 + 1000) % 1000)
-        let date = Date(timeIntervalSince1970: Double(seconds))
-        return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false))
-            + ".\(String(rest + 1000).dropFirst())Z"
+        /// Creates a pending purchase.
+        public init(
+            key: UUID, accountId: String, bundleId: String, productId: String, quantity: Int, createdDate: String,
+            waitsFor: Word
+        ) {
+            self.key = key
+            self.accountId = accountId
+            self.bundleId = bundleId
+            self.productId = productId
+            self.quantity = quantity
+            self.createdDate = createdDate
+            self.waitsFor = waitsFor
+        }
     }
-
-    /// Reads ISO 8601 with or without fractions of a second. Returns nil for a day or a time that does not exist.
-    /// (Foundation reads 30 February as 2 March.)
-    static func milliseconds(_ text: String) -> Int64? { ReceiptDate(rfc3339: text.utf8)?.milliseconds }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The operator's actions on customers: refunds, promoted purchases, price increases and codes.
 extension ControlAPI {
-    /// A refund: `POST /control/v1/{environment}/transactions/{id}/refund`, answered with ``Refunded``.
+    /// A refund.
     public struct Refund: Codable, Sendable {
         /// `app` for an issue with the app, or `other`; nil means `other`.
         public var reason: String?
@@ -19,9 +19,16 @@ extension ControlAPI {
         public var currency: String
         /// The transaction that the request names, then every other delivery of the same purchase.
         public var transactions: [Transaction]
+
+        /// Creates the result.
+        public init(amount: String, currency: String, transactions: [Transaction]) {
+            self.amount = amount
+            self.currency = currency
+            self.transactions = transactions
+        }
     }
 
-    /// A promoted purchase: `POST /control/v1/{environment}/promoted`.
+    /// A promoted purchase.
     public struct Promotion: Codable, Sendable {
         /// The app's bundle identifier.
         public var bundleId: String
@@ -42,9 +49,12 @@ extension ControlAPI {
     public struct Promoted: Codable, Sendable, Equatable {
         /// The promotion's identifier.
         public var promotionId: UUID
+
+        /// Creates the result.
+        public init(promotionId: UUID) { self.promotionId = promotionId }
     }
 
-    /// Orders a price increase: `POST /control/v1/{environment}/price-increases`.
+    /// An order for a price increase.
     public struct NewPriceIncrease: Codable, Sendable {
         /// The app's bundle identifier.
         public var bundleId: String
@@ -64,7 +74,7 @@ extension ControlAPI {
         }
     }
 
-    /// A price increase: `GET /control/v1/{environment}/price-increases?account=`.
+    /// A price increase, and the customer's answer to it.
     public struct PriceIncrease: Codable, Sendable, Equatable {
         /// The app's bundle identifier.
         public var bundleId: String
@@ -82,9 +92,24 @@ extension ControlAPI {
         public var answer: String?
         /// The date of the customer's answer; nil until then.
         public var answeredDate: String?
+
+        /// Creates a price increase.
+        public init(
+            bundleId: String, productId: String, oldPrice: String, newPrice: String, currency: String,
+            askedDate: String, answer: String?, answeredDate: String?
+        ) {
+            self.bundleId = bundleId
+            self.productId = productId
+            self.oldPrice = oldPrice
+            self.newPrice = newPrice
+            self.currency = currency
+            self.askedDate = askedDate
+            self.answer = answer
+            self.answeredDate = answeredDate
+        }
     }
 
-    /// Creates a redemption code: `POST /control/v1/{environment}/codes`.
+    /// A request for a redemption code.
     public struct NewCode: Codable, Sendable {
         /// The app's bundle identifier.
         public var bundleId: String
@@ -98,7 +123,7 @@ extension ControlAPI {
         }
     }
 
-    /// A redemption code: `GET /control/v1/{environment}/codes`.
+    /// A redemption code.
     public struct Code: Codable, Sendable, Equatable {
         /// The code that a customer enters.
         public var code: String
@@ -112,5 +137,18 @@ extension ControlAPI {
         public var accountId: String?
         /// The transaction that the code was redeemed in; nil until then.
         public var transactionId: String?
+
+        /// Creates a code.
+        public init(
+            code: String, bundleId: String, productId: String, createdDate: String, accountId: String?,
+            transactionId: String?
+        ) {
+            self.code = code
+            self.bundleId = bundleId
+            self.productId = productId
+            self.createdDate = createdDate
+            self.accountId = accountId
+            self.transactionId = transactionId
+        }
     }
 }

@@ -1,0 +1,24 @@
+import ControlWire
+import HTTPTypes
+import Hummingbird
+
+extension Router where Context == StoreRequestContext {
+    /// Registers a handler at a route of the control port's table.
+    func on(
+        _ route: ControlRoute, use handler: @escaping @Sendable (Request, StoreRequestContext) async throws -> Response
+    ) {
+        on(RouterPath(route.template), method: HTTPRequest.Method(route.method), use: handler)
+    }
+}
+
+extension Request {
+    /// The value of a query parameter; nil when the query does not contain it.
+    func query(_ parameter: ControlRoute.Parameter) -> String? {
+        uri.queryParameters[parameter.rawValue[...]].map { String($0) }
+    }
+}
+
+extension StoreRequestContext {
+    /// The value of a parameter in the path; nil when the route has no such parameter.
+    func parameter(_ parameter: ControlRoute.Parameter) -> String? { parameters.get(parameter.rawValue) }
+}
