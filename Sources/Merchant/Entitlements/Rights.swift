@@ -74,22 +74,26 @@ enum Rights {
     }
 
     /// Revokes the rights that a user has from a source. Returns whether there were any.
-    /// - Parameter moment: the purchase date of the revoked period. Rights that ended before it or were granted anew
-    ///   after it are not changed. Nil revokes all.
+    /// - Parameter period: the revoked period. Rights that ended before it began and rights of later periods are not
+    ///   changed. Nil revokes all.
     @discardableResult
     static func revoke(
-        of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ settlement: Settlement,
-        _ connection: Connection
+        of user: UserID, from source: String, period: VerifiedPurchase? = nil, at now: Int64,
+        _ settlement: Settlement, _ connection: Connection
     ) throws -> Bool {
         let changed = try connection.query(
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-                AND (CAST($4 AS BIGINT) IS NULL OR starts_at / 1000 <= CAST($4 AS BIGINT)
-                    AND coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT))
+                AND (CAST($4 AS BIGINT) IS NULL OR coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT)
+                    AND (starts_at / 1000 < CAST($4 AS BIGINT)
+                        OR starts_at / 1000 = CAST($4 AS BIGINT) AND product_id = CAST($6 AS TEXT)))
             RETURNING kind, name, starts_at, lifetime
             """,
-            [user.rawValue, source, now, moment.map { $0 / 1_000 }, Int64.max])
+            [
+                user.rawValue, source, now, period.map { $0.purchasedAt / 1_000 }, Int64.max,
+                period?.productID.rawValue,
+            ])
         try settle(changed, of: user, from: source, settlement)
         return !changed.isEmpty
     }
@@ -106,20 +110,21 @@ enum Rights {
     }
 
     /// Restores revoked rights. Returns whether there were any.
-    /// - Parameter moment: the purchase date of the restored period, to the second. Rights from other periods are not
-    ///   changed. Nil restores all.
+    /// - Parameter period: the restored period. Rights from other periods are not changed. Nil restores all.
     @discardableResult
     static func reinstate(
-        of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ settlement: Settlement,
+        of user: UserID, from source: String, period: VerifiedPurchase? = nil, _ settlement: Settlement,
         _ connection: Connection
     ) throws -> Bool {
         let changed = try connection.query(
             """
             UPDATE entitlements SET revoked_at = NULL
             WHERE user_id = $1 AND source = $2
-                AND (CAST($3 AS BIGINT) IS NULL OR starts_at / 1000 = CAST($3 AS BIGINT))
+                AND (CAST($3 AS BIGINT) IS NULL
+                    OR starts_at / 1000 = CAST($3 AS BIGINT) AND product_id = CAST($4 AS TEXT))
             RETURNING kind, name, starts_at, lifetime
-            """, [user.rawValue, source, moment.map { $0 / 1_000 }])
+            """,
+            [user.rawValue, source, period.map { $0.purchasedAt / 1_000 }, period?.productID.rawValue])
         try settle(changed, of: user, from: source, settlement)
         return !changed.isEmpty
     }

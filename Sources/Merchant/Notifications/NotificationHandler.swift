@@ -90,7 +90,7 @@ struct NotificationHandler {
                 for: UserID(""), connection)
         }
         // Another plan may have replaced the extended one.
-        if purchase.purchasedAt >= row.purchasedAt {
+        if !row.isAfter(purchase) {
             settlement.afterPostings {
                 try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
             }
@@ -98,8 +98,8 @@ struct NotificationHandler {
         try connection.execute(
             """
             UPDATE subscriptions SET expires_at = $2
-            WHERE subscription_key = $1 AND purchased_at = $3 AND expires_at < $2
-            """, [subscriptionKey, expiresAt, purchase.purchasedAt])
+            WHERE subscription_key = $1 AND purchased_at / 1000 = $3 AND expires_at < $2 AND product_id = $4
+            """, [subscriptionKey, expiresAt, purchase.purchasedAt / 1_000, purchase.productID.rawValue])
         guard !row.userID.rawValue.isEmpty else { return }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),
@@ -110,7 +110,7 @@ struct NotificationHandler {
     /// - Parameter grace: the end of the grace period; nil to leave it unchanged.
     private func setStatus(grace: Int64??) throws {
         guard let row = try SubscriptionRow.find(subscriptionKey, connection),
-            notification.signedAt >= row.statusSignedAt, purchase.purchasedAt / 1_000 >= row.purchasedAt / 1_000
+            notification.signedAt >= row.statusSignedAt, !row.isAfter(purchase)
         else { return }
         let graceUntil = grace ?? row.graceUntil
         try connection.execute(

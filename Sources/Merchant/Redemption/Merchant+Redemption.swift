@@ -95,7 +95,9 @@ extension Merchant {
         _ purchases: [VerifiedPurchase], _ catalog: ProductCatalog, at now: Int64
     ) throws -> [RedemptionItem] {
         // Oldest first, so that a plan that was replaced is ended before its replacement is granted.
-        try purchases.sorted { $0.purchasedAt < $1.purchasedAt }.map { purchase in
+        try purchases.sorted {
+            ($0.purchasedAt, $0.periodNumber ?? 0) < ($1.purchasedAt, $1.periodNumber ?? 0)
+        }.map { purchase in
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }

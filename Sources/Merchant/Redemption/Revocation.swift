@@ -110,9 +110,9 @@ struct Revocation {
         return [row.userID, holder]
     }
 
-    /// The source of the purchase's rights and, for a subscription, the purchase date of the period.
-    private var rights: (source: String, period: Int64?) {
-        kind == .autoRenewableSubscription ? (subscriptionKey, purchase.purchasedAt) : (key.text, nil)
+    /// The source of the purchase's rights and, for a subscription, the period.
+    private var rights: (source: String, period: VerifiedPurchase?) {
+        kind == .autoRenewableSubscription ? (subscriptionKey, purchase) : (key.text, nil)
     }
 
     private func revoke(_ row: RedemptionRow, isCorrected: Bool) throws {
@@ -128,7 +128,7 @@ struct Revocation {
             try events.write(.revoked(row.key, row.userID, takenBack: taken.balances), connection)
             for holder in holders {
                 let hadRights = try Rights.revoke(
-                    of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
+                    of: holder, from: source, period: period, at: moment, settlement, connection)
                 if holder != row.userID, hadRights {
                     try events.write(.revoked(row.key, holder, takenBack: []), connection)
                 }
@@ -242,7 +242,7 @@ struct Revocation {
                 try events.write(.reinstated(row.key, row.userID), connection)
                 // One of the holders has the rights. Rights that a transfer revoked for the other stay revoked.
                 for holder in holders.reversed() {
-                    guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection)
+                    guard try Rights.reinstate(of: holder, from: source, period: period, settlement, connection)
                     else { continue }
                     if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
                     break

@@ -21,18 +21,13 @@ struct SubscriptionRow {
     /// Whether the newest period replaced a purchase's period before its end. The store refunded the rest of that
     /// period, and reports this only in evidence that it signed afterwards.
     func hasReplaced(_ purchase: VerifiedPurchase) -> Bool {
-        guard let expiresAt = purchase.expiresAt,
-            productID == purchase.productID ? isAfter(purchase) : purchasedAt > purchase.purchasedAt
-        else { return false }
+        guard let expiresAt = purchase.expiresAt, isAfter(purchase) else { return false }
         return Self.isEarly(purchasedAt, from: purchase.purchasedAt, to: expiresAt)
     }
 
     /// Whether a purchase replaces the newest period before its end.
     func isReplaced(by purchase: VerifiedPurchase) -> Bool {
-        guard productID == purchase.productID ? isBefore(purchase) : purchasedAt < purchase.purchasedAt else {
-            return false
-        }
-        return Self.isEarly(purchase.purchasedAt, from: purchasedAt, to: expiresAt)
+        isBefore(purchase) && Self.isEarly(purchase.purchasedAt, from: purchasedAt, to: expiresAt)
     }
 
     /// Whether a moment is too early in a period for a renewal. A renewal begins when it is paid, up to a day before
@@ -58,14 +53,36 @@ struct SubscriptionRow {
         return !token.hasSameBytes(as: accountToken)
     }
 
-    /// Whether a purchase is the newest period. Receipts have whole seconds.
-    func isPeriod(of purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 == purchase.purchasedAt / 1_000 }
+    /// Whether a purchase is the newest period.
+    func isPeriod(of purchase: VerifiedPurchase) -> Bool { order(purchase) == .same }
 
     /// Whether a purchase's period is later than the newest known one.
-    func isBefore(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 < purchase.purchasedAt / 1_000 }
+    func isBefore(_ purchase: VerifiedPurchase) -> Bool { order(purchase) == .before }
 
     /// Whether a purchase's period is earlier than the newest known one.
-    private func isAfter(_ purchase: VerifiedPurchase) -> Bool { purchasedAt / 1_000 > purchase.purchasedAt / 1_000 }
+    func isAfter(_ purchase: VerifiedPurchase) -> Bool { order(purchase) == .after }
+
+    private enum Order {
+        case before, same, after
+
+        init(_ left: Int64, _ right: Int64) { self = left < right ? .before : left > right ? .after : .same }
+    }
+
+    /// The order of the newest known period and a purchase's period.
+    ///
+    /// App receipts and iOS 6 receipts have whole seconds. When one of two periods of the same second has no fraction,
+    /// the later one has the higher number: stores number periods when they are bought.
+    private func order(_ purchase: VerifiedPurchase) -> Order {
+        let seconds = Order(purchasedAt / 1_000, purchase.purchasedAt / 1_000)
+        guard seconds == .same else { return seconds }
+        let numbers = periodKey.flatMap { RedemptionKey(text: $0).periodNumber }.flatMap { number in
+            purchase.periodNumber.map { Order(number, $0) }
+        }
+        guard numbers.map({ $0 != .same }) ?? (productID != purchase.productID) else { return .same }
+        let dates = Order(purchasedAt, purchase.purchasedAt)
+        let areExact = purchasedAt % 1_000 != 0 && purchase.purchasedAt % 1_000 != 0
+        return areExact && dates != .same ? dates : numbers ?? dates
+    }
 
     /// The end of a period, from the purchase and from the recorded end.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
@@ -136,7 +153,9 @@ struct SubscriptionRow {
         _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64,
         _ settlement: Settlement, _ connection: Connection
     ) throws {
-        guard purchase.purchasedAt >= row.purchasedAt else { return }
+        guard row.isBefore(purchase) || row.isPeriod(of: purchase) && purchase.purchasedAt >= row.purchasedAt else {
+            return
+        }
         if purchase.productID != row.productID {
             settlement.afterPostings {
                 try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
@@ -149,7 +168,8 @@ struct SubscriptionRow {
         try connection.execute(
             """
             UPDATE subscriptions SET product_id = $2, purchased_at = $3,
-                expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 THEN expires_at ELSE $4 END,
+                expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 AND product_id = $2
+                    THEN expires_at ELSE $4 END,
                 account_token = coalesce($6, account_token), period_key = $7
             WHERE subscription_key = $1
             """,
@@ -164,8 +184,8 @@ struct SubscriptionRow {
         try connection.execute(
             """
             UPDATE subscriptions SET expires_at = $3
-            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at > $3
-            """, [key, purchase.purchasedAt / 1_000, moment])
+            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at > $3 AND product_id = $4
+            """, [key, purchase.purchasedAt / 1_000, moment, purchase.productID.rawValue])
     }
 
     /// Restores the end of the current period, as the purchase states it.
@@ -174,7 +194,7 @@ struct SubscriptionRow {
         try connection.execute(
             """
             UPDATE subscriptions SET expires_at = $3
-            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at < $3
-            """, [key, purchase.purchasedAt / 1_000, expiresAt])
+            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at < $3 AND product_id = $4
+            """, [key, purchase.purchasedAt / 1_000, expiresAt, purchase.productID.rawValue])
     }
 }
