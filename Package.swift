@@ -237,7 +237,6 @@ let package = Package(
             name: "MerchantServer",
             dependencies: [
                 "BlobStorage",
-                "Database",
                 "HTTPSupport",
                 "Merchant",
                 "MerchantWire",

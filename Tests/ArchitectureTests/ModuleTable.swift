@@ -72,7 +72,7 @@ struct ModuleTable {
             outside: ["Crypto", "Logging", "Yams"]
         ),
         "MerchantServer": Row(
-            ["BlobStorage", "Database", "HTTPSupport", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire"],
+            ["BlobStorage", "HTTPSupport", "Merchant", "MerchantWire", "StoreReceipts", "StoreWire"],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",
                 "NIOPosix", "ServiceLifecycle", "UnixSignals", "Yams",
