@@ -1,8 +1,7 @@
-import Database
 import MerchantWire
 import StoreWire
 
-/// A row of the table `subscriptions`: the subscription's user and its state, by the store's latest statement.
+/// A subscription's user and its state, by the store's latest statement.
 struct SubscriptionRow {
     /// The subscription's user; empty while nobody has redeemed a period.
     var userID: UserID
@@ -84,117 +83,20 @@ struct SubscriptionRow {
         return areExact && dates != .same ? dates : numbers ?? dates
     }
 
+    /// Whether a purchase is a newer period, or states the newest one as exactly as it is known.
+    func isAdvanced(by purchase: VerifiedPurchase) -> Bool {
+        isBefore(purchase) || isPeriod(of: purchase) && purchasedAt <= purchase.purchasedAt
+    }
+
+    /// Whether the newest period is recorded as a purchase states it.
+    func isRecorded(_ purchase: VerifiedPurchase, expiresAt: Int64) -> Bool {
+        expiresAt == self.expiresAt && purchase.purchasedAt == purchasedAt && purchase.productID == productID
+            && (purchase.accountToken == nil || purchase.accountToken == accountToken) && periodKey != nil
+    }
+
     /// The end of a period, from the purchase and from the recorded end.
     func end(of purchase: VerifiedPurchase, _ expiresAt: Int64) -> Int64 {
         isPeriod(of: purchase) && productID == purchase.productID
             ? max(expiresAt, self.expiresAt) : expiresAt
-    }
-
-    /// The row of a plan's subscription; nil for other kinds of products.
-    static func find(of plan: RedemptionPlan, _ connection: Connection) throws -> SubscriptionRow? {
-        guard plan.product.kind == .autoRenewableSubscription else { return nil }
-        return try find(RedemptionKey.subscription(plan.purchase), connection)
-    }
-
-    static func find(_ key: String, _ connection: Connection) throws -> SubscriptionRow? {
-        try connection.queryOne(
-            """
-            SELECT user_id, product_id, purchased_at, expires_at, grace_until, status_signed_at, account_token,
-                period_key
-            FROM subscriptions WHERE subscription_key = $1
-            """, [key]
-        ).map { row in
-            SubscriptionRow(
-                userID: UserID(try row.string(0)), productID: ProductID(try row.string(1)),
-                purchasedAt: try row.int64(2), expiresAt: try row.int64(3), graceUntil: try row.optionalInt64(4),
-                statusSignedAt: try row.int64(5), accountToken: try row.optionalString(6),
-                periodKey: try row.optionalString(7))
-        }
-    }
-
-    /// Inserts a subscription.
-    /// - Parameter period: the redemption key of the purchase's period.
-    static func insert(
-        _ key: String, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64, for owner: UserID,
-        _ connection: Connection
-    ) throws {
-        try connection.execute(
-            """
-            INSERT INTO subscriptions (subscription_key, user_id, product_id, purchased_at, expires_at, status_signed_at,
-                account_token, period_key)
-            VALUES ($1, $2, $3, $4, $5, 0, $6, $7)
-            """,
-            [
-                key, owner.rawValue, purchase.productID.rawValue, purchase.purchasedAt, expiresAt,
-                purchase.accountToken, period.text,
-            ])
-    }
-
-    /// Locks a subscription's row, if there is one, until the end of the transaction. Every change of a subscription
-    /// and its periods locks the subscription first.
-    static func lock(_ key: String, _ connection: Connection) throws {
-        try connection.execute("UPDATE subscriptions SET user_id = user_id WHERE subscription_key = $1", [key])
-    }
-
-    /// Assigns a subscription without a user to its first user.
-    static func claim(_ key: String, for owner: UserID, _ connection: Connection) throws {
-        try connection.execute(
-            "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1 AND user_id = ''",
-            [key, owner.rawValue])
-    }
-
-    static func transfer(_ key: String, to owner: UserID, _ connection: Connection) throws {
-        try connection.execute(
-            "UPDATE subscriptions SET user_id = $2 WHERE subscription_key = $1", [key, owner.rawValue])
-    }
-
-    /// Records a newer period. The rights of another plan, for every user who has them, end when the new plan begins.
-    static func advance(
-        _ key: String, _ row: SubscriptionRow, _ purchase: VerifiedPurchase, period: RedemptionKey, expiresAt: Int64,
-        _ settlement: Settlement, _ connection: Connection
-    ) throws {
-        guard row.isBefore(purchase) || row.isPeriod(of: purchase) && purchase.purchasedAt >= row.purchasedAt else {
-            return
-        }
-        if purchase.productID != row.productID {
-            settlement.afterPostings {
-                try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
-            }
-        }
-        guard
-            expiresAt != row.expiresAt || purchase.purchasedAt != row.purchasedAt || purchase.productID != row.productID
-                || purchase.accountToken != nil && purchase.accountToken != row.accountToken || row.periodKey == nil
-        else { return }
-        try connection.execute(
-            """
-            UPDATE subscriptions SET product_id = $2, purchased_at = $3,
-                expires_at = CASE WHEN expires_at > $4 AND purchased_at / 1000 = $5 AND product_id = $2
-                    THEN expires_at ELSE $4 END,
-                account_token = coalesce($6, account_token), period_key = $7
-            WHERE subscription_key = $1
-            """,
-            [
-                key, purchase.productID.rawValue, purchase.purchasedAt, expiresAt, purchase.purchasedAt / 1_000,
-                purchase.accountToken, period.text,
-            ])
-    }
-
-    /// Ends the current period, which the store has revoked. A later purchase counts as bought anew.
-    static func end(_ key: String, _ purchase: VerifiedPurchase, at moment: Int64, _ connection: Connection) throws {
-        try connection.execute(
-            """
-            UPDATE subscriptions SET expires_at = $3
-            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at > $3 AND product_id = $4
-            """, [key, purchase.purchasedAt / 1_000, moment, purchase.productID.rawValue])
-    }
-
-    /// Restores the end of the current period, as the purchase states it.
-    static func restoreEnd(_ key: String, _ purchase: VerifiedPurchase, _ connection: Connection) throws {
-        guard let expiresAt = purchase.expiresAt else { return }
-        try connection.execute(
-            """
-            UPDATE subscriptions SET expires_at = $3
-            WHERE subscription_key = $1 AND purchased_at / 1000 = $2 AND expires_at < $3 AND product_id = $4
-            """, [key, purchase.purchasedAt / 1_000, expiresAt, purchase.productID.rawValue])
     }
 }
