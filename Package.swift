@@ -245,6 +245,7 @@ let package = Package(
                 "StoreReceipts",
                 "StoreWire",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
@@ -254,7 +255,6 @@ let package = Package(
             dependencies: [
                 "BlobStorage",
                 "CornerstoreEncoding",
-                "Database",
                 "HTTPSupport",
                 "Merchant",
                 "MerchantWire",

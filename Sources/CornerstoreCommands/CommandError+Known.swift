@@ -23,6 +23,7 @@ extension CommandError {
         case let error as StoreServerError: self.init(.failed, error.detail)
         case let error as DatabaseError: self.init(.failed, "Database error: \(error.detail)")
         case let error as MerchantServerError: self.init(.failed, error.detail)
+        case let error as MerchantPlaceError: self.init(.failed, error.detail)
         case let error as MerchantError: self.init(.refused, error.detail)
         case let error as ReceiptAuthorityError: self.init(.failed, error.detail)
         case let error as ReceiptRejection: self.init(.refused, "\(error.detail) (\(error.code.rawValue)).")

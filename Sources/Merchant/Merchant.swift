@@ -107,47 +107,9 @@ public final class Merchant: Sendable {
                 return Balance(
                     currency: balance.currency, amount: balance.amount - ended, environment: balance.environment)
             }.inOrder
-            let flags = try connection.query(
-                """
-                SELECT code, detail, created_at FROM user_flags WHERE user_id = $1 ORDER BY created_at DESC, reference DESC LIMIT 1000
-                """, [user.rawValue]
-            ).reversed().map { UserFlag(code: try $0.string(0), detail: try $0.string(1), createdAt: try $0.int64(2)) }
             return UserReport(
                 userID: user, balances: balances, entitlements: try Rights.all(of: user, at: now, connection),
-                flags: flags)
-        }
-    }
-
-    /// Gives each trusted store the anchor under which one of its roots was first recorded, and records new roots. A
-    /// purchase therefore keeps its redemption key when the operator replaces a store's first root.
-    /// - Parameter stores: the stores. The first of a store's roots that is already recorded decides.
-    /// - Throws: ``MerchantError`` `invalid_request` when the roots of one store were recorded for several;
-    ///   ``DatabaseError``.
-    public static func recordAnchors(_ stores: [TrustedStore], in database: Database) async throws -> [TrustedStore] {
-        try await database.write { connection in
-            var settled: [TrustedStore] = []
-            for var store in stores {
-                let fingerprints = store.fingerprints
-                var known: Set<String> = []
-                for fingerprint in fingerprints {
-                    let row = try connection.queryOne(
-                        "SELECT anchor FROM trust_anchors WHERE fingerprint = $1", [fingerprint])
-                    if let anchor = try row?.string(0) { known.insert(anchor) }
-                }
-                guard known.count <= 1 else {
-                    throw MerchantError(
-                        .invalidRequest, "The roots given for \(store.anchor) belong to several stores.")
-                }
-                if let anchor = known.first { store.anchor = anchor }
-                for fingerprint in fingerprints {
-                    try connection.execute(
-                        """
-                        INSERT INTO trust_anchors (fingerprint, anchor) VALUES ($1, $2) ON CONFLICT (fingerprint) DO NOTHING
-                        """, [fingerprint, store.anchor])
-                }
-                settled.append(store)
-            }
-            return settled
+                flags: try UserFlags.all(of: user, connection))
         }
     }
 }

@@ -16,8 +16,6 @@ public struct MerchantServerError: Error, Sendable, Equatable, CustomStringConve
         case portUnavailable
         /// A backup is damaged, or is not a backup.
         case badBackup
-        /// A restore into an empty place ended before its database was there.
-        case halfRestored
         /// A restore would replace existing data.
         case notEmpty
         /// A program of the database is not installed.

@@ -80,12 +80,12 @@ struct ModuleTable {
         // The merchant's column. It cannot see the store's.
         "Merchant": Row(
             ["BlobStorage", "CornerstoreEncoding", "Database", "MerchantWire", "StoreReceipts", "StoreWire"],
-            outside: ["Crypto", "Yams"]
+            outside: ["Crypto", "Logging", "Yams"]
         ),
         "MerchantServer": Row(
             [
-                "BlobStorage", "CornerstoreEncoding", "Database", "HTTPSupport", "Merchant", "MerchantWire",
-                "ServerSupport", "StoreReceipts", "StoreWire",
+                "BlobStorage", "CornerstoreEncoding", "HTTPSupport", "Merchant", "MerchantWire", "ServerSupport",
+                "StoreReceipts", "StoreWire",
             ],
             outside: [
                 "AsyncHTTPClient", "Crypto", "HTTPTypes", "Hummingbird", "JWTKit", "Logging", "Metrics", "NIOCore",

@@ -2,6 +2,7 @@ import BlobStorage
 import Crypto
 import Foundation
 import Logging
+import Merchant
 import MerchantServer
 import MerchantWire
 import TestSupport

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Merchant
 import MerchantServer
 import StoreReceipts
 import TestSupport

@@ -65,6 +65,66 @@ import Testing
         }
     }
 
+    /// How the merchant receives two plans that were bought within one second: in one receipt or in two, or the first
+    /// in a signed transaction, whose date has a fraction of a second.
+    enum OneSecond: CaseIterable {
+        case oneReceipt, twoReceipts, signedTransaction
+    }
+
+    /// Receipts have whole seconds, so the number of the period decides which plan is the later one.
+    @Test(arguments: Backend.available, OneSecond.allCases.flatMap { way in [[0, 1], [1, 0]].map { (way, $0) } })
+    func twoPlansOfOneSecondArePaidOnce(_ backend: Backend, _ received: (way: OneSecond, order: [Int])) async throws {
+        try await withShop(backend) { shop async throws in
+            let start = shop.clock.milliseconds
+            shop.clock.milliseconds += 900
+            let left = shop.purchase(
+                "plus", 99, original: 1, expiresIn: 300 * Self.day,
+                purchasedAt: received.way == .signedTransaction ? start + 700 : start)
+            let change = shop.purchase("monthly", 100, original: 1, expiresIn: 30 * Self.day, purchasedAt: start)
+            let purchases = received.order.map { [left, change][$0] }
+            for _ in 0..<2 {
+                if received.way == .oneReceipt {
+                    _ = try await shop.merchant.redeem(
+                        VerifiedEvidence(
+                            environment: .production, bundleID: TestMerchant.bundleID, purchases: purchases), for: "ann"
+                    )
+                } else {
+                    for purchase in purchases { _ = try? await shop.redeem(purchase, for: "ann") }
+                }
+                #expect(try await shop.gems("ann") == 10)
+            }
+            #expect(try await shop.rights("ann")["plus"] != .active)
+            let key = RedemptionKey.subscription(left)
+            func end() async throws -> Int64? {
+                try await shop.database.read { try SubscriptionRow.find(key, $0) }?.expiresAt
+            }
+            #expect(try await end() == start + 30 * Self.day)
+            // A refund of the first plan does not end the second one.
+            try await shop.notify(
+                "REFUND",
+                shop.purchase(
+                    "plus", 99, original: 1, expiresIn: 300 * Self.day, purchasedAt: left.purchasedAt, revoked: true,
+                    share: 100_000))
+            #expect(try await shop.gems("ann") == 10)
+            #expect(try await shop.rights("ann")["club"] == .active)
+            #expect(try await end() == start + 30 * Self.day)
+            shop.clock.milliseconds += 30 * Self.day
+            #expect(try await shop.rights("ann")["club"] == .expired)
+        }
+    }
+
+    @Test(arguments: Backend.available) func tenPlansOfOneSecondInReverseArePaidOnce(_ backend: Backend) async throws {
+        try await withShop(backend) { shop async throws in
+            let periods = (0..<10).map { number in
+                shop.purchase(
+                    number % 2 == 0 ? "plus" : "monthly", number + 95, original: 1, expiresIn: 30 * Self.day)
+            }
+            for period in periods.reversed() { _ = try? await shop.redeem(period, for: "ann") }
+            #expect(try await shop.gems("ann") == 10)
+            #expect(try await shop.rights("ann") == ["club": .active])
+        }
+    }
+
     static let orders = TimedRightTests.orders
 
     @Test(arguments: Backend.available, orders)

@@ -1,6 +1,7 @@
 import BlobStorage
 import Foundation
 import Logging
+import Merchant
 import MerchantServer
 import StoreWire
 

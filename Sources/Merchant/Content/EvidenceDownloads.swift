@@ -18,7 +18,9 @@ struct EvidenceDownloads {
         guard policy.downloadsBeforeRedemption > 0 else { return .downloadLimit }
         guard try admits(user, to: plan) else { return .alreadyRedeemed }
         // With this open row, a later redemption of the purchase checks the downloads.
-        _ = try RedemptionRow.insertOpen(plan, at: now, connection)
+        try RedemptionRow.remember(
+            plan.purchase, key: plan.key, expiresAt: plan.expiresAt, .open, signedAt: plan.purchase.signedAt, at: now,
+            connection)
         let isCounted = try connection.execute(
             """
             INSERT INTO evidence_downloads (redemption_key, user_id, downloads, first_at) VALUES ($1, $2, 1, $3)

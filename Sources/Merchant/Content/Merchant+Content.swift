@@ -138,8 +138,10 @@ extension Merchant {
         let subscription = try SubscriptionRow.find(of: plan, connection)
         if let subscription { plan.learn(from: subscription, at: now) }
         if let obstacle = plan.obstacle { return obstacle }
-        let owner = try Redeemer.owner(of: plan.purchase, subscription, signedIn: user, connection)
-        guard owner == user else { return .alreadyRedeemed }
+        let owner = try PurchaseOwner(of: plan.purchase, subscription, .user(user)) {
+            try AccountToken.owner($0, connection)
+        }
+        guard owner == .user(user) else { return .alreadyRedeemed }
         if policy.conflict == .refuse, let row = subscription, row.userID != user, row.userID != "",
             !(row.isBoughtAnew(by: plan.purchase)
                 && (plan.purchase.names(user) || row.hasAnotherName(than: plan.purchase)))

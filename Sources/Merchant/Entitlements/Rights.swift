@@ -2,36 +2,8 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// An entitlement or a content item that a user may use.
-enum Right: Sendable, Hashable {
-    case entitlement(EntitlementID)
-    case content(ContentItemID)
-
-    init?(_ grant: ProductGrant) {
-        switch grant {
-        case .credits: return nil
-        case .entitlement(let entitlement, _): self = .entitlement(entitlement)
-        case .content(let item): self = .content(item)
-        }
-    }
-
-    var kind: String {
-        switch self {
-        case .entitlement: "entitlement"
-        case .content: "content"
-        }
-    }
-
-    var name: String {
-        switch self {
-        case .entitlement(let entitlement): entitlement.rawValue
-        case .content(let item): item.rawValue
-        }
-    }
-}
-
-/// Access to the table `entitlements`. Each row is one right from one source: a redemption or a subscription, by its
-/// key.
+/// The tables `entitlements` and `transferred_rights`. Each row of the first is one right from one source: a redemption
+/// or a subscription, by its key. The second has the users to whom a subscription's rights were transferred.
 enum Rights {
     /// Grants a right or extends it. A later period restores a revoked right until the end of that period.
     /// - Parameters:
@@ -74,22 +46,26 @@ enum Rights {
     }
 
     /// Revokes the rights that a user has from a source. Returns whether there were any.
-    /// - Parameter moment: the purchase date of the revoked period. Rights that ended before it or were granted anew
-    ///   after it are not changed. Nil revokes all.
+    /// - Parameter period: the revoked period. Rights that ended before it began and rights of later periods are not
+    ///   changed. Nil revokes all.
     @discardableResult
     static func revoke(
-        of user: UserID, from source: String, boughtBy moment: Int64? = nil, at now: Int64, _ settlement: Settlement,
-        _ connection: Connection
+        of user: UserID, from source: String, period: VerifiedPurchase? = nil, at now: Int64,
+        _ settlement: Settlement, _ connection: Connection
     ) throws -> Bool {
         let changed = try connection.query(
             """
             UPDATE entitlements SET revoked_at = $3
             WHERE user_id = $1 AND source = $2 AND revoked_at IS NULL
-                AND (CAST($4 AS BIGINT) IS NULL OR starts_at / 1000 <= CAST($4 AS BIGINT)
-                    AND coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT))
+                AND (CAST($4 AS BIGINT) IS NULL OR coalesce(expires_at, $5) / 1000 > CAST($4 AS BIGINT)
+                    AND (starts_at / 1000 < CAST($4 AS BIGINT)
+                        OR starts_at / 1000 = CAST($4 AS BIGINT) AND product_id = CAST($6 AS TEXT)))
             RETURNING kind, name, starts_at, lifetime
             """,
-            [user.rawValue, source, now, moment.map { $0 / 1_000 }, Int64.max])
+            [
+                user.rawValue, source, now, period.map { $0.purchasedAt / 1_000 }, Int64.max,
+                period?.productID.rawValue,
+            ])
         try settle(changed, of: user, from: source, settlement)
         return !changed.isEmpty
     }
@@ -106,20 +82,21 @@ enum Rights {
     }
 
     /// Restores revoked rights. Returns whether there were any.
-    /// - Parameter moment: the purchase date of the restored period, to the second. Rights from other periods are not
-    ///   changed. Nil restores all.
+    /// - Parameter period: the restored period. Rights from other periods are not changed. Nil restores all.
     @discardableResult
     static func reinstate(
-        of user: UserID, from source: String, boughtAt moment: Int64? = nil, _ settlement: Settlement,
+        of user: UserID, from source: String, period: VerifiedPurchase? = nil, _ settlement: Settlement,
         _ connection: Connection
     ) throws -> Bool {
         let changed = try connection.query(
             """
             UPDATE entitlements SET revoked_at = NULL
             WHERE user_id = $1 AND source = $2
-                AND (CAST($3 AS BIGINT) IS NULL OR starts_at / 1000 = CAST($3 AS BIGINT))
+                AND (CAST($3 AS BIGINT) IS NULL
+                    OR starts_at / 1000 = CAST($3 AS BIGINT) AND product_id = CAST($4 AS TEXT))
             RETURNING kind, name, starts_at, lifetime
-            """, [user.rawValue, source, moment.map { $0 / 1_000 }])
+            """,
+            [user.rawValue, source, period.map { $0.purchasedAt / 1_000 }, period?.productID.rawValue])
         try settle(changed, of: user, from: source, settlement)
         return !changed.isEmpty
     }
@@ -201,7 +178,7 @@ enum Rights {
             return Entitlement(
                 entitlement: isEntitlement ? EntitlementID(name) : nil,
                 content: isEntitlement ? nil : ContentItemID(name), productID: ProductID(try row.string(2)),
-                state: state(
+                state: Right.state(
                     expiresAt: expiresAt, graceUntil: graceUntil, revokedAt: try row.optionalInt64(5), at: now),
                 expiresAt: expiresAt, graceUntil: graceUntil, willRenew: try row.optionalBool(6),
                 renewsAs: try row.optionalString(7).map { ProductID($0) },
@@ -217,18 +194,68 @@ enum Rights {
             WHERE user_id = $1 AND kind = $2 AND name = $3
             """, [user.rawValue, right.kind, right.name]
         ).contains { row in
-            let state = state(
+            let state = Right.state(
                 expiresAt: try row.optionalInt64(0), graceUntil: try row.optionalInt64(1),
                 revokedAt: try row.optionalInt64(2), at: now)
             return state == .active || state == .grace
         }
     }
+    // MARK: Rights with a lifetime
 
-    /// The state of a right at a point in time.
-    static func state(expiresAt: Int64?, graceUntil: Int64?, revokedAt: Int64?, at now: Int64) -> Entitlement.State {
-        if let revokedAt, revokedAt <= now { return .revoked }
-        guard let expiresAt, expiresAt <= now else { return .active }
-        if let graceUntil, graceUntil > now { return .grace }
-        return .expired
+    /// Recomputes the ends of a chain's rights, from the purchase that granted or lost a right. Reads the chain once
+    /// and writes only the rows that change.
+    static func settle(
+        _ chain: TimedRight.Chain, from first: TimedRight.Position, _ connection: Connection
+    ) throws {
+        // Rights that ended before this purchase do not affect it.
+        let rights = try timed(of: chain, endingFrom: first.boughtAt, connection)
+        for (old, settled) in zip(rights, TimedRight.chained(rights, from: first)) where old != settled {
+            try connection.execute(
+                """
+                UPDATE entitlements SET expires_at = $5 WHERE user_id = $1 AND kind = $2 AND name = $3 AND source = $4
+                """, [chain.user.rawValue, chain.kind, chain.name, settled.source, settled.expiresAt])
+        }
+    }
+
+    /// Returns a chain's rights, sorted by position.
+    /// - Parameter moment: rights that end before it are left out.
+    static func timed(
+        of chain: TimedRight.Chain, endingFrom moment: Int64, _ connection: Connection
+    ) throws -> [TimedRight] {
+        try connection.query(
+            """
+            SELECT source, starts_at, lifetime, revoked_at, expires_at FROM entitlements
+            WHERE user_id = $1 AND kind = $2 AND name = $3 AND lifetime IS NOT NULL AND expires_at >= $4
+            """, [chain.user.rawValue, chain.kind, chain.name, moment]
+        ).map { row in
+            TimedRight(
+                source: try row.string(0), boughtAt: try row.int64(1), lifetime: try row.int64(2),
+                revokedAt: try row.optionalInt64(3), expiresAt: try row.int64(4))
+        }.sorted { $0.position < $1.position }
+    }
+    // MARK: The audit
+
+    /// Returns a page of all rights, sorted by key.
+    static func page(
+        after last: BooksPage.RightKey, limit: Int, _ connection: Connection
+    ) throws -> [StandingRight] {
+        try connection.query(
+            """
+            SELECT user_id, kind, name, source, expires_at, revoked_at, lifetime, granted_by FROM entitlements
+            WHERE (user_id, kind, name, source) > ($1, $2, $3, $4) ORDER BY user_id, kind, name, source LIMIT $5
+            """, [last.user, last.kind, last.name, last.source, limit]
+        ).map { row in
+            StandingRight(
+                chain: TimedRight.Chain(
+                    user: UserID(try row.string(0)), kind: try row.string(1), name: try row.string(2)),
+                source: try row.string(3), expiresAt: try row.optionalInt64(4), revokedAt: try row.optionalInt64(5),
+                lifetime: try row.optionalInt64(6), grantedBy: try row.optionalString(7))
+        }
+    }
+
+    /// Whether a subscription's rights were transferred to a user.
+    static func isTransferred(_ source: String, to user: UserID, _ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            "SELECT 1 FROM transferred_rights WHERE source = $1 AND user_id = $2", [source, user.rawValue]) != nil
     }
 }

@@ -1,4 +1,3 @@
-import Database
 import MerchantWire
 import StoreWire
 
@@ -66,33 +65,5 @@ struct TimedRight: Equatable, Sendable {
             free = max(free, right.occupiedUntil)
             return right
         }
-    }
-
-    /// Recomputes the ends of a chain's rights, from the purchase that granted or lost a right. Reads the chain once
-    /// and writes only the rows that change.
-    static func settle(_ chain: Chain, from first: Position, _ connection: Connection) throws {
-        // Rights that ended before this purchase do not affect it.
-        let rights = try all(of: chain, endingFrom: first.boughtAt, connection)
-        for (old, settled) in zip(rights, chained(rights, from: first)) where old != settled {
-            try connection.execute(
-                """
-                UPDATE entitlements SET expires_at = $5 WHERE user_id = $1 AND kind = $2 AND name = $3 AND source = $4
-                """, [chain.user.rawValue, chain.kind, chain.name, settled.source, settled.expiresAt])
-        }
-    }
-
-    /// Returns a chain's rights, sorted by position.
-    /// - Parameter moment: rights that end before it are left out.
-    static func all(of chain: Chain, endingFrom moment: Int64, _ connection: Connection) throws -> [TimedRight] {
-        try connection.query(
-            """
-            SELECT source, starts_at, lifetime, revoked_at, expires_at FROM entitlements
-            WHERE user_id = $1 AND kind = $2 AND name = $3 AND lifetime IS NOT NULL AND expires_at >= $4
-            """, [chain.user.rawValue, chain.kind, chain.name, moment]
-        ).map { row in
-            TimedRight(
-                source: try row.string(0), boughtAt: try row.int64(1), lifetime: try row.int64(2),
-                revokedAt: try row.optionalInt64(3), expiresAt: try row.int64(4))
-        }.sorted { $0.position < $1.position }
     }
 }

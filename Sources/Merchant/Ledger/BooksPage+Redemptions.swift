@@ -14,7 +14,7 @@ extension BooksPage {
         var findings: [(index: Int, text: String)] = []
         for (user, rows) in Dictionary(grouping: credited, by: \.element.creditedUser) {
             guard let first = rows.first?.element.key, let last = rows.last?.element.key else { continue }
-            let booked = try BookedCredits.of(user, from: first, to: last, connection)
+            let booked = try Ledger.booked(user, from: first, to: last, connection)
             for (index, row) in rows {
                 if let finding = row.finding(booked[row.key] ?? []) { findings.append((index, finding)) }
             }
@@ -24,33 +24,11 @@ extension BooksPage {
 }
 
 /// The credits of one redemption in one account, according to the ledger.
-private struct BookedCredits {
+struct BookedCredits {
     var account: CreditAccount
     var granted: Int64
     /// The credits that were taken back and not returned.
     var taken: Int64
-
-    /// Reads a user's credits for a range of redemption keys, by key.
-    static func of(
-        _ user: UserID, from first: String, to last: String, _ connection: Connection
-    ) throws -> [String: [BookedCredits]] {
-        let rows = try connection.query(
-            """
-            SELECT reference, currency, CAST(sum(CASE kind WHEN 'grant' THEN amount ELSE 0 END) AS BIGINT),
-                CAST(sum(CASE kind WHEN 'grant' THEN 0 ELSE -amount END) AS BIGINT)
-            FROM ledger_entries WHERE user_id = $1 AND reference >= $2 AND reference <= $3
-                AND kind IN ('grant', 'refund', 'refundReversal')
-            GROUP BY reference, currency ORDER BY reference, currency
-            """, [user.rawValue, first, last])
-        var booked: [String: [BookedCredits]] = [:]
-        for row in rows {
-            booked[try row.string(0), default: []].append(
-                BookedCredits(
-                    account: CreditAccount(named: CurrencyID(try row.string(1))), granted: try row.int64(2),
-                    taken: try row.int64(3)))
-        }
-        return booked
-    }
 }
 
 extension RedemptionRow {

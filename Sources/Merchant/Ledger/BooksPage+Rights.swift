@@ -21,12 +21,7 @@ extension BooksPage {
     static func proveRights(
         after last: RightKey, limit: Int, at now: Int64, _ connection: Connection
     ) throws -> (findings: [String], last: RightKey?) {
-        let rows = try connection.query(
-            """
-            SELECT user_id, kind, name, source, expires_at, revoked_at, lifetime, granted_by FROM entitlements
-            WHERE (user_id, kind, name, source) > ($1, $2, $3, $4) ORDER BY user_id, kind, name, source LIMIT $5
-            """, [last.user, last.kind, last.name, last.source, limit]
-        ).map { try StandingRight($0) }
+        let rows = try Rights.page(after: last, limit: limit, connection)
         var findings: [String] = []
         var chains: Set<TimedRight.Chain> = []
         for right in rows {
@@ -38,7 +33,7 @@ extension BooksPage {
         }
         // A chain that began on the page before was checked with that page.
         for chain in chains.subtracting([last.chain]).sorted() {
-            let rights = try TimedRight.all(of: chain, endingFrom: .min, connection)
+            let rights = try Rights.timed(of: chain, endingFrom: .min, connection)
             guard let first = rights.first, TimedRight.chained(rights, from: first.position) != rights else { continue }
             findings.append("\(chain.user)/\(chain.name): its end does not follow from its purchases")
         }
@@ -49,8 +44,8 @@ extension BooksPage {
     }
 }
 
-/// A row of the table `entitlements`.
-private struct StandingRight {
+/// A right as it is recorded, for the audit.
+struct StandingRight {
     var chain: TimedRight.Chain
     var source: String
     var expiresAt: Int64?
@@ -58,19 +53,9 @@ private struct StandingRight {
     var lifetime: Int64?
     var grantedBy: String?
 
-    init(_ row: Row) throws {
-        chain = TimedRight.Chain(
-            user: UserID(try row.string(0)), kind: try row.string(1), name: try row.string(2))
-        source = try row.string(3)
-        expiresAt = try row.optionalInt64(4)
-        revokedAt = try row.optionalInt64(5)
-        lifetime = try row.optionalInt64(6)
-        grantedBy = try row.optionalString(7)
-    }
-
     /// Whether a purchase gives the right to the user. A revoked right needs no purchase; one with a revocation date in
     /// the future is still in force.
-    func isGranted(at now: Int64, _ connection: Connection) throws -> Bool {
+    fileprivate func isGranted(at now: Int64, _ connection: Connection) throws -> Bool {
         if let revokedAt, revokedAt <= now { return true }
         if let subscription = try SubscriptionRow.find(source, connection) {
             return try isGranted(by: subscription, connection)
@@ -86,7 +71,9 @@ private struct StandingRight {
         guard expiresAt != nil, lifetime == nil, let grantedBy else { return false }
         // An earlier program did not record the period that gave the right.
         if grantedBy.isEmpty {
-            return try subscription.userID == chain.user || isTransferred(connection) || hasRedeemed(connection)
+            return try subscription.userID == chain.user
+                || Rights.isTransferred(source, to: chain.user, connection)
+                || RedemptionRow.hasPeriod(of: source, chain.user, connection)
         }
         // A family member may have redeemed the period before the subscription's user.
         let redemptions = try RedemptionKey(text: grantedBy).places(RedemptionKey.mostPlaces).compactMap {
@@ -94,21 +81,7 @@ private struct StandingRight {
         }
         guard redemptions.contains(where: { isAmong($0.grants) }) else { return false }
         if subscription.userID == chain.user || redemptions.contains(where: { $0.userID == chain.user }) { return true }
-        return try isTransferred(connection)
-    }
-
-    private func isTransferred(_ connection: Connection) throws -> Bool {
-        try connection.queryOne(
-            "SELECT 1 FROM transferred_rights WHERE source = $1 AND user_id = $2", [source, chain.user.rawValue]) != nil
-    }
-
-    /// Whether the user has redeemed a period of the subscription.
-    private func hasRedeemed(_ connection: Connection) throws -> Bool {
-        try connection.queryOne(
-            """
-            SELECT 1 FROM redemptions
-            WHERE user_id = $1 AND CAST($2 AS TEXT) LIKE '%/s/' || original_transaction_id LIMIT 1
-            """, [chain.user.rawValue, source]) != nil
+        return try Rights.isTransferred(source, to: chain.user, connection)
     }
 
     private func isAmong(_ grants: [ProductGrant]) -> Bool {

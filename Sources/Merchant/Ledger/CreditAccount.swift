@@ -1,4 +1,3 @@
-import Database
 import MerchantWire
 import StoreWire
 
@@ -76,20 +75,7 @@ extension Merchant {
     /// - Throws: ``DatabaseError``.
     public func unspendableBalance() async throws -> (user: UserID, balance: Balance)? {
         guard policy.joinsEnvironments else { return nil }
-        return try await database.read { connection in
-            try connection.queryOne(
-                """
-                SELECT user_id, currency, balance FROM ledger_entries AS newest
-                WHERE substr(currency, 1, 8) = '\(CreditAccount.sandboxPrefix)' AND balance > 0 AND NOT EXISTS (
-                    SELECT 1 FROM ledger_entries AS later WHERE later.user_id = newest.user_id
-                        AND later.currency = newest.currency AND later.entry > newest.entry)
-                ORDER BY user_id, currency LIMIT 1
-                """, []
-            ).map { row in
-                let account = CreditAccount(named: CurrencyID(try row.string(1)))
-                return (UserID(try row.string(0)), account.balance(of: try row.int64(2)))
-            }
-        }
+        return try await database.read { try Ledger.firstSandboxBalance($0) }
     }
 }
 

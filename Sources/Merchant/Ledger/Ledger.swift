@@ -109,13 +109,7 @@ enum Ledger {
         _ policy: RefundPolicy, reference: String, at now: Int64, _ connection: Connection
     ) throws -> Refund {
         let hasExpired = try expire(user, currency, at: now, connection)
-        let expired =
-            ends
-            ? try connection.queryOne(
-                """
-                SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM ledger_entries
-                WHERE user_id = $1 AND currency = $2 AND kind = 'expiry' AND reference = $3
-                """, [user.rawValue, currency.rawValue, reference])?.int64(0) ?? 0 : 0
+        let expired = ends ? try Self.expired(of: reference, user, currency, connection) : 0
         let wanted = max(amount - expired, 0)
         var refund = Refund(wanted: wanted, due: max(wanted - earlier, 0), hasExpired: hasExpired)
         guard let standing = try standing(of: user, currency, connection) else { return refund }
@@ -180,8 +174,6 @@ enum Ledger {
         return true
     }
 
-    // MARK: Reading
-
     /// The state of an account and its next expiry.
     struct Standing {
         var posting: Posting
@@ -190,53 +182,6 @@ enum Ledger {
 
         /// Whether expired credits have to be removed.
         func isDue(at now: Int64) -> Bool { nextExpiry.map { $0 <= now } ?? false }
-
-        fileprivate init(_ row: Row) throws {
-            posting = Posting(balance: try row.int64(0), entry: try row.int64(1))
-            nextExpiry = try row.optionalInt64(2)
-        }
-    }
-
-    private static let nextExpiry =
-        "(SELECT min(expires_at) FROM credit_lots WHERE user_id = $1 AND credit_lots.currency = ledger_entries.currency)"
-    private static let standingText = """
-        SELECT balance, entry, \(nextExpiry) FROM ledger_entries
-        WHERE user_id = $1 AND currency = $2 ORDER BY entry DESC LIMIT 1
-        """
-
-    /// The state of a user's account; nil for an account without entries.
-    static func standing(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Standing? {
-        try connection.queryOne(standingText, [user.rawValue, currency.rawValue]).map { try Standing($0) }
-    }
-
-    private static let lastText = """
-        SELECT balance, entry, \(nextExpiry), currency FROM ledger_entries
-        WHERE user_id = $1 ORDER BY currency DESC, entry DESC LIMIT 1
-        """
-    private static let lastBeforeText = """
-        SELECT balance, entry, \(nextExpiry), currency FROM ledger_entries
-        WHERE user_id = $1 AND currency < $2 ORDER BY currency DESC, entry DESC LIMIT 1
-        """
-
-    /// Returns all balances of a user, at most 1,000, and whether expired credits have to be removed.
-    static func balances(of user: UserID, at now: Int64, _ connection: Connection) throws
-        -> (balances: [Balance], isDue: Bool)
-    {
-        var isDue = false
-        var balances: [Balance] = []
-        // One query for each account, however many entries the account has.
-        var row = try connection.queryOne(lastText, [user.rawValue])
-        while let found = row {
-            let standing = try Standing(found)
-            if standing.isDue(at: now) { isDue = true }
-            let currency = try found.string(3)
-            balances.append(
-                CreditAccount(named: CurrencyID(currency)).balance(of: standing.posting.balance))
-            row =
-                balances.count < 1_000
-                ? try connection.queryOne(lastBeforeText, [user.rawValue, currency]) : nil
-        }
-        return (balances.reversed(), isDue)
     }
 
     /// Finds the account to which a purchase's credits were granted.
@@ -248,55 +193,8 @@ enum Ledger {
         let account = CreditAccount(currency, in: environment)
         // The policy or an earlier program may have granted sandbox credits to the production account.
         guard environment == .sandbox else { return account }
-        let isApart = try connection.queryOne(
-            """
-            SELECT 1 FROM ledger_entries WHERE user_id = $1 AND currency = $2 AND kind = 'grant' AND reference = $3
-            """, [user.rawValue, account.name.rawValue, reference])
-        return isApart == nil ? CreditAccount(currency, in: .production) : account
-    }
-
-    /// The spend or adjustment with a caller's key; nil for a new key.
-    static func entry(ofKey key: String, _ caller: LedgerCaller, _ user: UserID, _ connection: Connection) throws
-        -> (currency: CurrencyID, entry: LedgerEntry)?
-    {
-        let row =
-            switch caller {
-            case .app: try connection.queryOne(appKeyText, [user.rawValue, key])
-            case .backend:
-                try connection.queryOne(backendKeyText, [user.rawValue, key])
-                    ?? connection.queryOne(formerKeyText, [user.rawValue, key])
-            }
-        return try row.map { (CurrencyID(try $0.string(7)), try LedgerEntry($0)) }
-    }
-
-    private static let columns = "entry, kind, amount, balance, created_at, reference, note"
-    private static let appKeyText = """
-        SELECT \(columns), currency FROM ledger_entries
-        WHERE user_id = $1 AND reference = $2 AND kind = 'spend' AND (caller IS NULL OR caller = 'app')
-        """
-    private static let backendKeyText = """
-        SELECT ledger_entries.entry, kind, ledger_entries.amount, balance, created_at, reference, note,
-            ledger_entries.currency
-        FROM backend_postings JOIN ledger_entries ON ledger_entries.user_id = backend_postings.user_id
-            AND ledger_entries.currency = backend_postings.currency AND ledger_entries.entry = backend_postings.entry
-        WHERE backend_postings.user_id = $1 AND posting_key = $2
-        """
-    /// Finds a spend of an earlier program, which did not record the caller.
-    private static let formerKeyText = """
-        SELECT \(columns), currency FROM ledger_entries
-        WHERE user_id = $1 AND reference = $2 AND kind = 'spend' AND (caller IS NULL OR caller = 'app')
-            AND caller IS NULL
-        """
-    private static let historyText = """
-        SELECT \(columns) FROM ledger_entries
-        WHERE user_id = $1 AND currency = $2 AND entry < $3 ORDER BY entry DESC LIMIT $4
-        """
-
-    static func history(
-        of user: UserID, _ currency: CurrencyID, before: Int64?, limit: Int, _ connection: Connection
-    ) throws -> [LedgerEntry] {
-        try connection.query(historyText, [user.rawValue, currency.rawValue, before ?? Int64.max, limit])
-            .map { try LedgerEntry($0) }
+        let isApart = try hasGrant(of: reference, user, account.name, connection)
+        return isApart ? account : CreditAccount(currency, in: .production)
     }
 
     private static func write(
@@ -310,39 +208,6 @@ enum Ledger {
             throw MerchantError(.internalError, "The entry was not written.")
         }
     }
-
-    /// Writes an entry. Returns false when the caller's key was used before. A concurrent entry with the same number is
-    /// a serialization conflict, after which the database repeats one of the transactions.
-    private static func writeUnlessRepeated(
-        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ kind: LedgerEntry.Kind, _ posting: Posting,
-        _ reference: String, _ caller: LedgerCaller?, _ note: String?, _ now: Int64, _ connection: Connection
-    ) throws -> Bool {
-        if caller == .backend, try !record(user, currency, amount, posting, reference, connection) { return false }
-        return try connection.execute(
-            """
-            INSERT INTO ledger_entries (user_id, currency, entry, kind, amount, counter_account, counter_amount,
-                balance, reference, note, created_at, caller)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-            ON CONFLICT DO NOTHING
-            """,
-            [
-                user.rawValue, currency.rawValue, posting.entry, kind.rawValue, amount, kind.counterAccount, -amount,
-                posting.balance, reference, note, now, caller?.rawValue,
-            ]) == 1
-    }
-
-    /// Records that the backend ordered an entry. Returns false when the backend has used the key before.
-    private static func record(
-        _ user: UserID, _ currency: CurrencyID, _ amount: Int64, _ posting: Posting, _ key: String,
-        _ connection: Connection
-    ) throws -> Bool {
-        guard try connection.queryOne(formerKeyText, [user.rawValue, key]) == nil else { return false }
-        return try connection.execute(
-            """
-            INSERT INTO backend_postings (user_id, posting_key, currency, entry, amount) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT DO NOTHING
-            """, [user.rawValue, key, currency.rawValue, posting.entry, amount]) == 1
-    }
 }
 
 /// The caller of a spend or an adjustment. Each caller has separate idempotency keys.
@@ -351,21 +216,6 @@ public enum LedgerCaller: String, Sendable {
     case app
     /// The merchant's backend, or its operator.
     case backend
-}
-
-extension LedgerEntry {
-    fileprivate init(_ row: Row) throws {
-        guard let kind = Kind(rawValue: try row.string(1)) else {
-            throw MerchantError(.internalError, "The ledger contains a kind of entry that this version does not know.")
-        }
-        let reference = try row.string(5)
-        // A spend or adjustment gets its account's environment in ``CreditAccount/seen(_:)``.
-        let isPurchase = kind != .spend && kind != .adjustment
-        self.init(
-            entry: try row.int64(0), kind: kind, amount: try row.int64(2), balance: try row.int64(3),
-            createdAt: try row.int64(4), reference: reference, note: try row.optionalString(6),
-            environment: isPurchase ? RedemptionKey.environment(of: reference) : .production)
-    }
 }
 
 extension LedgerEntry.Kind {

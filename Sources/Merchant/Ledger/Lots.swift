@@ -2,8 +2,8 @@ import Database
 import MerchantWire
 import StoreWire
 
-/// The unspent credits that have an expiry date. They are part of the balance. A spend uses them first, those that
-/// expire soonest before the others.
+/// The unspent credits that have an expiry date: the table `credit_lots`. They are part of the balance. A spend uses
+/// them first, those that expire soonest before the others.
 enum Lots {
     struct Lot: Codable, Sendable, Equatable {
         var expiresAt: Int64
@@ -74,6 +74,25 @@ enum Lots {
         try connection.execute(
             "DELETE FROM credit_lots WHERE user_id = $1 AND currency = $2 AND expires_at <= $3",
             [user.rawValue, currency.rawValue, now])
+    }
+
+    /// Returns the accounts of lots that have expired and were not removed yet, those that expired first before the
+    /// others. An account is returned once for each lot.
+    static func due(at now: Int64, limit: Int, _ connection: Connection) throws -> [(
+        user: UserID, currency: CurrencyID
+    )] {
+        try connection.query(
+            "SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2",
+            [now, limit]
+        ).map { (UserID(try $0.string(0)), CurrencyID(try $0.string(1))) }
+    }
+
+    /// Returns the number of an account's unspent credits with an expiry date.
+    static func remaining(of user: UserID, _ currency: CurrencyID, _ connection: Connection) throws -> Int64 {
+        try connection.queryOne(
+            """
+            SELECT CAST(coalesce(sum(remaining), 0) AS BIGINT) FROM credit_lots WHERE user_id = $1 AND currency = $2
+            """, [user.rawValue, currency.rawValue])?.int64(0) ?? 0
     }
 
     private static func all(

@@ -109,13 +109,10 @@ extension Merchant {
         let now = self.now()
         let writer = EventWriter(policy, id: makeID(), now: now)
         return try await commit(.posting) { connection in
-            let due = try connection.query(
-                """
-                SELECT user_id, currency FROM credit_lots WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
-                """, [now, limit]
-            ).map { [try $0.string(0), try $0.string(1)] }
+            let due = try Lots.due(at: now, limit: limit, connection)
             // Each account once, in the order in which every transaction locks accounts.
-            for account in Set(due).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            let accounts = Set(due.map { [$0.user.rawValue, $0.currency.rawValue] })
+            for account in accounts.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let (user, currency) = (UserID(account[0]), CurrencyID(account[1]))
                 if try Ledger.expire(user, currency, at: now, connection) {
                     try writer.write(.balanceChanged(user, currency, "expiry"), connection)

@@ -98,6 +98,43 @@ extension [TakenCredits] {
 
     func of(_ cause: TakenCredits.Cause) -> [TakenCredits] { filter { $0.cause == cause } }
 
+    /// Adds credits that were taken back for a cause.
+    ///
+    /// A refund and a change of plan together are due only up to the larger of the two. The refund's part is the amount
+    /// beyond the other's; a reversal of the refund returns that part.
+    /// - Parameters:
+    ///   - reference: the purchase's redemption key.
+    ///   - presumedAt: ``TakenCredits/presumedAt`` of a refund; nil when the store has stated the refunded share.
+    ///   - isCorrected: whether credits that were taken beyond the share are returned.
+    /// - Returns: the credits to return; nil when there are none.
+    mutating func add(
+        _ refund: Ledger.Refund, _ currency: CurrencyID, _ cause: TakenCredits.Cause, ownedBy reference: String,
+        presumedAt: Int64?, isCorrected: Bool
+    ) -> TakenCredits? {
+        var credits = self[currency, cause] ?? .none(of: currency, cause)
+        var excess: TakenCredits?
+        let due = credits.due ?? 0
+        switch cause {
+        case .superseded:
+            // A refund has already taken some of these credits.
+            if var first = self[currency, .refund], refund.wanted > due {
+                var rest = first.keep(Swift.min(first.due ?? 0, refund.wanted - due), ownedBy: reference)
+                rest.presumedAt = first.presumedAt
+                credits.add(first)
+                self[currency, .refund] = rest
+            }
+        case .refund:
+            let wanted = Swift.max(refund.wanted - (self[currency, .superseded]?.due ?? 0), 0)
+            if wanted < due, isCorrected || presumedAt == nil && credits.presumedAt != nil {
+                excess = credits.keep(wanted, ownedBy: reference)
+            }
+            credits.presumedAt = presumedAt
+        }
+        credits.add(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots, due: refund.due))
+        self[currency, cause] = credits
+        return excess
+    }
+
     /// The same credits, with those taken for a change of plan counted as taken for the refund.
     var asRefunded: [TakenCredits] {
         var all = of(.refund)

@@ -57,28 +57,11 @@ struct NotificationHandler {
 
     // MARK: Purchases
 
-    /// Redeems the purchase for the subscription's user. If the subscription has no user or was bought anew, redeems it
-    /// for the user named by the purchase's account token. Without either, the purchase waits until an app redeems it.
+    /// Redeems the purchase for its owner. Without a known owner, the purchase waits until an app redeems it.
     private func redeemForOwner() throws {
-        guard case .plan(var plan) = item else { return }
-        try plan.recall(connection)
-        let row = try SubscriptionRow.find(subscriptionKey, connection)
-        var owner = row?.userID ?? ""
-        if owner == "" || row?.isBoughtAnew(by: purchase) == true, let token = purchase.accountToken {
-            let named = try AccountToken.owner(token, connection)
-            // The same token as before means the same owner, even if no user has registered it.
-            let isSame = row?.accountToken?.hasSameBytes(as: token) ?? false
-            if let row, named == nil, owner != "", !purchase.names(owner), !isSame {
-                return try redeemer.unassign(plan, row)
-            }
-            owner = named ?? owner
-        }
-        guard !owner.rawValue.isEmpty else { return }
-        _ = try redeemer.redeem(plan, try SubscriptionRow.find(of: plan, connection), ownedBy: owner, askedBy: owner)
-    }
-
-    private var redeemer: Redeemer {
-        Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
+        guard let item else { return }
+        _ = try Redeemer(policy: policy, now: now, events: events, settlement: settlement, connection: connection)
+            .redeem([item], for: .store)
     }
 
     private func extend() throws {
@@ -90,16 +73,12 @@ struct NotificationHandler {
                 for: UserID(""), connection)
         }
         // Another plan may have replaced the extended one.
-        if purchase.purchasedAt >= row.purchasedAt {
+        if !row.isAfter(purchase) {
             settlement.afterPostings {
                 try Rights.extend(purchase, from: subscriptionKey, to: expiresAt, connection)
             }
         }
-        try connection.execute(
-            """
-            UPDATE subscriptions SET expires_at = $2
-            WHERE subscription_key = $1 AND purchased_at = $3 AND expires_at < $2
-            """, [subscriptionKey, expiresAt, purchase.purchasedAt])
+        try SubscriptionRow.extend(subscriptionKey, purchase, to: expiresAt, connection)
         guard !row.userID.rawValue.isEmpty else { return }
         try events.write(
             .subscriptionChanged(subscriptionKey, row.userID, type: notification.type, subtype: notification.subtype),
@@ -110,19 +89,11 @@ struct NotificationHandler {
     /// - Parameter grace: the end of the grace period; nil to leave it unchanged.
     private func setStatus(grace: Int64??) throws {
         guard let row = try SubscriptionRow.find(subscriptionKey, connection),
-            notification.signedAt >= row.statusSignedAt, purchase.purchasedAt / 1_000 >= row.purchasedAt / 1_000
+            notification.signedAt >= row.statusSignedAt, !row.isAfter(purchase)
         else { return }
         let graceUntil = grace ?? row.graceUntil
-        try connection.execute(
-            """
-            UPDATE subscriptions SET status_signed_at = $2, grace_until = $3,
-                will_renew = coalesce($4, will_renew), renews_as = coalesce($5, renews_as)
-            WHERE subscription_key = $1
-            """,
-            [
-                subscriptionKey, notification.signedAt, graceUntil, notification.renewal?.willRenew,
-                notification.renewal?.renewsAs?.rawValue,
-            ])
+        try SubscriptionRow.setStatus(
+            subscriptionKey, notification.renewal, graceUntil: graceUntil, signedAt: notification.signedAt, connection)
         guard !row.userID.rawValue.isEmpty else { return }
         if grace != nil {
             settlement.afterPostings {

@@ -17,12 +17,6 @@ enum AccountToken {
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.encoded(bytes[$0]) }.joined(separator: "-")
     }
 
-    /// The owner of a purchase: the user who registered its token, otherwise the signed-in user.
-    static func owner(_ token: String?, signedIn user: UserID, _ connection: Connection) throws -> UserID {
-        guard let token, !names(user, token) else { return user }
-        return try owner(token, connection) ?? user
-    }
-
     /// Whether a token is one of a user's tokens.
     static func names(_ user: UserID, _ token: String) -> Bool {
         token.hasSameBytes(as: user.rawValue.lowercased()) || token.hasSameBytes(as: Self.token(of: user))

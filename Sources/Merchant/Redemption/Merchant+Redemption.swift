@@ -46,7 +46,7 @@ extension Merchant {
 
     /// Redeems verified evidence.
     /// - Throws: as ``redeem(_:for:)-(Evidence,_)``.
-    public func redeem(_ evidence: VerifiedEvidence, for user: UserID) async throws -> RedemptionAnswer {
+    func redeem(_ evidence: VerifiedEvidence, for user: UserID) async throws -> RedemptionAnswer {
         try Self.checkName(user.rawValue)
         guard !evidence.purchases.isEmpty else { throw MerchantError(.nothingToRedeem) }
         let now = self.now()
@@ -68,9 +68,12 @@ extension Merchant {
         let writer = EventWriter(policy, id: makeID(), now: now)
         let policy = self.policy
         return { connection in
-            try Redeemer(
-                policy: policy, now: now, events: writer, settlement: Settlement(), connection: connection
-            ).redeem(items, at: user)
+            let settlement = Settlement()
+            let answer = try Redeemer(
+                policy: policy, now: now, events: writer, settlement: settlement, connection: connection
+            ).redeem(items, for: .user(user))
+            try settlement.finish(connection)
+            return answer
         }
     }
 
@@ -95,7 +98,9 @@ extension Merchant {
         _ purchases: [VerifiedPurchase], _ catalog: ProductCatalog, at now: Int64
     ) throws -> [RedemptionItem] {
         // Oldest first, so that a plan that was replaced is ended before its replacement is granted.
-        try purchases.sorted { $0.purchasedAt < $1.purchasedAt }.map { purchase in
+        try purchases.sorted {
+            ($0.purchasedAt, $0.periodNumber ?? 0) < ($1.purchasedAt, $1.periodNumber ?? 0)
+        }.map { purchase in
             guard let entry = catalog.entry(purchase.bundleID, purchase.productID) else {
                 return .unknown(purchase)
             }

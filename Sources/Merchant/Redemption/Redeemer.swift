@@ -7,22 +7,27 @@ struct Redeemer {
     let policy: MerchantPolicy
     let now: Int64
     let events: EventWriter
-    /// The changes that are put off to the end of the transaction. Finish it after the last redemption.
+    /// The changes that are put off to the end of the transaction. The caller finishes it.
     let settlement: Settlement
     let connection: Connection
 
     /// The result for one purchase.
-    enum Outcome {
+    private enum Outcome {
         case redeemed(RedeemedTransaction)
         case refused(MerchantErrorCode)
+        /// The purchase, which a notification reported, has no known owner yet. An app may redeem it later.
+        case waiting
     }
 
-    /// Redeems purchases and answers in their order.
+    /// Redeems purchases and answers in their order, whatever proved them: a receipt, a signed transaction, or a
+    /// notification. This is the only way to redeem.
     ///
     /// Subscriptions and other purchases are locked in the order of their keys (see ``Settlement``). The periods of one
     /// subscription are redeemed in the given order.
-    /// - Parameter items: the purchases, oldest first.
-    func redeem(_ items: [RedemptionItem], at user: UserID) throws -> RedemptionAnswer {
+    /// - Parameters:
+    ///   - items: the purchases, oldest first.
+    ///   - claimant: the user whose app sent the purchases, or the store.
+    func redeem(_ items: [RedemptionItem], for claimant: Claimant) throws -> RedemptionAnswer {
         var plans: [(index: Int, plan: RedemptionPlan)] = []
         for case (let index, .plan(var plan)) in items.enumerated() {
             try plan.recall(connection)
@@ -32,9 +37,8 @@ struct Redeemer {
         let groups = Dictionary(grouping: plans) { $0.plan.lockName }
         for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
             if group[0].plan.product.kind == .autoRenewableSubscription { try SubscriptionRow.lock(name, connection) }
-            for (index, plan) in group { outcomes[index] = try redeem(plan, at: user) }
+            for (index, plan) in group { outcomes[index] = try redeem(plan, for: claimant) }
         }
-        try settlement.finish(connection)
         return answer(items, outcomes)
     }
 
@@ -44,34 +48,31 @@ struct Redeemer {
             switch outcomes[index] {
             case .redeemed(let transaction): answer.redeemed.append(transaction)
             case .refused(let code): answer.refuse(item.purchase, code)
+            case .waiting: break
             case nil: answer.refuse(item.purchase, .unknownProduct)
             }
         }
         return answer
     }
 
-    /// Redeems one purchase for the owner that it names, otherwise for the signed-in user.
-    func redeem(_ plan: RedemptionPlan, at user: UserID) throws -> Outcome {
+    private func redeem(_ plan: RedemptionPlan, for claimant: Claimant) throws -> Outcome {
         let known = try SubscriptionRow.find(of: plan, connection)
-        let owner = try Self.owner(of: plan.purchase, known, signedIn: user, connection)
-        return try redeem(plan, known, ownedBy: owner, askedBy: user)
-    }
-
-    /// The owner of a purchase: the user named by its account token, otherwise the signed-in user. A renewal repeats
-    /// the token of an earlier purchase and belongs to its subscription's user.
-    static func owner(
-        of purchase: VerifiedPurchase, _ subscription: SubscriptionRow?, signedIn user: UserID,
-        _ connection: Connection
-    ) throws -> UserID {
-        if let subscription, subscription.userID == user, !subscription.isBoughtAnew(by: purchase) { return user }
-        return try AccountToken.owner(purchase.accountToken, signedIn: user, connection)
+        let owner = try PurchaseOwner(of: plan.purchase, known, claimant) { try AccountToken.owner($0, connection) }
+        switch (owner, claimant) {
+        case (.user(let owner), .user(let user)): return try redeem(plan, known, ownedBy: owner, askedBy: user)
+        case (.user(let owner), .store): return try redeem(plan, known, ownedBy: owner, askedBy: owner)
+        case (.stranger, _):
+            if let known { try unassign(plan, known) }
+            return .waiting
+        case (.unknown, _): return .waiting
+        }
     }
 
     /// Redeems one purchase for its owner.
     /// - Parameters:
     ///   - known: the subscription's row, if there is one.
     ///   - user: the user who sent the request.
-    func redeem(
+    private func redeem(
         _ plan: RedemptionPlan, _ known: SubscriptionRow?, ownedBy owner: UserID, askedBy user: UserID
     ) throws -> Outcome {
         var plan = plan
@@ -152,12 +153,20 @@ struct Redeemer {
         }
     }
 
-    /// Records a newer period. Takes back the credits of a period that it replaces before that period's end.
+    /// Records a newer period. The rights of another plan, for every user who has them, end when the new plan begins.
+    /// Takes back the credits of a period that it replaces before that period's end.
     private func advance(_ plan: RedemptionPlan, _ row: SubscriptionRow, _ expiresAt: Int64) throws {
         let purchase = plan.purchase
-        try SubscriptionRow.advance(
-            RedemptionKey.subscription(purchase), row, purchase, period: plan.key, expiresAt: expiresAt, settlement,
-            connection)
+        guard row.isAdvanced(by: purchase) else { return }
+        let key = RedemptionKey.subscription(purchase)
+        if purchase.productID != row.productID {
+            settlement.afterPostings {
+                try Rights.endPlan(row.productID, from: key, at: purchase.purchasedAt, connection)
+            }
+        }
+        if !row.isRecorded(purchase, expiresAt: expiresAt) {
+            try SubscriptionRow.advance(key, purchase, period: plan.key, expiresAt: expiresAt, connection)
+        }
         if row.isReplaced(by: purchase), let period = row.periodKey {
             try supersede(
                 RedemptionKey(text: period), purchase, from: row.purchasedAt, to: row.expiresAt,
@@ -282,7 +291,7 @@ struct Redeemer {
 
     /// Unassigns a subscription that was bought anew with the token of an unknown user. It belongs to nobody, renewals
     /// included, until that user redeems it.
-    func unassign(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
+    private func unassign(_ plan: RedemptionPlan, _ row: SubscriptionRow) throws {
         guard plan.obstacle == nil || plan.obstacle == .expired, let expiresAt = plan.expiresAt,
             try RedemptionRow.find(plan.key.text, connection)?.state != .revoked
         else { return }
@@ -321,17 +330,7 @@ struct Redeemer {
         case .transfer:
             // Credits stay with the first user.
             let rights = row.grants.filter { !$0.isCredits }
-            guard
-                try connection.execute(
-                    """
-                    UPDATE redemptions SET user_id = $3, grants = $4, credited_user = $5, credits = $6
-                    WHERE redemption_key = $1 AND user_id = $2
-                    """,
-                    [
-                        row.key, row.userID.rawValue, owner.rawValue, try ProductCatalog.json(rights),
-                        row.creditedUser.rawValue, try ProductCatalog.json(row.credits),
-                    ]) == 1
-            else { return .refused(.unavailable) }
+            guard try row.transfer(rights, to: owner, connection) else { return .refused(.unavailable) }
             // A subscription's rights were transferred with the subscription.
             if plan.product.kind != .autoRenewableSubscription {
                 settlement.afterPostings {

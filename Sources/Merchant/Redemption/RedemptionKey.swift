@@ -73,6 +73,14 @@ struct RedemptionKey: Hashable, Sendable {
         [text] + (2...max(count, 2)).prefix(max(count - 1, 0)).map { "\(text)#\($0)" }
     }
 
+    /// The store's number of a subscription's period, read from the period's key. Nil for other keys, and for a period
+    /// without a number.
+    var periodNumber: Int64? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).suffix(3)
+        guard parts.count == 3, parts.first == "p", let number = parts.last else { return nil }
+        return Int64(number)
+    }
+
     /// The largest number of users who may share one purchase.
     static let mostPlaces = 6
 

@@ -31,7 +31,7 @@ struct Revocation {
             var row = row
             if row.state == .revoked {
                 guard signedAt >= row.stateSignedAt || statesShare(of: row) else { return }
-                try sign(row)
+                try row.sign(at: signedAt, connection)
                 // Evidence without a share repeats a known refund.
                 guard let share = purchase.revokedShare else { return }
                 let isCorrected = try correctToRefund(&row)
@@ -95,7 +95,8 @@ struct Revocation {
             if let row = try RedemptionRow.find(place, connection) {
                 try body(row)
             } else if index == 0 {
-                try remember(state)
+                try RedemptionRow.remember(
+                    purchase, key: key, expiresAt: purchase.expiresAt, state, signedAt: signedAt, at: now, connection)
             }
         }
     }
@@ -110,13 +111,13 @@ struct Revocation {
         return [row.userID, holder]
     }
 
-    /// The source of the purchase's rights and, for a subscription, the purchase date of the period.
-    private var rights: (source: String, period: Int64?) {
-        kind == .autoRenewableSubscription ? (subscriptionKey, purchase.purchasedAt) : (key.text, nil)
+    /// The source of the purchase's rights and, for a subscription, the period.
+    private var rights: (source: String, period: VerifiedPurchase?) {
+        kind == .autoRenewableSubscription ? (subscriptionKey, purchase) : (key.text, nil)
     }
 
     private func revoke(_ row: RedemptionRow, isCorrected: Bool) throws {
-        try setState(row.key, .revoked, takenBack: row.takenBack)
+        try row.setState(.revoked, signedAt: signedAt, takenBack: row.takenBack, connection)
         let share = Share.percentage(purchase.revokedShare ?? VerifiedPurchase.wholeShare)
         let taken = try takeCredits(row, share, .refund, isCorrected: isCorrected)
         guard !row.userID.rawValue.isEmpty else { return }
@@ -128,7 +129,7 @@ struct Revocation {
             try events.write(.revoked(row.key, row.userID, takenBack: taken.balances), connection)
             for holder in holders {
                 let hadRights = try Rights.revoke(
-                    of: holder, from: source, boughtBy: period, at: moment, settlement, connection)
+                    of: holder, from: source, period: period, at: moment, settlement, connection)
                 if holder != row.userID, hadRights {
                     try events.write(.revoked(row.key, holder, takenBack: []), connection)
                 }
@@ -195,28 +196,10 @@ struct Revocation {
             try events.write(.balanceChanged(row.creditedUser, account.name, "expiry"), connection)
         }
         var all = before
-        var credits = all[currency, cause] ?? .none(of: currency, cause)
-        let due = credits.due ?? 0
-        switch cause {
-        case .superseded:
-            // A refund has already taken some of these credits.
-            if var first = all[currency, .refund], refund.wanted > due {
-                var rest = first.keep(min(first.due ?? 0, refund.wanted - due), ownedBy: key)
-                rest.presumedAt = first.presumedAt
-                credits.add(first)
-                all[currency, .refund] = rest
-            }
-        case .refund:
-            let wanted = max(refund.wanted - (all[currency, .superseded]?.due ?? 0), 0)
-            let isStated = purchase.revokedShare != nil
-            if wanted < due, isCorrected || isStated && credits.presumedAt != nil {
-                let rest = credits.keep(wanted, ownedBy: key)
-                try giveBack(rest, to: account, row, taken)
-            }
-            credits.presumedAt = isStated ? nil : purchase.revokedAt ?? now
-        }
-        credits.add(TakenCredits(currency: currency, amount: refund.taken, lots: refund.lots, due: refund.due))
-        all[currency, cause] = credits
+        let excess = all.add(
+            refund, currency, cause, ownedBy: key,
+            presumedAt: purchase.revokedShare == nil ? purchase.revokedAt ?? now : nil, isCorrected: isCorrected)
+        if let excess { try giveBack(excess, to: account, row, taken) }
         guard all != before else { return }
         try RedemptionRow.setTakenBack(all, of: key, connection)
         try settleFlags(row, before, all)
@@ -228,11 +211,12 @@ struct Revocation {
         try eachPlace(orRemember: .open) { row in
             guard signedAt >= row.stateSignedAt else { return }
             // Otherwise the refund's own notification arrives later and is older than this one.
-            guard row.state == .revoked else { return try sign(row) }
+            guard row.state == .revoked else { return try row.sign(at: signedAt, connection) }
             // The credits that were taken for a change of plan stay taken.
             let left = row.takenBack.of(.superseded)
             try unflag(row, .refund)
-            try setState(row.key, row.userID.rawValue.isEmpty ? .open : .granted, takenBack: left)
+            try row.setState(
+                row.userID.rawValue.isEmpty ? .open : .granted, signedAt: signedAt, takenBack: left, connection)
             _ = try giveBack(row, row.takenBack.of(.refund))
             guard !row.userID.rawValue.isEmpty else { return }
             let (source, period) = rights
@@ -242,7 +226,7 @@ struct Revocation {
                 try events.write(.reinstated(row.key, row.userID), connection)
                 // One of the holders has the rights. Rights that a transfer revoked for the other stay revoked.
                 for holder in holders.reversed() {
-                    guard try Rights.reinstate(of: holder, from: source, boughtAt: period, settlement, connection)
+                    guard try Rights.reinstate(of: holder, from: source, period: period, settlement, connection)
                     else { continue }
                     if holder != row.userID { try events.write(.reinstated(row.key, holder), connection) }
                     break
@@ -291,35 +275,6 @@ struct Revocation {
         return credits
     }
 
-    /// Records the time of the store's latest statement, so that older statements are ignored.
-    private func sign(_ row: RedemptionRow) throws {
-        try connection.execute(
-            "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1",
-            [row.key, max(signedAt, row.stateSignedAt)])
-    }
-
-    /// Records the store's statement about a purchase that nobody has redeemed yet.
-    private func remember(_ state: RedemptionRow.State) throws {
-        try connection.execute(
-            """
-            INSERT INTO redemptions (redemption_key, user_id, product_id, transaction_id, original_transaction_id,
-                quantity, grants, purchased_at, expires_at, redeemed_at, state, state_signed_at)
-            VALUES ($1, '', $2, $3, $4, $5, '[]', $6, $7, $8, $9, $10)
-            ON CONFLICT (redemption_key) DO NOTHING
-            """,
-            [
-                key.text, purchase.productID.rawValue, purchase.transactionID, purchase.originalTransactionID,
-                purchase.quantity, purchase.purchasedAt, purchase.expiresAt, now, state.rawValue, signedAt,
-            ])
-    }
-
-    private func setState(_ key: String, _ state: RedemptionRow.State, takenBack: [TakenCredits]) throws {
-        try connection.execute(
-            """
-            UPDATE redemptions SET state = $2, state_signed_at = $3, taken_back = $4 WHERE redemption_key = $1
-            """, [key, state.rawValue, signedAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
-    }
-
     /// Flags the credited user for each cause whose due credits were already spent, and removes the flags of the other
     /// causes.
     private func settleFlags(_ row: RedemptionRow, _ before: [TakenCredits], _ all: [TakenCredits]) throws {
@@ -334,19 +289,13 @@ struct Revocation {
                 try unflag(row, cause)
                 continue
             }
-            try connection.execute(
-                """
-                INSERT INTO user_flags (user_id, reference, code, detail, created_at) VALUES ($1, $2, $3, $4, $5)
-                ON CONFLICT (user_id, reference, code) DO UPDATE SET detail = excluded.detail,
-                    created_at = excluded.created_at
-                """, [row.creditedUser.rawValue, row.key, cause.flagCode, kept.joined(separator: " "), now])
+            try UserFlags.set(
+                row.creditedUser, row.key, cause.flagCode, kept.joined(separator: " "), at: now, connection)
         }
     }
 
     private func unflag(_ row: RedemptionRow, _ cause: TakenCredits.Cause) throws {
-        try connection.execute(
-            "DELETE FROM user_flags WHERE user_id = $1 AND reference = $2 AND code = $3",
-            [row.creditedUser.rawValue, row.key, cause.flagCode])
+        try UserFlags.remove(row.creditedUser, row.key, cause.flagCode, connection)
     }
 }
 
@@ -357,34 +306,5 @@ extension TakenCredits.Cause {
         case .refund: "refunded_credits_kept"
         case .superseded: "superseded_credits_kept"
         }
-    }
-}
-
-/// A share of a purchase's credits.
-struct Share: Sendable, Equatable {
-    static let all = Share(part: 1, whole: 1)
-
-    private let part: Int64
-    private let whole: Int64
-
-    /// Creates a share.
-    /// - Parameters:
-    ///   - part: the part. It is limited to the range from 0 to `whole`.
-    ///   - whole: the whole, at least 1.
-    init(part: Int64, whole: Int64) {
-        self.whole = max(whole, 1)
-        self.part = min(max(part, 0), self.whole)
-    }
-
-    /// Creates a share from a percentage.
-    /// - Parameter thousandths: the percentage in thousandths of a percent.
-    static func percentage(_ thousandths: Int64) -> Share {
-        Share(part: thousandths, whole: VerifiedPurchase.wholeShare)
-    }
-
-    /// The share of a positive amount, rounded up to a whole credit.
-    func of(_ amount: Int64) -> Int64 {
-        let (quotient, remainder) = whole.dividingFullWidth(amount.multipliedFullWidth(by: part))
-        return remainder > 0 ? quotient + 1 : quotient
     }
 }

@@ -62,7 +62,7 @@ final class Settlement {
         }
         for ending in endings { try ending() }
         for (chain, position) in timed.sorted(by: { $0.key < $1.key }) {
-            try TimedRight.settle(chain, from: position, connection)
+            try Rights.settle(chain, from: position, connection)
         }
         postings = [:]
         endings = []

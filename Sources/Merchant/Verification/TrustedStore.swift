@@ -1,5 +1,6 @@
 import CornerstoreEncoding
 import Crypto
+import StoreReceipts
 
 /// A store whose purchases the merchant accepts.
 public struct TrustedStore: Sendable, Equatable {
@@ -7,38 +8,38 @@ public struct TrustedStore: Sendable, Equatable {
     public var anchor: String
     /// The root certificates of the store's receipts and signed transactions, in DER.
     public var roots: [[UInt8]]
-    /// The SHA-256 of roots whose certificates are taken from evidence that contains them.
-    public var rootFingerprints: [[UInt8]]
+    /// Roots whose certificates are taken from evidence that contains them.
+    public var rootIdentities: [RootIdentity]
     /// Intermediate certificates that iOS 6 receipts do not contain, in DER.
     public var intermediates: [[UInt8]]
 
     /// Creates a trusted store.
     public init(
-        anchor: String, roots: [[UInt8]], rootFingerprints: [[UInt8]] = [], intermediates: [[UInt8]] = []
+        anchor: String, roots: [[UInt8]], rootIdentities: [RootIdentity] = [], intermediates: [[UInt8]] = []
     ) {
         self.anchor = anchor
         self.roots = roots
-        self.rootFingerprints = rootFingerprints
+        self.rootIdentities = rootIdentities
         self.intermediates = intermediates
     }
 
-    /// The SHA-256 of each root.
-    var fingerprints: [[UInt8]] { roots.map { Array(SHA256.hash(data: $0)) } + rootFingerprints }
+    /// The SHA-256 of each certificate in ``roots``.
+    var fingerprints: [[UInt8]] { roots.map { Array(SHA256.hash(data: $0)) } }
 
     /// The anchor of Apple's stores.
     public static let apple = "apple"
 
-    /// Returns Apple's stores, by the fingerprints of three roots: Apple Root CA, which signs receipts, and its
+    /// Returns Apple's stores, by the names and keys of three roots: Apple Root CA, which signs receipts, and its
     /// successors G2 and G3, of which G3 signs transactions (www.apple.com/certificateauthority). iOS 6 receipts
     /// contain neither the root nor the intermediate certificate. To accept them, pass those certificates.
     public static func appleStores(roots: [[UInt8]] = [], intermediates: [[UInt8]] = []) -> TrustedStore {
         TrustedStore(
-            anchor: apple, roots: roots, rootFingerprints: appleFingerprints.map(bytes), intermediates: intermediates)
+            anchor: apple, roots: roots, rootIdentities: appleRoots, intermediates: intermediates)
     }
 
     /// Whether a certificate, in DER, is one of Apple's roots.
     public static func isApples(_ root: [UInt8]) -> Bool {
-        appleFingerprints.map(bytes).contains(Array(SHA256.hash(data: root)))
+        RootIdentity(der: root).map { appleRoots.contains($0) } ?? false
     }
 
     /// Returns a Cornerstore, by its roots. Its anchor is made from its first root's fingerprint, until
@@ -48,11 +49,11 @@ public struct TrustedStore: Sendable, Equatable {
         return TrustedStore(anchor: name, roots: roots, intermediates: intermediates)
     }
 
-    private static let appleFingerprints = [
-        "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
-        "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
-        "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
-    ]
+    private static let appleRoots = [
+        "0274fe858b04726bb2c6fd7ba73fe4c63a1d076f6eff78373bdb81498151c86e",
+        "f7c4e71ce6446445f63c1e494b7270cfd1c6a846b1dfbc9c9e20ab2acddb8e5e",
+        "e691a373c3e637bf2d2e0abc6056ea4e5413c90414b47b0b0133ad3cb757be57",
+    ].map { RootIdentity(digest: bytes($0)) }
 
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
         let digits = hexadecimal.utf8.map { $0 <= 0x39 ? $0 - 0x30 : $0 - 0x57 }

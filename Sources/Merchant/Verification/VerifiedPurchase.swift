@@ -75,6 +75,9 @@ public struct VerifiedPurchase: Sendable, Equatable {
 extension VerifiedPurchase {
     /// ``revokedShare`` of a full refund: 100 %.
     static let wholeShare: Int64 = 100_000
+
+    /// ``webOrderLineItemID`` as a number; nil for a purchase without one.
+    var periodNumber: Int64? { webOrderLineItemID.flatMap { Int64($0) } }
 }
 
 /// The purchases of one piece of evidence, all from one store, environment and app. Only ``PurchaseVerifier`` creates

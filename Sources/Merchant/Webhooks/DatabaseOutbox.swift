@@ -7,6 +7,17 @@ struct DatabaseOutbox: WebhookOutbox {
     /// Called at each step, for tests that kill the process.
     var onStep: (@Sendable (MerchantStep) -> Void)?
 
+    /// Inserts an event, due at once, unless it was inserted before.
+    static func insert(
+        _ id: String, _ type: MerchantEventType, _ body: String, at now: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO webhook_events (event_id, type, body, created_at, state, due_at, attempts)
+            VALUES ($1, $2, $3, $4, 'waiting', $4, 0) ON CONFLICT (event_id) DO NOTHING
+            """, [id, type.rawValue, body, now])
+    }
+
     func takeDueEvents(limit: Int, retries: Int, now: Int64, leaseEnd: Int64) async throws -> [WebhookEvent] {
         let events = try await database.write { connection in
             let rows = try connection.query(

@@ -144,11 +144,7 @@ struct EventWriter: Sendable {
         ]
         let digest = SHA256.hash(data: Array(about.joined(separator: "\u{1F}").utf8)).prefix(8)
         let id = base + "-" + Hexadecimal.encoded(digest)
-        try connection.execute(
-            """
-            INSERT INTO webhook_events (event_id, type, body, created_at, state, due_at, attempts)
-            VALUES ($1, $2, $3, $4, 'waiting', $4, 0) ON CONFLICT (event_id) DO NOTHING
-            """, [id, event.type.rawValue, try event.body(id: id, at: now), now])
+        try DatabaseOutbox.insert(id, event.type, try event.body(id: id, at: now), at: now, connection)
         return id
     }
 }

@@ -1,4 +1,3 @@
-import Database
 import Foundation
 import HTTPSupport
 import Hummingbird
@@ -24,7 +23,6 @@ public struct MerchantApplication: Sendable {
     /// The apps whose purchases are accepted.
     public let bundleIDs: Set<BundleID>
 
-    private let database: Database
     private let lock: DirectoryLock?
     private let routers: MerchantRouters
     private let deliveries: WebhookDelivery?
@@ -33,8 +31,8 @@ public struct MerchantApplication: Sendable {
 
     /// Opens the data directory and the database, and loads the product files.
     /// - Parameter now: the machine's clock.
-    /// - Throws: ``MerchantServerError``, ``MerchantError``, a database's error, ``ReceiptRejection`` for an invalid
-    ///   root.
+    /// - Throws: ``MerchantServerError``, ``MerchantPlaceError``, ``MerchantError``, a database's error,
+    ///   ``ReceiptRejection`` for an invalid root.
     public static func open(
         _ configuration: MerchantServerConfiguration, now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
@@ -52,11 +50,20 @@ public struct MerchantApplication: Sendable {
             folder: configuration.dataDirectory, databaseURL: configuration.databaseURL, schema: configuration.schema)
         let lock = try place.lock()
         do {
-            let database = try await place.openDatabase(logger: logger)
+            let metrics = PrometheusMetrics()
+            let merchant = try await Merchant.open(
+                at: place, stores: configuration.stores, bundleIDs: bundleIDs, policy: configuration.policy,
+                way: { way(configuration, $0, metrics, logger) },
+                blobs: { try place.blobs(configuration.bucket, now: now) },
+                now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
+                makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep, logger: logger)
             do {
-                return try await open(configuration, place, lock, database, files, bundleIDs, now: now, logger: logger)
+                try await checkReach(merchant)
+                for file in files { try await merchant.importProducts(from: file) }
+                return try await open(
+                    configuration, place, lock, merchant, metrics, bundleIDs, now: now, logger: logger)
             } catch {
-                await database.close()
+                await merchant.close()
                 throw error
             }
         } catch {
@@ -67,19 +74,9 @@ public struct MerchantApplication: Sendable {
 
     private static func open(
         _ configuration: MerchantServerConfiguration, _ place: MerchantPlace, _ lock: DirectoryLock?,
-        _ database: Database, _ files: [ProductsFile], _ bundleIDs: Set<BundleID>,
+        _ merchant: Merchant, _ metrics: PrometheusMetrics, _ bundleIDs: Set<BundleID>,
         now: @escaping @Sendable () -> Date, logger: Logger
     ) async throws -> MerchantApplication {
-        let metrics = PrometheusMetrics()
-        let stores = try await Merchant.recordAnchors(configuration.stores, in: database)
-        let merchant = Merchant(
-            database: database, blobs: try place.blobs(configuration.bucket, now: now),
-            verifier: try PurchaseVerifier(
-                stores: stores, bundleIDs: bundleIDs,
-                environments: configuration.policy.environments, way: way(configuration, stores, metrics, logger)),
-            policy: configuration.policy, now: { Int64((now().timeIntervalSince1970 * 1_000).rounded(.down)) },
-            makeID: { UUID(timeOrdered: now(), chance: UUID()) }, onStep: configuration.onStep)
-        try await checkReach(merchant)
         merchant.kindMismatches.listen { report in
             logger.error(
                 "the store's kind of a product differs from the product list: its purchases are refused",
@@ -89,7 +86,6 @@ public struct MerchantApplication: Sendable {
                     "store": .string(report.storeStatement),
                 ])
         }
-        for file in files { try await merchant.importProducts(from: file) }
         let keySet: TokenKeySet =
             if let file = configuration.tokenKeys { try await .read(file) } else {
                 try await .open(directory: place.folder)
@@ -105,7 +101,7 @@ public struct MerchantApplication: Sendable {
         if let deliveries { merchant.outboxSignal.listen { deliveries.wake() } }
         return MerchantApplication(
             configuration: configuration, merchant: merchant, tokens: tokens, keys: keys, bundleIDs: bundleIDs,
-            database: database, lock: lock,
+            lock: lock,
             routers: MerchantRouters(
                 merchant: merchant,
                 authentication: Authentication(tokens: tokens, keys: keys, limits: limits, now: now), limits: limits,
@@ -182,7 +178,7 @@ public struct MerchantApplication: Sendable {
 
     /// Closes the database after the queued work, and releases the data directory.
     public func close() async {
-        await database.close()
+        await merchant.close()
         lock?.release()
     }
 

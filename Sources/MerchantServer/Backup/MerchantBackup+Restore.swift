@@ -1,5 +1,4 @@
 import BlobStorage
-import Database
 import Foundation
 import Glibc
 import HTTPSupport
@@ -94,7 +93,7 @@ extension MerchantBackup {
         guard chmod(aside.databaseFile.path, 0o600) == 0 else {
             throw MerchantServerError(.storage, "\(aside.databaseFile.path) cannot be made private.")
         }
-        try await SQLiteCopy.check(aside.databaseFile.path)
+        try await aside.checkDatabase()
         Self.onStep?(.loaded)
         let content = try await prove(aside)
         // Proving may write, for example in a migration. Everything must be in the file, which alone is moved.
@@ -105,13 +104,7 @@ extension MerchantBackup {
             try await withKeys(manifest, from: folder) {
                 // Fold the old database's log into its file, unless it is broken too: the new database would take a log
                 // beside it for its own.
-                if FileManager.default.fileExists(atPath: file.path) {
-                    do { try await place.fold(logger: logger) } catch let error as DatabaseError
-                        where error.code == .full || error.code == .readOnly
-                    {
-                        throw error
-                    } catch {}
-                }
+                if FileManager.default.fileExists(atPath: file.path) { try await place.foldDatabase(logger: logger) }
                 for name in ["-wal", "-shm"] { unlink(file.path + name) }
                 Self.onStep?(.proved)
                 guard rename(aside.databaseFile.path, file.path) == 0 else {

@@ -1,5 +1,4 @@
 import BlobStorage
-import Database
 import Foundation
 import Glibc
 import Logging
@@ -104,8 +103,7 @@ public struct MerchantBackup: Sendable {
                 throw MerchantServerError(
                     .storage, "There is no merchant in \(place.folder.path). Name its data directory with --data.")
             }
-            try await SQLiteCopy.make(of: place.databaseFile.path, at: copy.path)
-            try await SQLiteCopy.check(copy.path)
+            try await place.copyDatabase(to: copy)
         }
         guard let database = try await BackupManifest.File.of(folder, engine.fileName) else {
             throw MerchantServerError(.storage, "\(copy.path) cannot be read.")

@@ -98,10 +98,6 @@ extension Store {
     /// Whether the ledger has a transaction for the product. This scans the ledger; do not use it in a device's
     /// request.
     func hasSold(_ product: ContentProduct) async throws -> Bool {
-        try await database.read { connection in
-            try connection.queryOne(
-                "SELECT transaction_id FROM transactions WHERE bundle_id = $1 AND product_id = $2 LIMIT 1",
-                [product.bundleID.rawValue, product.productID.rawValue]) != nil
-        }
+        try await database.read { try Transactions.have(product.productID, in: product.bundleID, $0) }
     }
 }

@@ -60,10 +60,7 @@ extension ContentLibrary {
             HostedVersion.Moment(state: $0, date: now, reason: $0 == .rejected ? reason : nil)
         }
         let approvedAt = machine.state == .approved ? now : version.approvedAt
-        let changed = try connection.execute(
-            "UPDATE content_versions SET state = $3, approved_at = $4 WHERE version_id = $1 AND state = $2",
-            [versionID.uuidString, version.state.rawValue, machine.state.rawValue, approvedAt])
-        guard changed == 1 else {
+        guard try version.enter(machine.state, approvedAt: approvedAt, connection) else {
             throw StoreError(
                 .wrongState, "Another request changed the version at the same moment. Load the version again.")
         }
@@ -79,14 +76,9 @@ extension ContentLibrary {
     func forget(_ digest: BlobDigest) async throws {
         try await blobChanges.run { [self] in
             let uses = try? await database.read { connection in
-                try connection.queryOne(
-                    """
-                    SELECT (SELECT count(*) FROM content_versions WHERE sha256 = $1 AND state <> $2)
-                        + (SELECT count(*) FROM content_uploads WHERE sha256 = $1 AND processing_at IS NOT NULL
-                            AND version_id IS NULL)
-                    """, [digest.hexadecimal, ContentState.removed.rawValue])?.int(0)
+                try HostedVersion.use(digest, connection) || ContentUpload.isChecked(digest, connection)
             }
-            if uses == 0 { try? await blobs.remove(digest) }
+            if uses == false { try? await blobs.remove(digest) }
         }
     }
 
@@ -100,12 +92,7 @@ extension ContentLibrary {
                 throw StoreError(
                     .wrongState, "Hosting of \(product.productID) cannot be turned off, because its content was live.")
             }
-            try connection.execute(
-                """
-                INSERT INTO hosted_products (bundle_id, product_id, is_hosted, changed_at) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (bundle_id, product_id) DO UPDATE SET is_hosted = excluded.is_hosted,
-                    changed_at = excluded.changed_at
-                """, [product.bundleID.rawValue, product.productID.rawValue, isOn, now])
+            try HostedProduct.set(product, isHosted: isOn, at: now, connection)
         }
         try await refresh()
         guard !isOn else { return }
@@ -120,23 +107,13 @@ extension ContentLibrary {
 
     /// Whether hosting is on for a product; nil when it was never turned on or off.
     func isDecided(_ product: ContentProduct) async throws -> Bool? {
-        try await database.read { connection in
-            try connection.queryOne(
-                "SELECT is_hosted FROM hosted_products WHERE bundle_id = $1 AND product_id = $2",
-                [product.bundleID.rawValue, product.productID.rawValue])?.bool(0)
-        }
+        try await database.read { try HostedProduct.isDecided(product, $0) }
     }
 
     /// Sets the review rule for later submissions.
     /// - Parameter productID: the product; nil for all products of the app that have no rule of their own.
     /// - Throws: ``DatabaseError``.
     public func setReview(_ review: ContentReview, of bundleID: BundleID, _ productID: ProductID?) async throws {
-        try await database.write { connection in
-            try connection.execute(
-                """
-                INSERT INTO content_rules (bundle_id, product_id, review) VALUES ($1, $2, $3)
-                ON CONFLICT (bundle_id, product_id) DO UPDATE SET review = excluded.review
-                """, [bundleID.rawValue, productID?.rawValue ?? "", review.rawValue])
-        }
+        try await database.write { try HostedProduct.setReview(review, of: bundleID, productID, $0) }
     }
 }

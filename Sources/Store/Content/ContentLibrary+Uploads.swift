@@ -52,11 +52,8 @@ extension ContentLibrary {
                     return same
                 }
             }
-            let open = try connection.query(
-                "SELECT bundle_id, product_id FROM content_uploads WHERE version_id IS NULL AND findings IS NULL")
-            let ofProduct = try open.filter {
-                try ContentProduct(ProductID($0.string(1)), of: BundleID($0.string(0))) == product
-            }
+            let open = try ContentUpload.open(connection)
+            let ofProduct = open.filter { $0.product == product }
             guard open.count < Self.mostUploads.ofAll, ofProduct.count < Self.mostUploads.ofProduct else {
                 throw StoreError(
                     .wrongState,
@@ -116,10 +113,7 @@ extension ContentLibrary {
         guard upload.state == .waitingForUpload else {
             throw StoreError(.wrongState, "All bytes of the upload have arrived.")
         }
-        try await database.write { connection in
-            try connection.execute(
-                "UPDATE content_uploads SET touched_at = $2 WHERE upload_id = $1", [uploadID.uuidString, now])
-        }
+        try await database.write { try ContentUpload.touch(uploadID, at: now, $0) }
         let file = try await mapping { try await staging.file(uploadID) }
         let (turn, arrived) = file.begin()
         guard arrived == offset else { throw WrongOffset(offset: arrived) }
@@ -186,8 +180,7 @@ extension ContentLibrary {
             }
             let since = now()
             let above = try await database.write { connection in
-                try connection.execute(
-                    "UPDATE content_uploads SET processing_at = $2 WHERE upload_id = $1", [uploadID.uuidString, since])
+                try ContentUpload.setCheck(uploadID, since: since, connection)
                 return try HostedVersion.all(of: upload.product, connection).filter { $0.approvedAt != nil }.map(
                     \.version
                 )
@@ -202,10 +195,7 @@ extension ContentLibrary {
                 case .failure(let findings): return try await refuse(findings.all, upload)
                 }
             } catch {
-                _ = try? await database.write { connection in
-                    try connection.execute(
-                        "UPDATE content_uploads SET processing_at = NULL WHERE upload_id = $1", [uploadID.uuidString])
-                }
+                try? await database.write { try ContentUpload.setCheck(uploadID, since: nil, $0) }
                 throw error
             }
         }
@@ -237,10 +227,9 @@ extension ContentLibrary {
             }
             try new.insert(connection)
             try new.record(moments, connection)
-            let settled = try connection.execute(
-                "UPDATE content_uploads SET version_id = $2 WHERE upload_id = $1 AND version_id IS NULL AND findings IS NULL",
-                [upload.uploadID.uuidString, new.versionID.uuidString])
-            guard settled == 1 else { throw StoreError(.wrongState, "The upload was cancelled.") }
+            guard try ContentUpload.settle(upload.uploadID, as: new.versionID, connection) else {
+                throw StoreError(.wrongState, "The upload was cancelled.")
+            }
         }
         version.history = moments
         staging.remove(upload.uploadID)
@@ -249,12 +238,7 @@ extension ContentLibrary {
     }
 
     private func refuse(_ findings: [UploadFinding], _ upload: ContentUpload) async throws -> ContentUploadOutcome {
-        let text = String(decoding: try JSONEncoder().encode(findings), as: UTF8.self)
-        try await database.write { connection in
-            try connection.execute(
-                "UPDATE content_uploads SET findings = $2, processing_at = NULL WHERE upload_id = $1",
-                [upload.uploadID.uuidString, text])
-        }
+        try await database.write { try ContentUpload.refuse(upload.uploadID, findings, $0) }
         staging.remove(upload.uploadID)
         return .refused(findings)
     }
@@ -262,12 +246,7 @@ extension ContentLibrary {
     /// Deletes uploads that received no bytes for seven days, with their files.
     func expireUploads(at now: Int64) async throws {
         let expired = try await database.write { connection in
-            let rows = try connection.query(
-                """
-                SELECT \(ContentUpload.columns) FROM content_uploads
-                WHERE touched_at < $1 AND (processing_at IS NULL OR processing_at < $1)
-                """, [now - Self.uploadLifetime])
-            let expired = try rows.map { try ContentUpload($0) }
+            let expired = try ContentUpload.untouched(since: now - Self.uploadLifetime, connection)
             for upload in expired { try ContentUpload.remove(upload.uploadID, connection) }
             return expired
         }

@@ -66,8 +66,7 @@ public final class ContentLibrary: Sendable {
                 "INSERT INTO content_key (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", [new])
             let secret = try connection.queryOne("SELECT secret FROM content_key WHERE id = 1")?.bytes(0) ?? new
             // No check runs any more for these uploads. Completing one again starts a new check.
-            try connection.execute(
-                "UPDATE content_uploads SET processing_at = NULL WHERE place = $1 OR place IS NULL", [folder.place])
+            try ContentUpload.endChecks(in: folder.place, connection)
             return (secret, try Shelf(connection))
         }
         let library = ContentLibrary(
@@ -82,9 +81,7 @@ public final class ContentLibrary: Sendable {
         let files = staging.all()
         guard !files.isEmpty else { return }
         let open = try await database.read { [staging] connection in
-            try connection.query(
-                "SELECT \(ContentUpload.columns) FROM content_uploads WHERE version_id IS NULL AND findings IS NULL"
-            ).map { try ContentUpload($0) }.filter { staging.has($0) }.map(\.uploadID)
+            try ContentUpload.open(connection).filter { staging.has($0) }.map(\.uploadID)
         }
         for uploadID in Set(files).subtracting(open) { staging.remove(uploadID) }
     }
@@ -111,15 +108,7 @@ public final class ContentLibrary: Sendable {
 
 extension ContentLibrary.Shelf {
     init(_ connection: Connection) throws {
-        let rows = try connection.query(
-            """
-            SELECT \(HostedVersion.columns) FROM content_versions
-            WHERE state <> 'DEVELOPER_REMOVED_FROM_SALE' AND EXISTS (
-                SELECT 1 FROM hosted_products WHERE hosted_products.bundle_id = content_versions.bundle_id
-                    AND hosted_products.product_id = content_versions.product_id AND is_hosted)
-            """)
-        for row in rows {
-            let version = try HostedVersion(row)
+        for version in try HostedVersion.hosted(connection) {
             versions[version.product, default: []].append(version)
         }
         for product in versions.keys { versions[product]?.sort(by: HostedVersion.isNewer) }

@@ -67,11 +67,11 @@ public enum ContentUploadOutcome: Sendable, Equatable {
 }
 
 extension ContentUpload {
-    static let columns = """
+    private static let columns = """
         upload_id, bundle_id, product_id, length, sha256, created_at, touched_at, processing_at, version_id, findings, place
         """
 
-    init(_ row: Row) throws {
+    private init(_ row: Row) throws {
         guard let uploadID = UUID(uuidString: try row.string(0)), let digest = BlobDigest(try row.string(4)) else {
             throw StoreError(.internalError, "The database has an upload that this program cannot read.")
         }
@@ -116,5 +116,72 @@ extension ContentUpload {
 
     static func remove(_ uploadID: UUID, _ connection: Connection) throws {
         try connection.execute("DELETE FROM content_uploads WHERE upload_id = $1", [uploadID.uuidString])
+    }
+
+    /// The uploads of a product that did not become a version, oldest first.
+    static func all(of product: ContentProduct, _ connection: Connection) throws -> [ContentUpload] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM content_uploads
+            WHERE bundle_id = $1 AND product_id = $2 AND version_id IS NULL ORDER BY created_at
+            """, [product.bundleID.rawValue, product.productID.rawValue]
+        ).map { try ContentUpload($0) }
+    }
+
+    /// The uploads that are not settled.
+    static func open(_ connection: Connection) throws -> [ContentUpload] {
+        try connection.query(
+            "SELECT \(columns) FROM content_uploads WHERE version_id IS NULL AND findings IS NULL"
+        ).map { try ContentUpload($0) }
+    }
+
+    /// The uploads that received no bytes since a date, and are not being checked since.
+    static func untouched(since date: Int64, _ connection: Connection) throws -> [ContentUpload] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM content_uploads
+            WHERE touched_at < $1 AND (processing_at IS NULL OR processing_at < $1)
+            """, [date]
+        ).map { try ContentUpload($0) }
+    }
+
+    /// Whether an upload with these bytes is being checked.
+    static func isChecked(_ digest: BlobDigest, _ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            "SELECT 1 FROM content_uploads WHERE sha256 = $1 AND processing_at IS NOT NULL AND version_id IS NULL LIMIT 1",
+            [digest.hexadecimal]) != nil
+    }
+
+    /// Records that bytes arrived.
+    static func touch(_ uploadID: UUID, at now: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE content_uploads SET touched_at = $2 WHERE upload_id = $1", [uploadID.uuidString, now])
+    }
+
+    /// Records that a check began, or that it ended without a result (nil).
+    static func setCheck(_ uploadID: UUID, since: Int64?, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE content_uploads SET processing_at = $2 WHERE upload_id = $1", [uploadID.uuidString, since])
+    }
+
+    /// Ends the checks of a folder's uploads, and of those that an older program began.
+    static func endChecks(in place: String, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE content_uploads SET processing_at = NULL WHERE place = $1 OR place IS NULL", [place])
+    }
+
+    /// Records the version that an upload became. Returns false when the upload is settled or was removed.
+    static func settle(_ uploadID: UUID, as versionID: UUID, _ connection: Connection) throws -> Bool {
+        try connection.execute(
+            "UPDATE content_uploads SET version_id = $2 WHERE upload_id = $1 AND version_id IS NULL AND findings IS NULL",
+            [uploadID.uuidString, versionID.uuidString]) == 1
+    }
+
+    /// Records why a package was refused.
+    static func refuse(_ uploadID: UUID, _ findings: [UploadFinding], _ connection: Connection) throws {
+        let text = String(decoding: try JSONEncoder().encode(findings), as: UTF8.self)
+        try connection.execute(
+            "UPDATE content_uploads SET findings = $2, processing_at = NULL WHERE upload_id = $1",
+            [uploadID.uuidString, text])
     }
 }

@@ -27,10 +27,36 @@ public struct HostedProduct: Sendable, Equatable {
 
 extension HostedProduct {
     static func isHosted(_ product: ContentProduct, _ connection: Connection) throws -> Bool {
+        try isDecided(product, connection) ?? false
+    }
+
+    /// Whether hosting is on for a product; nil when it was never turned on or off.
+    static func isDecided(_ product: ContentProduct, _ connection: Connection) throws -> Bool? {
         try connection.queryOne(
             "SELECT is_hosted FROM hosted_products WHERE bundle_id = $1 AND product_id = $2",
             [product.bundleID.rawValue, product.productID.rawValue]
-        )?.bool(0) ?? false
+        )?.bool(0)
+    }
+
+    /// Turns hosting of a product on or off.
+    static func set(_ product: ContentProduct, isHosted: Bool, at now: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO hosted_products (bundle_id, product_id, is_hosted, changed_at) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (bundle_id, product_id) DO UPDATE SET is_hosted = excluded.is_hosted,
+                changed_at = excluded.changed_at
+            """, [product.bundleID.rawValue, product.productID.rawValue, isHosted, now])
+    }
+
+    /// Sets the review rule of a product; nil for the app's rule.
+    static func setReview(
+        _ review: ContentReview, of bundleID: BundleID, _ productID: ProductID?, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO content_rules (bundle_id, product_id, review) VALUES ($1, $2, $3)
+            ON CONFLICT (bundle_id, product_id) DO UPDATE SET review = excluded.review
+            """, [bundleID.rawValue, productID?.rawValue ?? "", review.rawValue])
     }
 
     static func off(_ product: ContentProduct) -> StoreError {
@@ -62,12 +88,7 @@ extension HostedProduct {
             let versions = try HostedVersion.all(of: product, connection).compactMap {
                 try HostedVersion.find($0.versionID, connection)
             }
-            let uploads = try connection.query(
-                """
-                SELECT \(ContentUpload.columns) FROM content_uploads
-                WHERE bundle_id = $1 AND product_id = $2 AND version_id IS NULL ORDER BY created_at
-                """, [product.bundleID.rawValue, product.productID.rawValue]
-            ).map { try ContentUpload($0) }
+            let uploads = try ContentUpload.all(of: product, connection)
             return HostedProduct(
                 product: product, isHosted: try row.bool(2), wasLive: versions.contains { $0.approvedAt != nil },
                 review: try review(product, connection), versions: versions, uploads: uploads)

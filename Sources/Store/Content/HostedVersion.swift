@@ -149,4 +149,30 @@ extension HostedVersion {
                     + "remove the existing version, and complete the upload again.")
         }
     }
+
+    /// Changes the version's state. Returns false when it has another state by now.
+    func enter(_ new: ContentState, approvedAt: Int64?, _ connection: Connection) throws -> Bool {
+        try connection.execute(
+            "UPDATE content_versions SET state = $3, approved_at = $4 WHERE version_id = $1 AND state = $2",
+            [versionID.uuidString, state.rawValue, new.rawValue, approvedAt]) == 1
+    }
+
+    /// The versions of hosted products that were not removed, without their history.
+    static func hosted(_ connection: Connection) throws -> [HostedVersion] {
+        try connection.query(
+            """
+            SELECT \(columns) FROM content_versions
+            WHERE state <> 'DEVELOPER_REMOVED_FROM_SALE' AND EXISTS (
+                SELECT 1 FROM hosted_products WHERE hosted_products.bundle_id = content_versions.bundle_id
+                    AND hosted_products.product_id = content_versions.product_id AND is_hosted)
+            """
+        ).map { try HostedVersion($0) }
+    }
+
+    /// Whether a version that was not removed has these bytes.
+    static func use(_ digest: BlobDigest, _ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            "SELECT 1 FROM content_versions WHERE sha256 = $1 AND state <> $2 LIMIT 1",
+            [digest.hexadecimal, ContentState.removed.rawValue]) != nil
+    }
 }

@@ -46,6 +46,19 @@ struct Ownership: Sendable, Equatable {
             ]) > 0
     }
 
+    /// Removes the ownership that a purchase created. Ownership from another purchase stays.
+    static func remove(_ transaction: Transaction, _ connection: Connection) throws {
+        try connection.execute(
+            """
+            DELETE FROM ownerships
+            WHERE account_id = $1 AND bundle_id = $2 AND product_id = $3 AND original_transaction_id = $4
+            """,
+            [
+                transaction.accountID.rawValue, transaction.bundleID.rawValue, transaction.productID.rawValue,
+                transaction.originalTransactionID.rawValue,
+            ])
+    }
+
     private init(
         accountID: AccountID, bundleID: BundleID, productID: ProductID, originalTransactionID: TransactionID,
         originalPurchaseDate: Int64

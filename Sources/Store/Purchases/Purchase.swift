@@ -93,4 +93,55 @@ extension Purchase {
         ]
         return try connection.execute(Self.insertion, values) > 0
     }
+
+    /// The newest 1,000 purchases that wait for something.
+    static func pending(_ waiting: Store.Waiting, _ connection: Connection) throws -> [Store.PendingPurchase] {
+        try connection.query(
+            """
+            SELECT idempotency_key, account_id, bundle_id, product_id, quantity, created_at FROM purchases
+            WHERE \(waiting.condition) ORDER BY created_at DESC LIMIT 1000
+            """, []
+        ).compactMap { row in
+            guard let key = UUID(uuidString: try row.string(0)) else { return nil as Store.PendingPurchase? }
+            return Store.PendingPurchase(
+                idempotencyKey: key, accountID: AccountID(try row.string(1)), bundleID: BundleID(try row.string(2)),
+                productID: ProductID(try row.string(3)), quantity: try row.int(4), createdAt: try row.int64(5),
+                isInterrupted: waiting == .forSettlement)
+        }
+    }
+
+    /// Records that a waiting purchase failed. Returns false when it does not wait any more.
+    static func fail(
+        _ key: UUID, _ failure: WireError, _ waiting: Store.Waiting, _ connection: Connection
+    ) throws -> Bool {
+        try connection.execute(
+            """
+            UPDATE purchases SET state = 'failed', failure_code = $2, failure_message = $3
+            WHERE idempotency_key = $1 AND \(waiting.condition)
+            """, [key.uuidString, failure.code.rawValue, failure.message]) == 1
+    }
+
+    /// Records that a waiting purchase was paid. Returns false when it does not wait any more.
+    /// - Parameter reference: the payment's reference.
+    static func complete(
+        _ key: UUID, _ transactionID: TransactionID, _ amount: Money, reference: String, _ waiting: Store.Waiting,
+        _ connection: Connection
+    ) throws -> Bool {
+        try connection.execute(
+            """
+            UPDATE purchases SET state = 'purchased', transaction_id = $2, amount = $3, currency = $4, payment_reference = $5,
+                failure_code = NULL, failure_message = NULL
+            WHERE idempotency_key = $1 AND \(waiting.condition)
+            """, [key.uuidString, transactionID.rawValue, amount.milliunits, amount.currency, reference]) == 1
+    }
+}
+
+extension Store.Waiting {
+    /// The SQL condition that selects the waiting rows.
+    fileprivate var condition: String {
+        switch self {
+        case .forApproval: "state = 'deferred'"
+        case .forSettlement: "state = 'failed' AND failure_code = 'interrupted'"
+        }
+    }
 }

@@ -26,14 +26,6 @@ extension Store {
         case forApproval
         case forSettlement
 
-        /// The SQL condition that selects the waiting rows.
-        var condition: String {
-            switch self {
-            case .forApproval: "state = 'deferred'"
-            case .forSettlement: "state = 'failed' AND failure_code = 'interrupted'"
-            }
-        }
-
         var error: StoreError {
             switch self {
             case .forApproval: StoreError(.wrongState, "No purchase with this key is waiting for approval.")
@@ -54,18 +46,7 @@ extension Store {
     public func pendingPurchases() async throws -> [PendingPurchase] {
         try await database.read { connection in
             let waiting = try [Waiting.forApproval, .forSettlement].flatMap { waiting in
-                try connection.query(
-                    """
-                    SELECT idempotency_key, account_id, bundle_id, product_id, quantity, created_at FROM purchases
-                    WHERE \(waiting.condition) ORDER BY created_at DESC LIMIT 1000
-                    """, []
-                ).compactMap { row in
-                    guard let key = UUID(uuidString: try row.string(0)) else { return nil as PendingPurchase? }
-                    return PendingPurchase(
-                        idempotencyKey: key, accountID: AccountID(try row.string(1)),
-                        bundleID: BundleID(try row.string(2)), productID: ProductID(try row.string(3)),
-                        quantity: try row.int(4), createdAt: try row.int64(5), isInterrupted: waiting == .forSettlement)
-                }
+                try Purchase.pending(waiting, connection)
             }
             return Array(waiting.sorted { $0.createdAt < $1.createdAt }.suffix(1000))
         }
@@ -164,15 +145,11 @@ extension Store {
         -> PurchaseResponse
     {
         let changed = try await database.write { connection in
-            let changed = try connection.execute(
-                """
-                UPDATE purchases SET state = 'failed', failure_code = $2, failure_message = $3
-                WHERE idempotency_key = $1 AND \(waiting.condition)
-                """, [idempotencyKey.uuidString, failure.code.rawValue, failure.message])
-            if changed == 1 { try WaitingSubscription.delete(idempotencyKey, connection) }
+            let changed = try Purchase.fail(idempotencyKey, failure, waiting, connection)
+            if changed { try WaitingSubscription.delete(idempotencyKey, connection) }
             return changed
         }
-        guard changed == 1 else { throw waiting.error }
+        guard changed else { throw waiting.error }
         await processor.void(idempotencyKey)
         return PurchaseResponse(state: .failed, transaction: nil, failure: failure)
     }
@@ -182,18 +159,11 @@ extension Store {
     ) async throws -> PurchaseResponse {
         do {
             try await database.write { connection in
-                let changed = try connection.execute(
-                    """
-                    UPDATE purchases SET state = 'purchased', transaction_id = $2, amount = $3, currency = $4, payment_reference = $5,
-                        failure_code = NULL, failure_message = NULL
-                    WHERE idempotency_key = $1 AND \(waiting.condition)
-                    """,
-                    [
-                        purchase.idempotencyKey.uuidString, transaction.transactionID.rawValue, sale.amount.milliunits,
-                        sale.amount.currency,
-                        reference,
-                    ])
-                guard changed == 1 else { throw waiting.error }
+                guard
+                    try Purchase.complete(
+                        purchase.idempotencyKey, transaction.transactionID, sale.amount, reference: reference, waiting,
+                        connection)
+                else { throw waiting.error }
                 try WaitingSubscription.delete(purchase.idempotencyKey, connection)
                 try Self.insert(transaction, sale, connection)
             }

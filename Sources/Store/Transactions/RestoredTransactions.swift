@@ -4,29 +4,6 @@ import StoreWire
 
 /// Queries of restored transactions: deliveries of earlier transactions under new identifiers.
 enum RestoredTransactions {
-    /// The account's transactions that can be restored, oldest first: one for each product that is owned once, and
-    /// every period of an auto-renewable subscription. Refunded transactions cannot be restored, and unfinished ones
-    /// are delivered anyway.
-    static func sources(
-        _ request: RestoreRequest, of accountID: AccountID, limit: Int, _ connection: Connection
-    ) throws -> [Transaction] {
-        try connection.query(
-            """
-            SELECT \(Transaction.columns) FROM transactions
-            WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3
-                AND kind <> 'consumable' AND kind <> 'nonRenewingSubscription'
-                AND (kind = 'autoRenewableSubscription' OR transaction_id = original_transaction_id)
-                AND finished_at IS NOT NULL AND revoked_at IS NULL
-                AND (CAST($4 AS TEXT) IS NULL OR application_username = $4)
-            ORDER BY transaction_id LIMIT $5
-            """,
-            [
-                accountID.rawValue, request.bundleID.rawValue, request.after?.rawValue ?? 0,
-                request.applicationUsername, limit,
-            ]
-        ).map { try Transaction($0) }
-    }
-
     /// The identifier and date under which a source was restored.
     struct Delivery: Sendable, Equatable {
         var transactionID: TransactionID

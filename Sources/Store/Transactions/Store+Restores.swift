@@ -28,7 +28,7 @@ extension Store {
         let accountID = account.accountID
         // Read one more than a page, to know whether another page follows.
         let found = try await database.read { connection in
-            try RestoredTransactions.sources(request, of: accountID, limit: StoreLimits.page + 1, connection)
+            try Transactions.restorable(by: request, of: accountID, limit: StoreLimits.page + 1, connection)
         }
         let sources = Array(found.prefix(StoreLimits.page))
         guard let first = sources.first?.transactionID, let last = sources.last?.transactionID else {

@@ -1,7 +1,8 @@
 import Database
+import Foundation
 import StoreWire
 
-/// Queries of the ledger's transactions.
+/// The table `transactions`, which is the store's ledger.
 enum Transactions {
     // The statements' texts, built once and not for every receipt.
     private static let unfinishedText = """
@@ -157,4 +158,148 @@ enum Transactions {
         ORDER BY transaction_id DESC LIMIT $4
         """
     }
+
+    /// The account's transactions that can be restored, oldest first: one for each product that is owned once, and
+    /// every period of an auto-renewable subscription. Refunded transactions cannot be restored, and unfinished ones
+    /// are delivered anyway.
+    static func restorable(
+        by request: RestoreRequest, of accountID: AccountID, limit: Int, _ connection: Connection
+    ) throws -> [Transaction] {
+        try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND transaction_id > $3
+                AND kind <> 'consumable' AND kind <> 'nonRenewingSubscription'
+                AND (kind = 'autoRenewableSubscription' OR transaction_id = original_transaction_id)
+                AND finished_at IS NOT NULL AND revoked_at IS NULL
+                AND (CAST($4 AS TEXT) IS NULL OR application_username = $4)
+            ORDER BY transaction_id LIMIT $5
+            """,
+            [
+                accountID.rawValue, request.bundleID.rawValue, request.after?.rawValue ?? 0,
+                request.applicationUsername, limit,
+            ]
+        ).map { try Transaction($0) }
+    }
+
+    /// Whether the ledger has a transaction for a product. This scans the ledger.
+    static func have(_ productID: ProductID, in bundleID: BundleID, _ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            "SELECT transaction_id FROM transactions WHERE bundle_id = $1 AND product_id = $2 LIMIT 1",
+            [bundleID.rawValue, productID.rawValue]) != nil
+    }
+
+    // MARK: Refunds
+
+    /// Marks a transaction as refunded, with all deliveries of the purchase if the product is owned once. Returns false
+    /// when it was marked before.
+    static func revoke(
+        _ transaction: Transaction, at milliseconds: Int64, reason: RevocationReason, _ connection: Connection
+    ) throws -> Bool {
+        let changed = try connection.execute(
+            """
+            UPDATE transactions SET revoked_at = $3, revocation_reason = $4
+            WHERE account_id = $1 AND transaction_id = $2 AND revoked_at IS NULL
+            """,
+            [transaction.accountID.rawValue, transaction.transactionID.rawValue, milliseconds, reason.rawValue])
+        guard changed == 1 else { return false }
+        guard transaction.kind.isOwnedOnce else { return true }
+        try connection.execute(
+            """
+            UPDATE transactions SET revoked_at = $4, revocation_reason = $5
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
+                AND revoked_at IS NULL
+            """,
+            [
+                transaction.accountID.rawValue, transaction.bundleID.rawValue,
+                transaction.originalTransactionID.rawValue, milliseconds, reason.rawValue,
+            ])
+        return true
+    }
+
+    /// A refunded transaction, with all deliveries of the purchase if the product is owned once, oldest first.
+    static func revoked(with transaction: Transaction, _ connection: Connection) throws -> [Transaction] {
+        guard transaction.kind.isOwnedOnce else {
+            return try find(transaction.transactionID, connection).map { [$0] } ?? []
+        }
+        return try connection.query(
+            """
+            SELECT \(Transaction.columns) FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND original_transaction_id = $3
+                AND revoked_at IS NOT NULL
+            ORDER BY transaction_id
+            """,
+            [
+                transaction.accountID.rawValue, transaction.bundleID.rawValue,
+                transaction.originalTransactionID.rawValue,
+            ]
+        ).map { try Transaction($0) }
+    }
+
+    /// Whether the account has the product now, by a transaction that is neither refunded nor expired.
+    static func hold(
+        _ productID: ProductID, _ accountID: AccountID, _ bundleID: BundleID, now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        try connection.queryOne(
+            """
+            SELECT 1 FROM transactions
+            WHERE account_id = $1 AND bundle_id = $2 AND kind <> 'consumable' AND product_id = $3 AND revoked_at IS NULL
+                AND (expires_date IS NULL OR expires_date > $4)
+            """, [accountID.rawValue, bundleID.rawValue, productID.rawValue, now]) != nil
+    }
+}
+
+extension Transaction {
+    static let columns = """
+        account_id, transaction_id, original_transaction_id, bundle_id, product_id, item_id, kind, quantity, price, currency, storefront, \
+        purchase_date, original_purchase_date, expires_date, web_order_line_item_id, subscription_group_id, offer, \
+        application_username, idempotency_key, finished_at, revoked_at, revocation_reason, \
+        promotional_offer_id
+        """
+
+    init(_ row: Row) throws {
+        guard let kind = ProductKind(rawValue: try row.string(6)) else {
+            throw StoreError(.internalError, "The ledger holds a kind of product that this program does not know.")
+        }
+        self.init(
+            accountID: AccountID(try row.string(0)), transactionID: TransactionID(rawValue: try row.int64(1)),
+            originalTransactionID: TransactionID(rawValue: try row.int64(2)), bundleID: BundleID(try row.string(3)),
+            productID: ProductID(try row.string(4)), itemID: try row.int64(5), kind: kind, quantity: try row.int(7),
+            price: Money(milliunits: try row.int64(8), currency: try row.string(9)), storefront: try row.string(10),
+            purchaseDate: try row.int64(11), originalPurchaseDate: try row.int64(12),
+            expiresDate: try row.optionalInt64(13),
+            webOrderLineItemID: try row.optionalInt64(14),
+            subscriptionGroupID: try row.optionalString(15).map { SubscriptionGroupID($0) },
+            offer: try row.optionalString(16).flatMap { Offer(rawValue: $0) },
+            applicationUsername: try row.optionalString(17),
+            idempotencyKey: try row.optionalString(18).flatMap { UUID(uuidString: $0) },
+            finishedAt: try row.optionalInt64(19),
+            revokedAt: try row.optionalInt64(20), revocationReason: try row.optionalInt64(21),
+            promotionalOfferID: try row.optionalString(22))
+    }
+
+    /// The statement's text, built once because every purchase uses it.
+    private static let insertion = """
+        INSERT INTO transactions (\(columns)) VALUES
+            ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+            $23)
+        """
+
+    func insert(_ connection: Connection) throws {
+        let values: [SQLValue] = [
+            .text(accountID.rawValue), .integer(transactionID.rawValue), .integer(originalTransactionID.rawValue),
+            .text(bundleID.rawValue), .text(productID.rawValue), .integer(itemID), .text(kind.rawValue),
+            .integer(Int64(quantity)), .integer(price.milliunits), .text(price.currency), .text(storefront),
+            .integer(purchaseDate), .integer(originalPurchaseDate), SQLValue(expiresDate), SQLValue(webOrderLineItemID),
+            SQLValue(subscriptionGroupID?.rawValue), SQLValue(offer?.rawValue), SQLValue(applicationUsername),
+            SQLValue(idempotencyKey?.text), SQLValue(finishedAt), SQLValue(revokedAt), SQLValue(revocationReason),
+            SQLValue(promotionalOfferID),
+        ]
+        try connection.execute(Self.insertion, values)
+    }
+}
+
+extension SQLValue {
+    init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
+    init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 }

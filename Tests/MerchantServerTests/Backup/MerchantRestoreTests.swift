@@ -128,7 +128,7 @@ import Testing
             let folder = directory.url.appendingPathComponent("books")
             let place = try MerchantPlace(folder: folder, databaseURL: nil, schema: "unused")
             let half = try place.makeFolder(MerchantPlace.restoreFolder)
-            let refusal = await #expect(throws: MerchantServerError.self) {
+            let refusal = await #expect(throws: MerchantPlaceError.self) {
                 try await place.withMerchant(logger: .silent) { _ in }
             }
             #expect(refusal?.code == .halfRestored && refusal?.detail.contains(half.path) == true)

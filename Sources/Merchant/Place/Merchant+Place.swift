@@ -1,0 +1,40 @@
+import BlobStorage
+import Database
+import Foundation
+import Logging
+import StoreWire
+
+extension Merchant {
+    /// Opens a place's database, brings its tables up to date, and creates its merchant. Close the merchant after use.
+    /// - Parameters:
+    ///   - stores: the stores whose purchases are accepted.
+    ///   - bundleIDs: the apps whose purchases are accepted.
+    ///   - way: returns how receipts are verified, given the stores with their recorded anchors.
+    ///   - blobs: the storage of content, made after the database is open.
+    ///   - now: returns the time in milliseconds since 1970.
+    ///   - makeID: returns a new UUID for each call.
+    /// - Throws: ``MerchantPlaceError``; ``MerchantError`` as ``recordAnchors(_:in:)``; ``DatabaseError``;
+    ///   ``ReceiptRejection`` for an invalid root.
+    package static func open(
+        at place: MerchantPlace, stores: [TrustedStore], bundleIDs: Set<BundleID>, policy: MerchantPolicy,
+        way: ([TrustedStore]) -> VerificationWay = { _ in .local }, blobs: () throws -> any BlobStore,
+        now: @escaping @Sendable () -> Int64, makeID: @escaping @Sendable () -> UUID,
+        onStep: (@Sendable (MerchantStep) -> Void)? = nil, logger: Logger
+    ) async throws -> Merchant {
+        let database = try await place.openDatabase(logger: logger)
+        do {
+            let stores = stores.isEmpty ? [] : try await recordAnchors(stores, in: database)
+            return Merchant(
+                database: database, blobs: try blobs(),
+                verifier: try PurchaseVerifier(
+                    stores: stores, bundleIDs: bundleIDs, environments: policy.environments, way: way(stores)),
+                policy: policy, now: now, makeID: makeID, onStep: onStep)
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
+
+    /// Closes the database after the queued work.
+    package func close() async { await database.close() }
+}

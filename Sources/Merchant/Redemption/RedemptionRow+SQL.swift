@@ -1,0 +1,150 @@
+import Database
+import Foundation
+import MerchantWire
+import StoreWire
+
+/// The table `redemptions`.
+extension RedemptionRow {
+    private static let columns = """
+        redemption_key, user_id, grants, expires_at, redeemed_at, state, state_signed_at, taken_back, credited_user, credits,
+        transaction_id, superseded_at
+        """
+    private static let findText = "SELECT \(columns) FROM redemptions WHERE redemption_key = $1"
+    private static let pageText =
+        "SELECT \(columns) FROM redemptions WHERE redemption_key > $1 ORDER BY redemption_key LIMIT $2"
+
+    static func find(_ key: String, _ connection: Connection) throws -> RedemptionRow? {
+        try connection.queryOne(findText, [key]).map { try RedemptionRow($0) }
+    }
+
+    /// Returns a page of redemptions, sorted by key.
+    /// - Parameter key: the last key of the previous page; empty for the first page.
+    static func page(after key: String, limit: Int, _ connection: Connection) throws -> [RedemptionRow] {
+        try connection.query(pageText, [key, limit]).map { try RedemptionRow($0) }
+    }
+
+    fileprivate init(_ row: Row) throws {
+        key = try row.string(0)
+        userID = UserID(try row.string(1))
+        grants = try ProductCatalog.grants(try row.string(2))
+        expiresAt = try row.optionalInt64(3)
+        redeemedAt = try row.int64(4)
+        state = State(rawValue: try row.string(5)) ?? .revoked
+        stateSignedAt = try row.int64(6)
+        takenBack =
+            try row.optionalString(7).map { try JSONDecoder().decode([TakenCredits].self, from: Data($0.utf8)) } ?? []
+        creditedUser = UserID(try row.optionalString(8) ?? row.string(1))
+        credits = try row.optionalString(9).map { try ProductCatalog.grants($0) } ?? grants.filter(\.isCredits)
+        transactionID = try row.string(10)
+        supersededAt = try row.optionalInt64(11)
+        // An earlier program did not record the cause.
+        let cause: TakenCredits.Cause = supersededAt == nil ? .refund : .superseded
+        for index in takenBack.indices where takenBack[index].cause == nil { takenBack[index].cause = cause }
+    }
+
+    /// Inserts a redemption unless its key exists. Returns whether it was inserted.
+    static func insert(
+        _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let purchase = plan.purchase
+        return try connection.execute(
+            """
+            INSERT INTO redemptions (redemption_key, user_id, product_id, transaction_id, original_transaction_id,
+                quantity, grants, purchased_at, expires_at, redeemed_at, state, state_signed_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'granted', $11)
+            ON CONFLICT (redemption_key) DO NOTHING
+            """,
+            [
+                key, user.rawValue, purchase.productID.rawValue, purchase.transactionID,
+                purchase.originalTransactionID, purchase.quantity, plan.grantsJSON, purchase.purchasedAt,
+                plan.expiresAt, now, purchase.signedAt,
+            ]) == 1
+    }
+
+    /// Inserts a purchase that nobody has redeemed, unless its key exists.
+    /// - Parameters:
+    ///   - state: `open`, or `revoked` for a purchase that can no longer be redeemed.
+    ///   - signedAt: the time at which the store signed its statement about the purchase.
+    static func remember(
+        _ purchase: VerifiedPurchase, key: RedemptionKey, expiresAt: Int64?, _ state: State, signedAt: Int64,
+        at now: Int64, _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO redemptions (redemption_key, user_id, product_id, transaction_id, original_transaction_id,
+                quantity, grants, purchased_at, expires_at, redeemed_at, state, state_signed_at)
+            VALUES ($1, '', $2, $3, $4, $5, '[]', $6, $7, $8, $9, $10)
+            ON CONFLICT (redemption_key) DO NOTHING
+            """,
+            [
+                key.text, purchase.productID.rawValue, purchase.transactionID, purchase.originalTransactionID,
+                purchase.quantity, purchase.purchasedAt, expiresAt, now, state.rawValue, signedAt,
+            ])
+    }
+
+    /// Assigns a purchase that nobody has redeemed to a user. Returns false when another user was faster.
+    static func claim(
+        _ plan: RedemptionPlan, key: String, for user: UserID, at now: Int64, _ connection: Connection
+    ) throws -> Bool {
+        try connection.execute(
+            """
+            UPDATE redemptions SET user_id = $2, grants = $3, redeemed_at = $4, state = 'granted', quantity = $5
+            WHERE redemption_key = $1 AND user_id = '' AND state = 'open'
+            """,
+            [key, user.rawValue, plan.grantsJSON, now, plan.purchase.quantity]) == 1
+    }
+
+    /// Moves a redemption to another user, who gets only its rights. Returns false when it has moved meanwhile.
+    func transfer(_ rights: [ProductGrant], to owner: UserID, _ connection: Connection) throws -> Bool {
+        try connection.execute(
+            """
+            UPDATE redemptions SET user_id = $3, grants = $4, credited_user = $5, credits = $6
+            WHERE redemption_key = $1 AND user_id = $2
+            """,
+            [
+                key, userID.rawValue, owner.rawValue, try ProductCatalog.json(rights), creditedUser.rawValue,
+                try ProductCatalog.json(credits),
+            ]) == 1
+    }
+
+    /// Records the time of the store's latest statement, so that older statements are ignored.
+    func sign(at signedAt: Int64, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE redemptions SET state_signed_at = $2 WHERE redemption_key = $1",
+            [key, max(signedAt, stateSignedAt)])
+    }
+
+    /// Records a state by the store's latest statement, and the credits that are taken back in this state.
+    func setState(
+        _ state: State, signedAt: Int64, takenBack: [TakenCredits], _ connection: Connection
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE redemptions SET state = $2, state_signed_at = $3, taken_back = $4 WHERE redemption_key = $1
+            """, [key, state.rawValue, signedAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
+    }
+
+    /// Whether a user has redeemed a period of a subscription.
+    /// - Parameter key: the subscription's key.
+    static func hasPeriod(of key: String, _ user: UserID, _ connection: Connection) throws -> Bool {
+        try connection.queryOne(
+            """
+            SELECT 1 FROM redemptions
+            WHERE user_id = $1 AND CAST($2 AS TEXT) LIKE '%/s/' || original_transaction_id LIMIT 1
+            """, [user.rawValue, key]) != nil
+    }
+
+    /// Records ``supersededAt`` and ``takenBack``.
+    func keepSuperseded(_ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE redemptions SET superseded_at = $2, taken_back = $3 WHERE redemption_key = $1",
+            [key, supersededAt, takenBack.isEmpty ? nil : try TakenCredits.json(takenBack)])
+    }
+
+    /// Records the credits that were taken back from a redemption.
+    static func setTakenBack(_ credits: [TakenCredits]?, of key: String, _ connection: Connection) throws {
+        try connection.execute(
+            "UPDATE redemptions SET taken_back = $2 WHERE redemption_key = $1",
+            [key, try credits.map(TakenCredits.json)])
+    }
+}

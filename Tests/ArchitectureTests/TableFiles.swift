@@ -1,0 +1,66 @@
+/// The rule that one file has the SQL of a table.
+///
+/// The file that writes a table also reads it. Another file may only read it in a joined statement that stands with
+/// another table, and only if it is listed in ``joins``.
+struct TableFiles {
+    /// A file that reads a table of another file.
+    struct Join: Hashable {
+        var table: String
+        /// The file's path without `Sources/`.
+        var file: String
+    }
+
+    /// The tables of a module, as its schema creates them.
+    let tables: Set<String>
+    private var writers: [String: Set<String>] = [:]
+    private var readers: [String: Set<String>] = [:]
+
+    /// Reads the statements of a module's files. Migrations, in the folder `Schema`, may change any table.
+    init(_ sources: [SwiftSource]) {
+        let texts = sources.map { source in
+            let code = source.lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
+            return (path: String(source.path.dropFirst("Sources/".count)), code: code)
+        }
+        tables = Set(
+            texts.filter { Self.isSchema($0.path) }.flatMap { text in
+                text.code.matches(of: /CREATE TABLE (\w+)/).map { String($0.1) }
+            })
+        for text in texts where !Self.isSchema(text.path) {
+            for match in text.code.matches(of: /\b(INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN)\s+(\w+)/) {
+                let table = String(match.2)
+                guard tables.contains(table) else { continue }
+                if match.1 == "FROM" || match.1 == "JOIN" {
+                    readers[table, default: []].insert(text.path)
+                } else {
+                    writers[table, default: []].insert(text.path)
+                }
+            }
+        }
+    }
+
+    private static func isSchema(_ path: String) -> Bool { path.contains("/Schema/") }
+
+    /// The tables whose SQL stands in more than one file.
+    /// - Parameter joins: the files that may read tables of other files.
+    func violations(allowing joins: Set<Join>) -> [String] {
+        var found: [String] = []
+        for table in tables.sorted() {
+            let writers = writers[table] ?? []
+            if writers.count > 1 {
+                found.append("\(table) is written in \(writers.sorted().joined(separator: ", "))")
+            }
+            let readers = (readers[table] ?? []).subtracting(writers).filter {
+                !joins.contains(Join(table: table, file: $0))
+            }
+            if readers.count + min(writers.count, 1) > 1 {
+                found.append("\(table) is read in \(readers.sorted().joined(separator: ", "))")
+            }
+        }
+        return found
+    }
+
+    /// The permitted joins that no file makes.
+    func unused(_ joins: Set<Join>) -> [Join] {
+        joins.filter { tables.contains($0.table) && readers[$0.table]?.contains($0.file) != true }
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@Suite("One file has the SQL of a table")
+struct TableFilesTests {
+    private static let joins: [(join: TableFiles.Join, reason: String)] = [
+        (
+            .init(table: "credit_lots", file: "Merchant/Ledger/Ledger+SQL.swift"),
+            "a spend reads the balance and the next expiry in one statement; the audit compares lots with entries"
+        ),
+        (
+            .init(table: "redemptions", file: "Merchant/Ledger/Ledger+SQL.swift"),
+            "the audit finds grants without a redemption"
+        ),
+        (
+            .init(table: "subscriptions", file: "Merchant/Entitlements/Rights.swift"),
+            "a user's rights are listed with the renewal of their subscriptions"
+        ),
+        (
+            .init(table: "hosted_products", file: "Store/Content/HostedVersion.swift"),
+            "only versions of products whose hosting is on can be downloaded"
+        ),
+    ]
+
+    @Test(arguments: ["Merchant", "Store"]) func everyTableHasItsFile(_ module: String) throws {
+        let files = TableFiles(try SourceTree.sources().filter { $0.path.hasPrefix("Sources/\(module)/") })
+        #expect(files.tables.count > 10)
+        let joins = Set(Self.joins.map(\.join))
+        for violation in files.violations(allowing: joins) { Issue.record("\(violation)") }
+        for join in files.unused(joins) { Issue.record("\(join.file) does not read \(join.table)") }
+    }
+
+    private static let schema = SwiftSource(
+        path: "Sources/Shop/Schema/Shop.swift", text: #""CREATE TABLE goods (id TEXT)"; "INSERT INTO goods (id)""#)
+
+    @Test(arguments: [
+        (["INSERT INTO goods (id)", "SELECT id FROM notes"], 0), (["INSERT INTO goods (id)", "UPDATE goods SET"], 1),
+        (["DELETE FROM goods", "SELECT id FROM goods"], 1), (["SELECT FROM goods", "JOIN goods ON"], 1),
+        (["SELECT id FROM goods UPDATE\n    goods SET", "// UPDATE goods SET"], 0),
+    ])
+    func theRuleFindsSecondFiles(statements: [String], count: Int) {
+        let sources = statements.enumerated().map {
+            SwiftSource(path: "Sources/Shop/\($0.offset).swift", text: $0.element)
+        }
+        let files = TableFiles([Self.schema] + sources)
+        #expect(files.violations(allowing: []).count == count)
+        let join = TableFiles.Join(table: "goods", file: "Shop/1.swift")
+        let isReader = statements[1].contains(/FROM goods|JOIN goods/) && !statements[1].contains("DELETE")
+        #expect(files.unused([join]).isEmpty == isReader)
+        if isReader { #expect(files.violations(allowing: [join]).isEmpty) }
+    }
+}
