@@ -368,7 +368,8 @@ let package = Package(
         .testTarget(
             name: "ContentDownloadsTests",
             dependencies: [
-                "ContentDownloads", "CornerstoreEncoding", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "ContentDownloads", "CornerstoreEncoding", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
         ),
