@@ -80,8 +80,8 @@ struct PostgreSQLAddress: Sendable {
         return given
     }
 
-    /// Checks hosts and ports. `libpq` reads a part of a password with an unescaped `@`, `:` or `/` as host or port, and
-    /// would show it in errors.
+    /// Checks hosts and ports. When a password contains an unescaped `@`, `:` or `/`, `libpq` reads a part of it as host
+    /// or port, and would show that part in errors.
     private static func check(_ given: [(keyword: String, value: String)]) throws(DatabaseError) {
         for (keyword, value) in given where keyword == "host" || keyword == "port" || keyword == "hostaddr" {
             let isFine = value.unicodeScalars.allSatisfy { scalar in
