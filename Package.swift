@@ -144,8 +144,10 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "SampleTerminal", path: "Examples/SampleTerminal", swiftSettings: strict),
         .target(
-            name: "MonkeyCredits", dependencies: ["PurchaseVault", "StoreKit"], path: "Examples/MonkeyCredits",
+            name: "MonkeyCredits", dependencies: ["PurchaseVault", "SampleTerminal", "StoreKit"],
+            path: "Examples/MonkeyCredits",
             exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
         ),
@@ -154,7 +156,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "PhotoFilters", dependencies: ["CZlib", "PurchaseVault", "StoreKit"], path: "Examples/PhotoFilters",
+            name: "PhotoFilters", dependencies: ["CZlib", "PurchaseVault", "SampleTerminal", "StoreKit"],
+            path: "Examples/PhotoFilters",
             exclude: ["PhotoFilters.storekit"],
             swiftSettings: strict
         ),
@@ -163,7 +166,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "BookChapters", dependencies: ["PhotoFilters", "StoreKit"], path: "Examples/BookChapters",
+            name: "BookChapters", dependencies: ["PhotoFilters", "SampleTerminal", "StoreKit"],
+            path: "Examples/BookChapters",
             exclude: ["BookChapters.yaml", "Content"],
             swiftSettings: strict
         ),
@@ -172,7 +176,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "ServerBooks", dependencies: ["MerchantClient", "StoreKit"], path: "Examples/ServerBooks",
+            name: "ServerBooks", dependencies: ["MerchantClient", "SampleTerminal", "StoreKit"],
+            path: "Examples/ServerBooks",
             exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"],
             swiftSettings: strict
         ),
