@@ -425,8 +425,6 @@ let package = Package(
                 "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
                 "photo-filters", "server-books",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -478,10 +476,8 @@ let package = Package(
                 "StoreReceipts",
                 "StoreServer", "StoreWire",
                 "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),

@@ -59,7 +59,7 @@ struct BucketJourneyTests {
         front.expect(
             .first {
                 let url = "\(store.addresses.control)/control/v1/content/versions/\(version.versionId)/remove"
-                try #require(try await store.send("POST", url, Array("{}".utf8)).status == 200)
+                try #require(try await HTTPReply("POST", url, body: Array("{}".utf8)).status == 200)
             })
         let engine = device.launch()
         let app = ContentApp(SKPaymentQueue(engine: engine), shelf: shelf)
