@@ -112,7 +112,7 @@ struct JourneyMerchant {
 @Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(1)))
 struct MerchantJourneyTests {
     @Test(arguments: Backend.available, [false, true])
-    func `what is bought is redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {
+    func `credits are redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {
         try await JourneyStore.with(backend) { store async throws in
             try await JourneyMerchant.with(backend, store, isRemote: isRemote) { merchant async throws in
                 let device = try await JourneyDevice(store)
@@ -160,7 +160,7 @@ struct MerchantJourneyTests {
     }
 
     @Test(arguments: Backend.available, [false, true])
-    func `what lasts is one purchase by every receipt and on every device`(
+    func `a non-consumable is one purchase in every receipt and on every device`(
         _ backend: Backend, _ isRemote: Bool
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in

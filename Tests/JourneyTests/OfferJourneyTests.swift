@@ -33,7 +33,9 @@ struct OfferJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `an offer of the app's server is shown on the sheet, sold and receipted`(_ backend: Backend) async throws {
+    func `an offer signed by the app's server is shown on the sheet, sold and in the receipt`(_ backend: Backend)
+        async throws
+    {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store, email: "ape@example.com")
             let app = JourneyApp(device.launch(), grants: Grants())

@@ -45,7 +45,7 @@ struct WebSheetJourneyTests {
         }
     }
 
-    @Test func `a notice that nobody reads holds nothing up`() async throws {
+    @Test func `an unread notice delays nothing`() async throws {
         try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)
             let rule = #"{"name":"no money","productId":"credits5"}"#
