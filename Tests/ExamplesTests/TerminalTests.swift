@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 /// The sheet on a terminal, as somebody at the keyboard meets it.
-@Suite("At a terminal", .timeLimit(.minutes(1)))
+@Suite("The samples at a terminal", .timeLimit(.minutes(1)))
 struct TerminalTests {
     @MainActor
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))
-    func `signing in, buying, cancelling and leaving are typed`() async throws {
+    func `a customer signs in, buys, cancels and quits by typing`() async throws {
         try await SampleStore.with { store in
             let monkeys = SampleProgram(name: "monkey-credits", store: store, device: "device")
             let terminal = try monkeys.atTerminal()
@@ -39,7 +39,7 @@ struct TerminalTests {
 
     @MainActor
     @Test(.enabled(if: SampleProgram.isBuilt("photo-filters"), "photo-filters is not built"))
-    func `what was bought before is offered for free, and a sign-in can be left`() async throws {
+    func `an owned filter is offered for free, and a sign-in can be cancelled`() async throws {
         try await SampleStore.with { store in
             let first = SampleProgram(name: "photo-filters", store: store, device: "first")
             #expect(try await first.run("--buy", "mono").status == 0)
