@@ -26,7 +26,7 @@ private struct HeldToken: Sendable {
 
 @Suite("Products and the user's account", .timeLimit(.minutes(1)))
 struct MerchantAccountTests {
-    @Test func `the list is transferred when it has changed, and there offline`() async throws {
+    @Test func `the product list is transferred when it has changed, and is available offline`() async throws {
         try await withMerchant { merchant, device, log in
             let client = try await device.launch(log)
             #expect(client.cachedProducts.isEmpty)
@@ -49,7 +49,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `without a list and a merchant there is an error`() async throws {
+    @Test func `without a saved list an unavailable merchant is an error`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.trouble(.products(""), .status(500))
             let client = try await device.launch(log)
@@ -83,7 +83,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `a spend whose answer is lost is not made by who signs in meanwhile`() async throws {
+    @Test func `a spend whose answer is lost is not repeated for a user who signs in meanwhile`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change {
                 $0.gems = 10
@@ -109,7 +109,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `what is asked before anybody has signed in is asked for who does`() async throws {
+    @Test func `a request before the first sign-in is made for the user who signs in`() async throws {
         try await withMerchant { merchant, device, log in
             let token = HeldToken()
             var configuration = device.configuration(log)
@@ -125,7 +125,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `a spend that waits for the first token is not made by who signs in meanwhile`() async throws {
+    @Test func `a spend that waits for a token is not made for a user who signs in meanwhile`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.gems = 10 }
             let token = HeldToken()
@@ -151,7 +151,7 @@ struct MerchantAccountTests {
         (MerchantClientError(.unreachable, "later"), true), (URLError(.userAuthenticationRequired), false),
         (Device.NoToken(), false),
     ])
-    func `a token that cannot be had now is asked for again`(
+    func `a temporarily missing token is requested again`(
         _ thrown: any Error & Sendable, _ isTemporary: Bool
     ) async throws {
         try await withMerchant { merchant, device, log in
@@ -184,7 +184,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `what the second user asks is not asked for the third`() async throws {
+    @Test func `a request of one user is not made for the next user`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.gems = 10 }
             let token = HeldToken()
@@ -211,7 +211,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `a redemption that waits for a token takes that of who signs in`() async throws {
+    @Test func `a redemption that waits for a token uses the token of the user who signs in`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")
             let token = HeldToken()
@@ -253,7 +253,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `what the merchant says of the user is read`() async throws {
+    @Test func `the merchant's account of the user can be read`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.owners["1"] = "ape" }
             let client = try await device.launch(log)
