@@ -7,7 +7,7 @@ import Testing
 struct JSONBytesTests {
     /// What is written once is copied when it comes again, and days and the clock of Los Angeles are kept: none of it
     /// may show, wherever the buffer grew in between.
-    @Test func datesAreWrittenAsTheyAreAloneWhateverStoodBefore() throws {
+    @Test func aDatesTextDoesNotDependOnEarlierDates() throws {
         var random = SeededGenerator(seed: 31)
         let changes: [Int64] = [1_710_064_800, 1_730_624_400, 1_704_096_000, 946_713_600, -94_665_600]
         for _ in 0..<200 {
@@ -33,7 +33,7 @@ struct JSONBytesTests {
         }
     }
 
-    @Test func everyCharacterInEveryPlaceReadsBack() throws {
+    @Test func everyCharacterAtEveryPositionIsReadBack() throws {
         for scalar in (0...0x100).compactMap(Unicode.Scalar.init) {
             for place in 0..<20 {
                 let text =
