@@ -80,7 +80,7 @@ struct PostgreSQLAddress: Sendable {
         return given
     }
 
-    /// Checks hosts and ports. When a password contains an unescaped `@`, `:` or `/`, `libpq` reads a part of it as host
+    /// Checks hosts and ports. If a password contains an unescaped `@`, `:` or `/`, `libpq` reads a part of it as host
     /// or port, and would show that part in errors.
     private static func check(_ given: [(keyword: String, value: String)]) throws(DatabaseError) {
         for (keyword, value) in given where keyword == "host" || keyword == "port" || keyword == "hostaddr" {
