@@ -74,7 +74,7 @@ struct OfferJourneyTests {
             configuration.presenter = BuyingPresenter()
             let grants = Grants()
             let app = JourneyApp(device.launch(configuration), grants: grants)
-            let reply = try await store.send("GET", "\(store.addresses.control)/control/v1/apps")
+            let reply = try await HTTPReply("GET", "\(store.addresses.control)/control/v1/apps")
             let number = try #require(
                 try JSONDecoder().decode([ControlAPI.App].self, from: Data(reply.body)).first?.appId)
             let page = SKStoreProductViewController(engine: app.engine)
