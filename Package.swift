@@ -155,8 +155,10 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "SampleTerminal", path: "Examples/SampleTerminal", swiftSettings: strict),
         .target(
-            name: "MonkeyCredits", dependencies: ["PurchaseVault", "StoreKit"], path: "Examples/MonkeyCredits",
+            name: "MonkeyCredits", dependencies: ["PurchaseVault", "SampleTerminal", "StoreKit"],
+            path: "Examples/MonkeyCredits",
             exclude: ["MonkeyCredits.storekit"],
             swiftSettings: strict
         ),
@@ -165,7 +167,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "PhotoFilters", dependencies: ["CZlib", "PurchaseVault", "StoreKit"], path: "Examples/PhotoFilters",
+            name: "PhotoFilters", dependencies: ["CZlib", "PurchaseVault", "SampleTerminal", "StoreKit"],
+            path: "Examples/PhotoFilters",
             exclude: ["PhotoFilters.storekit"],
             swiftSettings: strict
         ),
@@ -174,7 +177,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "BookChapters", dependencies: ["PhotoFilters", "StoreKit"], path: "Examples/BookChapters",
+            name: "BookChapters", dependencies: ["PhotoFilters", "SampleTerminal", "StoreKit"],
+            path: "Examples/BookChapters",
             exclude: ["BookChapters.yaml", "Content"],
             swiftSettings: strict
         ),
@@ -183,7 +187,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "ServerBooks", dependencies: ["MerchantClient", "StoreKit"], path: "Examples/ServerBooks",
+            name: "ServerBooks", dependencies: ["MerchantClient", "SampleTerminal", "StoreKit"],
+            path: "Examples/ServerBooks",
             exclude: ["Merchant.yaml", "Issues", "ServerBooks.yaml"],
             swiftSettings: strict
         ),
@@ -448,8 +453,6 @@ let package = Package(
                 "MerchantWire", "MonkeyCredits", "PhotoFilters", "PurchaseVault", "ServerBooks",
                 "Store", "StoreKit", "StoreServer", "StoreWire", "TestSupport", "book-chapters", "monkey-credits",
                 "photo-filters", "server-books",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -502,9 +505,7 @@ let package = Package(
             dependencies: [
                 "BlobStorage", "ControlWire", "Database", "Merchant", "MerchantServer", "MerchantWire", "Store",
                 "StoreKit", "StoreReceipts", "StoreServer", "StoreWire", "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),

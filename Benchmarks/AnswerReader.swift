@@ -1,18 +1,20 @@
 import NIOCore
 
-/// Finds the end of an HTTP/1.1 answer with as little work as that takes. Only `Content-Length` is understood: the
-/// servers measured here send it.
+/// Finds the end of an HTTP/1.1 answer with little work. It supports only `Content-Length`, which the measured servers
+/// send.
 struct AnswerReader {
     private var received = ByteBuffer()
-    /// Status, and where the body starts and ends, once the head is there.
+    /// The status and the body's range; nil until the whole head was read.
     private var head: (status: Int, body: Int, end: Int)?
 
-    /// Takes bytes in; the status and the body once the answer is whole.
+    /// Adds received bytes. Returns the status and the body once the answer is complete.
     mutating func read(_ bytes: ByteBuffer) throws -> (status: Int, body: ByteBuffer)? {
         if received.readableBytes == 0 { received = bytes } else { received.writeImmutableBuffer(bytes) }
         if head == nil { head = try Self.head(of: received.readableBytesView) }
         guard let head, received.readableBytes >= head.end else { return nil }
-        guard received.readableBytes == head.end else { throw BenchmarkError("more bytes than one answer") }
+        guard received.readableBytes == head.end else {
+            throw BenchmarkError("the server sent more bytes than one answer")
+        }
         self.head = nil
         let body = received.getSlice(at: received.readerIndex + head.body, length: head.end - head.body) ?? ByteBuffer()
         received = ByteBuffer()
@@ -33,7 +35,7 @@ struct AnswerReader {
                 let line = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
                 if line.isEmpty {
                     guard let status, let length else {
-                        throw BenchmarkError("an answer without status or Content-Length")
+                        throw BenchmarkError("an answer has no status or Content-Length")
                     }
                     return (status, index + 2, index + 2 + length)
                 }

@@ -3,12 +3,12 @@ import Foundation
 import StoreKit
 import StoreWire
 
-/// An app that asks for products, and buys and finishes, again and again, in a process of its own; in turns with the
-/// same requests and flushes made bare, so that whatever else the machine does meets both.
+/// An app in a process of its own that repeatedly requests products, buys and finishes. It takes turns with the same
+/// requests and flushes made directly, so that other load on the machine affects both.
 enum AppLoop {
     static let subcommand = "app-loop"
 
-    /// What it took, in seconds, as the process prints it.
+    /// The measured seconds, as the process prints them.
     struct Found: Codable, Sendable {
         /// From `start()` to the delegate's call.
         var products: [Double] = []
@@ -16,11 +16,11 @@ enum AppLoop {
         var purchase: [Double] = []
         /// From `finishTransaction(_:)` to `removedTransactions`.
         var finish: [Double] = []
-        /// What each of them cannot do without.
+        /// The requests and flushes that each step needs.
         var alone = RoundTrips()
     }
 
-    /// Runs the loop in this process, and says what it took.
+    /// Runs the loop in this process and prints the measured times.
     static func run(_ arguments: [String]) async throws {
         guard arguments.count == 3, let count = Int(arguments[0]), count > 0 else {
             throw BenchmarkError("the app's loop takes a number, an address and a folder")
@@ -40,7 +40,7 @@ enum AppLoop {
         queue.add(events)
         var stream = events.stream.makeAsyncIterator()
         for round in 0..<count {
-            // Who comes second finds the store's caches warm.
+            // The second one finds warm caches in the store, so the order alternates.
             for isApp in round % 2 == 0 ? [true, false] : [false, true] {
                 if isApp {
                     found.products.append(try await products([product], events, &stream))
@@ -69,7 +69,9 @@ enum AppLoop {
         request.delegate = events
         let start = ContinuousClock.now
         request.start()
-        guard case .products(1, let told)? = await stream.next() else { throw BenchmarkError("no product came") }
+        guard case .products(1, let told)? = await stream.next() else {
+            throw BenchmarkError("the store returned no product")
+        }
         return (told - start).seconds
     }
 
@@ -85,11 +87,13 @@ enum AppLoop {
         guard case .purchased(let transaction, let bought)? = next else { throw BenchmarkError("the purchase failed") }
         let finished = ContinuousClock.now
         queue.finishTransaction(transaction)
-        guard case .removed(let removed)? = await stream.next() else { throw BenchmarkError("it was not finished") }
+        guard case .removed(let removed)? = await stream.next() else {
+            throw BenchmarkError("the transaction was not finished")
+        }
         return ((bought - added).seconds, (removed - finished).seconds)
     }
 
-    /// Starts the process for a device and gives what it found.
+    /// Starts the process for a device and returns its result.
     static func found(_ count: Int, store: String, data: URL, device: URL) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(
@@ -104,7 +108,7 @@ enum AppLoop {
     }
 }
 
-/// Turns the calls of queue and request into a stream, with the time of each.
+/// Turns the calls of the queue and of the request into a stream, with the time of each call.
 private final class LoopEvents: NSObject, SKPaymentTransactionObserver, SKProductsRequestDelegate {
     enum Event: Sendable {
         case products(Int, ContinuousClock.Instant)

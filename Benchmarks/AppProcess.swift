@@ -1,37 +1,36 @@
 import Foundation
 import StoreKit
 
-/// An app on a device, in a process of its own so that its memory is its own: this program with other arguments.
+/// An app on a device: this program with other arguments, in a process of its own so that its memory can be measured.
 enum AppProcess {
     static let subcommand = "app"
 
-    /// What the process is to do.
+    /// The process's task.
     enum Work: String {
         /// Restore everything, then finish it.
         case restore
-        /// Sign in, and fetch so many unfinished transactions into the journal.
+        /// Sign in, and fetch this number of unfinished transactions into the journal.
         case fetch
-        /// Be told of so many unfinished transactions, and leave them.
+        /// Receive this number of unfinished transactions, and leave them unfinished.
         case start
     }
 
-    /// What the process found, as it prints it.
+    /// The process's result, as it prints it.
     struct Found: Codable, Sendable {
         var transactions: Int
-        /// From the first use of the queue to the last transaction told, or the end of the restore.
+        /// From the first use of the queue to the last delivered transaction, or to the end of the restore.
         var seconds: Double
-        /// To finish them all, told to the store and out of the journal.
+        /// The time until all are finished at the store and removed from the journal.
         var secondsToFinish: Double?
-        /// The most memory that was resident.
+        /// The highest resident memory.
         var mebibytes: Double
     }
 
-    /// Runs the work in this process. What the app needs to know stands in the environment, as
-    /// `StoreKitConfiguration` reads it.
+    /// Runs the task in this process. The environment holds the app's settings, as `StoreKitConfiguration` reads them.
     static func run(_ arguments: [String]) async throws {
         guard let work = arguments.first.flatMap(Work.init(rawValue:)), let count = arguments.dropFirst().first,
             let count = Int(count)
-        else { throw BenchmarkError("the app's process takes what to do and a number") }
+        else { throw BenchmarkError("the app's process needs a task and a number as arguments") }
         let found = try await perform(work, count)
         print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
     }
@@ -67,7 +66,7 @@ enum AppProcess {
             found = done
             for transaction in told { queue.finishTransaction(transaction) }
         }
-        throw BenchmarkError("the queue's calls ended")
+        throw BenchmarkError("the queue stopped calling its observer")
     }
 
     private static func mebibytes() throws -> Double {
@@ -77,7 +76,7 @@ enum AppProcess {
         return (kibibytes ?? .nan) / 1024
     }
 
-    /// What an app's process finds in its environment.
+    /// The environment of an app's process.
     static func environment(store: String, data: URL, device: URL) throws -> [String: String] {
         [
             "CORNERSTORE_STORE": store, "CORNERSTORE_DEVICE": device.path, "CORNERSTORE_SHEET": "approve",
@@ -88,7 +87,7 @@ enum AppProcess {
         ]
     }
 
-    /// Starts the process for a device and gives what it found.
+    /// Starts the process for a device and returns its result.
     static func found(_ work: Work, _ count: Int, store: String, data: URL, device: URL) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(

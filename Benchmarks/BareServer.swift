@@ -3,15 +3,14 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// The measure of all HTTP figures: a Hummingbird handler that reads a body and answers a given number of bytes, and
-/// does nothing else.
+/// The baseline of all HTTP figures: a Hummingbird handler that only reads a body and answers a given number of bytes.
 struct BareServer {
     static let path = "/bare"
     static let subcommand = "bare-server"
 
     var answerBytes: Int
 
-    /// Serves on a free port of the loopback interface, says `ready PORT`, and ends when standard input does.
+    /// Serves on a free loopback port, prints `ready PORT`, and ends when standard input ends.
     func run() async throws {
         let answer = ByteBuffer(repeating: UInt8(ascii: "x"), count: answerBytes)
         let router = Router()
@@ -36,7 +35,7 @@ struct BareServer {
         try await application.runService()
     }
 
-    /// A child must not outlive the measurement, however that ends.
+    /// Ends the child with the measurement, even if the measurement is killed.
     static func endWithStandardInput() {
         Thread.detachNewThread {
             while let data = try? FileHandle.standardInput.read(upToCount: 1024), !data.isEmpty {}

@@ -3,11 +3,11 @@ import Foundation
 import Logging
 import Merchant
 
-/// A merchant's users and their books, there before it starts: each user was granted credits once and has spent some of
-/// them nine times.
+/// A merchant's users and their ledger, written before the merchant starts: each user got credits once and has spent
+/// some of them nine times.
 struct Books: Sendable {
     var users: Int
-    /// Entries of each user.
+    /// The number of entries of each user.
     static let entries = 10
     static let currency = "coins"
     private static let granted: Int64 = 1_000_000

@@ -4,13 +4,13 @@ import Foundation
 final class ChildProcess: Sendable {
     private let process: Process
     private let input: Pipe
-    /// When it was started.
+    /// The time when it was started.
     let started: ContinuousClock.Instant
 
     var identifier: Int32 { process.processIdentifier }
 
-    /// Starts a program. It runs on the servers' cores unless others are named; it ends when its standard input closes
-    /// or it is told to.
+    /// Starts a program on the servers' cores, unless other cores are given. It ends when its standard input closes or
+    /// ``stop()`` is called.
     init(
         _ executable: URL, _ arguments: [String], environment: [String: String] = [:], output: Pipe? = nil,
         on processors: Processors? = .forServers
@@ -30,8 +30,8 @@ final class ChildProcess: Sendable {
         try Self.run(process)
     }
 
-    /// Starts a process with no signal blocked. It would inherit what the calling thread blocks, and threads of a pool
-    /// block nearly all: it could not be told to end, and pgbench would wait for its alarm for ever.
+    /// Starts a process without blocked signals. A process inherits the calling thread's blocked signals, and a pool's
+    /// threads block nearly all: SIGTERM would not end it, and pgbench would wait for its alarm forever.
     static func run(_ process: Process) throws {
         var none = sigset_t()
         var before = sigset_t()
@@ -65,7 +65,7 @@ final class ChildProcess: Sendable {
         URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     }
 
-    /// Asks it to end, waits until it has, and after ten seconds ends it.
+    /// Asks the process to end, waits for its end, and kills it after ten seconds.
     func stop() {
         try? input.fileHandleForWriting.close()
         if process.isRunning { process.terminate() }
@@ -77,13 +77,13 @@ final class ChildProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process ends by itself.
     func exitStatus() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// Resident memory now and at its highest, in bytes.
+    /// The current and the highest resident memory, in bytes.
     func memory() throws -> (resident: Int, highest: Int) {
         let status = try String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)
         func bytes(_ name: String) throws -> Int {
@@ -95,12 +95,12 @@ final class ChildProcess: Sendable {
         return (try bytes("VmRSS"), try bytes("VmHWM"))
     }
 
-    /// Has the kernel count the highest resident memory anew from now on (proc(5), `clear_refs`).
+    /// Resets the kernel's count of the highest resident memory (proc(5), `clear_refs`).
     func forgetHighestMemory() throws {
         try Data("5".utf8).write(to: URL(filePath: "/proc/\(identifier)/clear_refs"))
     }
 
-    /// Processor time that it has used, in seconds.
+    /// The processor time used, in seconds.
     func processorTime() throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
         // The name in parentheses may hold spaces; fields are counted after it. 14 and 15 are user and system time in
@@ -112,7 +112,7 @@ final class ChildProcess: Sendable {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Bytes that it has caused to be written to storage.
+    /// The number of bytes written to storage.
     func bytesWritten() throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(identifier)/io", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes:") }

@@ -3,20 +3,20 @@ import Crypto
 import Foundation
 import NIOCore
 
-/// Who downloads, in a process of its own so that its memory is its own: this program with other arguments. It hashes
-/// and keeps nothing, the same from every server.
+/// A downloading client: this program with other arguments, in a process of its own so that its memory can be measured.
+/// It hashes the bytes and does not store them.
 enum ContentClient {
     static let subcommand = "content-client"
 
-    /// What the process found, as it prints it.
+    /// The process's result, as it prints it.
     struct Found: Codable, Sendable {
-        /// Of each download.
+        /// The seconds of each download.
         var seconds: [Double]
-        /// Resident before the first.
+        /// The resident memory before the first download.
         var idleMebibytes: Double
-        /// Resident at most.
+        /// The highest resident memory.
         var highestMebibytes: Double
-        /// Of what was downloaded, the same each time.
+        /// The digest of the downloaded bytes, equal for each download.
         var sha256: String
     }
 
@@ -30,7 +30,7 @@ enum ContentClient {
         if !arguments[3].isEmpty { request.headers.add(name: "Authorization", value: arguments[3]) }
         let asked = request
         let idle = try Memory.resident().now
-        // Its pool would open eight at most, and the other downloads would wait for theirs to end.
+        // The pool's default of eight connections would make the other downloads wait.
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = count
         let found = try await HTTPClient.withHTTPClient(configuration: configuration) { client in
@@ -60,12 +60,12 @@ enum ContentClient {
             piece.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
             count += Int64(piece.readableBytes)
         }
-        guard count == bytes else { throw BenchmarkError("\(count) bytes came instead of \(bytes)") }
+        guard count == bytes else { throw BenchmarkError("\(count) bytes were received instead of \(bytes)") }
         let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return ((ContinuousClock.now - start).seconds, digest)
     }
 
-    /// Starts the process on the load's cores and gives what it found.
+    /// Starts the process on the load's cores and returns its result.
     static func found(_ url: String, _ authorization: String?, count: Int, bytes: Int64) throws -> Found {
         let output = Pipe()
         let child = try ChildProcess(

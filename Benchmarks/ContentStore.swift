@@ -10,7 +10,7 @@ struct ContentStore {
     let data: URL
     let grant: ContentGrant
 
-    /// What the customer may download.
+    /// The customer's download.
     var offer: DownloadOffer {
         let name = grant.sha256
         let kept = data.appending(path: "content/packages/" + Self.path(ofDigest: name))
@@ -19,7 +19,7 @@ struct ContentStore {
             sha256: grant.sha256, file: kept)
     }
 
-    /// Where a store or merchant keeps a blob, within its folder of blobs.
+    /// The path of a blob in the blob folder of a store or merchant.
     /// - Parameter digest: SHA-256 in hexadecimal.
     static func path(ofDigest digest: String) -> String {
         "\(digest.prefix(2))/\(digest.dropFirst(2).prefix(2))/\(digest)"
@@ -35,7 +35,7 @@ struct ContentStore {
               - { productID: com.example.bench.book, type: NonConsumable, displayPrice: 0.99, hosted: true }
         """
 
-    /// Runs `body` with one that hosts about so many bytes.
+    /// Runs `body` with a store that hosts about this number of bytes.
     static func with(bytes: Int, _ body: (ContentStore) async throws -> [Figure]) async throws -> [Figure] {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

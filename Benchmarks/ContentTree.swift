@@ -1,8 +1,8 @@
 import ContentPackages
 import Foundation
 
-/// Content as apps sell it: text, tables, and pictures and sound that no packer makes smaller. The same from the same
-/// seed.
+/// Content as apps sell it: text, tables, and pictures and sound that cannot be compressed. Equal seeds give equal
+/// content.
 struct ContentTree {
     private var generator: Numbers
     private let text: [UInt8]
@@ -21,7 +21,7 @@ struct ContentTree {
         }
     }
 
-    /// Makes the folder with its `ContentInfo.plist`.
+    /// Creates the folder with its `ContentInfo.plist`.
     init(at root: URL, seed: UInt64 = 20_120_919) throws {
         self.root = root
         var generator = Numbers(state: seed)
@@ -40,18 +40,18 @@ struct ContentTree {
         self.text = text
         self.generator = generator
         try FileManager.default.createDirectory(at: root.appending(path: "Contents"), withIntermediateDirectories: true)
-        guard let version = ContentVersion("1.0") else { throw BenchmarkError("1.0 is no version") }
+        guard let version = ContentVersion("1.0") else { throw BenchmarkError("1.0 is not a version") }
         try ContentInfo(productID: "com.example.bench", version: version).propertyList()
             .write(to: root.appending(path: ContentInfo.fileName))
     }
 
-    /// Writes files of all kinds and sizes until there are so many bytes.
-    /// - Returns: how many files.
+    /// Writes files of all kinds and sizes up to a number of bytes.
+    /// - Returns: The number of files.
     mutating func fill(bytes: Int) throws -> Int {
         var written = 0
         var count = 0
         while written < bytes {
-            // From 1 KiB to 16 MiB, small ones being the most.
+            // From 1 KiB to 16 MiB, most of them small.
             let size = min(bytes - written, 1 << Int.random(in: 10...24, using: &generator))
             try write(count, size: max(1, size))
             written += max(1, size)
@@ -60,7 +60,7 @@ struct ContentTree {
         return count
     }
 
-    /// Writes so many small files.
+    /// Writes a number of small files.
     mutating func fill(files: Int) throws {
         for index in 0..<files { try write(index, size: Int.random(in: 200...8000, using: &generator)) }
     }

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Measures the project against the raw work under it. With the argument ``BareServer/subcommand`` it is one of its own
-/// servers instead, with ``AppProcess/subcommand`` an app on a device, with ``PackageProcess/subcommand`` a packer.
+/// Compares the project's speed with that of the raw operations under it. With the argument
+/// ``BareServer/subcommand`` it is one of its own servers, with ``AppProcess/subcommand`` an app on a device, with
+/// ``PackageProcess/subcommand`` a packer.
 @main
 enum CornerstoreBench {
     static func main() async {
@@ -51,7 +52,7 @@ enum CornerstoreBench {
         if hasFailed { exit(1) }
     }
 
-    /// What all receipt figures are compared with, on one core and on all.
+    /// The baseline of all receipt figures, on one core and on all.
     private static func measureRSA(_ setting: Setting) throws -> RSARates {
         let baseline = try RSABaseline()
         let one = try Rate.compared(

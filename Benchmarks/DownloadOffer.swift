@@ -1,35 +1,35 @@
 import Foundation
 
-/// A file that one of the servers under test gives to somebody.
+/// A file that one of the measured servers offers for download.
 struct DownloadOffer {
     let server: ChildProcess
     let url: String
-    /// The `Authorization` field that it asks for; nil when the address says enough.
+    /// The required `Authorization` field; nil when the address suffices.
     var authorization: String?
     let length: Int64
     let sha256: String
-    /// Where the server keeps it, for another server to serve it from there.
+    /// The file's path on the server, from where nginx serves it.
     let file: URL
 
-    /// What was found of it.
+    /// The measured values.
     struct Found {
         /// The rate of one download over nginx's; not a number without nginx.
         var overNginx: Double
-        /// What the server had resident above idle at most.
+        /// The server's highest resident memory above idle.
         var serverMebibytes: Double
-        /// The same of the client, with one download.
+        /// The client's highest resident memory with one download.
         var clientMebibytes: Double
-        /// Of 64 downloads at once.
+        /// The slowest of 64 concurrent downloads over their median.
         var slowestOverMedian: Double
     }
 
-    /// Downloads it whole in turns with nginx, and then 64 times a part of it at once.
-    /// - Parameter folder: where nginx keeps what it writes.
+    /// Downloads the whole file in turns with nginx, and then a part of it 64 times at once.
+    /// - Parameter folder: The folder for nginx's own files.
     func measured(_ setting: Setting, in folder: URL) async throws -> Found {
         let nginx = try await NginxServer.start(serving: file.deletingLastPathComponent(), in: folder)
         defer { nginx?.child.stop() }
         let other = nginx.map { "http://127.0.0.1:\($0.port)/\(file.lastPathComponent)" }
-        // What was read and checked before is no part of serving.
+        // Memory that was used before the downloads does not count.
         try server.forgetHighestMemory()
         let idle = try server.memory().resident
         var seconds: (server: [Double], nginx: [Double]) = ([], [])
@@ -38,7 +38,7 @@ struct DownloadOffer {
             for isServer in round % 2 == 0 ? [true, false] : [false, true] {
                 guard let url = isServer ? self.url : other else { continue }
                 let found = try ContentClient.found(url, authorization, count: 1, bytes: length)
-                guard found.sha256 == sha256 else { throw BenchmarkError("other bytes came") }
+                guard found.sha256 == sha256 else { throw BenchmarkError("the downloaded bytes differ") }
                 if isServer {
                     seconds.server += found.seconds
                     client = max(client, found.highestMebibytes - found.idleMebibytes)

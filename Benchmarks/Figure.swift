@@ -1,6 +1,6 @@
 import Foundation
 
-/// One measured number and what the project promises of it.
+/// A measured number and its goal.
 struct Figure: Sendable {
     enum Goal: Sendable {
         case atLeast(Double)
@@ -26,8 +26,8 @@ struct Figure: Sendable {
     var value: Double
     var goal: Goal
 
-    /// What is printed last, for people and programs: `NAME VALUE GOAL ok|short`. The value as printed is what is
-    /// judged.
+    /// The line for people and programs: `NAME VALUE GOAL ok|short`. The printed, rounded value is compared with the
+    /// goal.
     var line: String {
         let text = Self.format(value)
         let isMet = Double(text).map(goal.isMet) ?? false
@@ -41,8 +41,8 @@ struct Figure: Sendable {
 }
 
 extension Figure {
-    // The figures of the project, each with its goal. Ratios of two rates measured in the same run, unless the name
-    // says a unit.
+    // The project's figures with their goals. A figure without a unit in its name is the ratio of two rates that were
+    // measured in the same run.
 
     /// Time to verify an app receipt with ten purchases, chain known, over the time of one raw RSA-2048 check; one
     /// core.
@@ -73,11 +73,11 @@ extension Figure {
     static func verifyReceiptMillionOverThousand(_ value: Double) -> Figure {
         Figure(name: "verifyreceipt-1m-over-1k", value: value, goal: .atLeast(0.9))
     }
-    /// From the start of `serve` in an empty folder, keys made, to its first answer.
+    /// Seconds from the start of `serve` in an empty folder, including the creation of keys, to its first answer.
     static func firstStartSeconds(_ value: Double) -> Figure {
         Figure(name: "first-start-seconds", value: value, goal: .atMost(2))
     }
-    /// The same in a folder that is there.
+    /// Seconds from the start of `serve` in an existing folder to its first answer.
     static func laterStartSeconds(_ value: Double) -> Figure {
         Figure(name: "later-start-seconds", value: value, goal: .atMost(0.5))
     }
@@ -85,11 +85,11 @@ extension Figure {
     static func contentDownloadOverNginx(_ value: Double) -> Figure {
         Figure(name: "content-download-over-nginx", value: value, goal: .atLeast(0.7))
     }
-    /// What the store had resident above idle at most while it served downloads.
+    /// The store's highest resident memory above idle while it served downloads.
     static func contentServerMebibytes(_ value: Double) -> Figure {
         Figure(name: "content-server-mib", value: value, goal: .atMost(96))
     }
-    /// The same of the client, with one download.
+    /// The client's highest resident memory with one download.
     static func contentClientMebibytes(_ value: Double) -> Figure {
         Figure(name: "content-client-mib", value: value, goal: .atMost(96))
     }
@@ -97,7 +97,7 @@ extension Figure {
     static func contentSlowestOverMedian(_ value: Double) -> Figure {
         Figure(name: "content-64-slowest-over-median", value: value, goal: .atMost(1.5))
     }
-    /// The most memory that the store had resident in all of the above.
+    /// The store's highest resident memory in all measurements above.
     static func residentMebibytes(_ value: Double) -> Figure {
         Figure(name: "resident-mib", value: value, goal: .atMost(150))
     }

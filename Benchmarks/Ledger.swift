@@ -5,7 +5,7 @@ import Logging
 import Store
 import StoreWire
 
-/// A sandbox ledger that is there before the store starts: accounts that are signed in, and finished purchases of each.
+/// A sandbox ledger, written before the store starts: signed-in accounts with finished purchases.
 struct Ledger: Sendable {
     var accounts: Int
     var transactions: Int
@@ -14,13 +14,13 @@ struct Ledger: Sendable {
     private static let firstID: Int64 = 2_000_000_000_010_000
     private static let date: Int64 = 1_780_000_000_000
 
-    /// The token that an account's device shows.
+    /// The token of an account's device.
     static func token(_ account: Int) -> String { "bench-token-\(account)" }
 
     /// The id of an account's subscription.
     func subscriptionID(_ account: Int) -> Int64 { Self.firstID + Int64(account) }
 
-    /// Writes it into a data directory. Several threads of accounts are interleaved, as purchases of many people are.
+    /// Writes the ledger into a data directory. The purchases of different accounts are interleaved.
     func write(to data: URL) async throws {
         let folder = data.appending(path: "databases")
         try FileManager.default.createDirectory(

@@ -2,18 +2,18 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// What one run of load found.
+/// The result of one run of load.
 struct LoadResult: Sendable {
-    /// Complete answers of status 200 in the measured time, and all else that happened instead of one.
+    /// The number of complete answers with status 200 in the measured time, and the number of failures.
     var succeeded: Int
     var failed: Int
     /// The measured time, in seconds.
     var seconds: Double
-    /// In ascending order, in microseconds, of the answers that succeeded.
+    /// The latencies of successful answers in microseconds, in ascending order.
     var latencies: [UInt32]
-    /// The part of one core that the generator itself used: near 1, it measured itself and not the server.
+    /// The part of one core that the generator used. Near 1, the generator and not the server was the limit.
     var generatorShare: Double
-    /// What the first failure was.
+    /// The first failure.
     var firstFailure: String?
 
     var perSecond: Double { Double(succeeded) / seconds }
@@ -25,9 +25,9 @@ struct LoadResult: Sendable {
     }
 }
 
-/// Keeps a server busy over HTTP/1.1 with a number of clients, each of which asks again as soon as it has its answer.
-/// One event loop thread, requests made beforehand where they can be, and only as much of an answer read as tells where
-/// it ends.
+/// Keeps a server busy over HTTP/1.1 with a number of clients, each of which sends a request as soon as it has the
+/// answer to the last. It uses one thread, prepares requests in advance, and parses only as much of an answer as is
+/// needed to find its end.
 struct LoadGenerator: Sendable {
     /// The bytes of one request: `client` counts from 0, `sequence` is the client's own count from 0.
     typealias Requests = @Sendable (_ client: Int, _ sequence: Int) -> ByteBuffer
@@ -37,8 +37,8 @@ struct LoadGenerator: Sendable {
     var warmUp: Double
     /// Counted.
     var seconds: Double
-    /// Judges the body of the first answer of each client and of one in 64 after it: a server can answer 200 and mean
-    /// no.
+    /// Checks the body of each client's first answer and of every 64th after it, because an answer with status 200 can
+    /// report a failure.
     var accepts: @Sendable (ByteBufferView) -> Bool = { _ in true }
 
     func run(port: Int, requests: @escaping Requests) async throws -> LoadResult {
@@ -136,7 +136,7 @@ private final class LoadRun {
         result.latencies.sort()
         let finished = finished
         let result = result
-        // The sockets are closed before the answer is given: the next run finds a quiet server.
+        // Close the sockets before returning, so that the next run begins with an idle server.
         EventLoopFuture.andAllComplete(channels.map { $0.close() }, on: loop).whenComplete { _ in
             finished.succeed(result)
         }

@@ -5,12 +5,12 @@ struct MerchantProcess {
     let child: ChildProcess
     let port: Int
 
-    /// Starts it and waits until it says where it answers.
+    /// Starts the merchant and waits for its address.
     /// - Parameters:
-    ///   - data: its data directory.
-    ///   - roots: DER files of the store whose purchases it takes.
+    ///   - data: The merchant's data directory.
+    ///   - roots: The DER files with the roots of the accepted store.
     ///   - database: a PostgreSQL URL and a schema in it; nil for SQLite in `data`.
-    ///   - processors: the cores that it runs on.
+    ///   - processors: The merchant's cores.
     static func start(
         data: URL, roots: [URL], products: URL, database: (url: String, schema: String)?,
         on processors: Processors? = .forServers

@@ -7,9 +7,9 @@ import StoreReceipts
 import StoreWire
 import Synchronization
 
-/// `cornerstore merchant serve` over books that were there before, and the requests that are put to it.
+/// `cornerstore merchant serve` with an existing ledger, and the requests to it.
 struct MerchantUnderLoad: Sendable {
-    /// Users who come in turn; the others are only there.
+    /// The number of users who send requests in turn. The others have only ledger entries.
     private static let active = 1_000
 
     let name: String
@@ -21,7 +21,7 @@ struct MerchantUnderLoad: Sendable {
     /// Counts the transactions that were made.
     private let made = Counter()
 
-    /// Writes the books into a new folder, or a schema of a database, and starts the merchant there.
+    /// Writes the ledger into a new folder or into a schema of a database, and starts the merchant on it.
     /// - Parameters:
     ///   - database: PostgreSQL's URL; nil for SQLite.
     ///   - processors: the cores that it runs on.
@@ -84,7 +84,7 @@ struct MerchantUnderLoad: Sendable {
         try? FileManager.default.removeItem(at: data)
     }
 
-    /// Has a book of about so many bytes delivered to one of the users, who bought it.
+    /// Offers a book of about this number of bytes to a user who bought it.
     func bookOffer(bytes: Int) async throws -> DownloadOffer {
         let source = data.appending(path: "book.bin")
         try Noise.write(bytes, to: source)
@@ -119,7 +119,7 @@ struct MerchantUnderLoad: Sendable {
         return server("balances") { client, sequence in requests[(client * 31 + sequence) % requests.count] }
     }
 
-    /// One credit each, under keys that are all new.
+    /// Spends of one credit each, all with new keys.
     func spends() -> ServerUnderLoad {
         let tokens = tokens
         return server("spend") { client, sequence in
@@ -130,8 +130,8 @@ struct MerchantUnderLoad: Sendable {
         }
     }
 
-    /// App receipts with one transaction each, none of which was redeemed before.
-    /// - Parameter count: how many are signed beforehand; the load ends in an error when they do not suffice.
+    /// Redemptions of app receipts with one new transaction each.
+    /// - Parameter count: The number of receipts signed in advance. The load fails when they do not suffice.
     func receipts(_ count: Int) throws -> ServerUnderLoad {
         let signer = authority.receiptSigner(for: .sandbox)
         return server(
@@ -141,7 +141,7 @@ struct MerchantUnderLoad: Sendable {
             })
     }
 
-    /// Signed transactions, none of which was redeemed before.
+    /// Redemptions of new signed transactions.
     func signedTransactions(_ count: Int) throws -> ServerUnderLoad {
         let identity = authority.jwsIdentity(for: .sandbox)
         return server(

@@ -1,20 +1,20 @@
 import AsyncHTTPClient
 import Foundation
 
-/// nginx serving one folder, when it is installed: the measure of how fast a file can be given.
+/// An nginx that serves one folder, if it is installed: the baseline for downloads.
 struct NginxServer {
     let child: ChildProcess
     let port: Int
 
-    /// Debian's path, which is not on every user's.
+    /// Debian's path of nginx, which is not on every user's PATH.
     static var executable: URL? {
         ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"].first {
             FileManager.default.isExecutableFile(atPath: $0)
         }.map { URL(filePath: $0) }
     }
 
-    /// Starts it with all that it writes in a folder of its own.
-    /// - Returns: nil when it is not installed.
+    /// Starts nginx with a folder for all its own files.
+    /// - Returns: Nil when nginx is not installed.
     static func start(serving root: URL, in folder: URL) async throws -> NginxServer? {
         guard let executable else { return nil }
         let port = try freePort()
@@ -22,7 +22,7 @@ struct NginxServer {
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
             "\($0)_temp_path \(folder.path)/\($0);"
         }.joined(separator: " ")
-        // As root it would read as nobody, who cannot.
+        // Started by root, nginx would read files as nobody, who has no access.
         let configuration = """
             daemon off; worker_processes auto; pid \(folder.path)/pid; error_log stderr crit;
             \(getuid() == 0 ? "user root;" : "")
@@ -46,7 +46,7 @@ struct NginxServer {
         throw BenchmarkError("nginx does not start")
     }
 
-    /// One that nobody has at the moment.
+    /// Returns a free port.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Bytes that cannot be compressed, the same each time.
 enum Noise {
-    /// Writes about so many, whole mebibytes, to a new file.
+    /// Writes about this number of bytes, in whole mebibytes, to a new file.
     static func write(_ bytes: Int, to file: URL) throws {
         _ = FileManager.default.createFile(atPath: file.path, contents: nil)
         let handle = try FileHandle(forWritingTo: file)

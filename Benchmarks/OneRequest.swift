@@ -2,12 +2,12 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Sends one of the load's requests by itself, to learn the size of what comes back.
+/// Sends one of the load's requests alone, to get the size of its answer.
 enum OneRequest {
     /// The bytes of a request's body.
     static func bodyBytes(of request: ByteBuffer) -> Int { parts(request).body.count }
 
-    /// How many bytes the answer's body has.
+    /// The size of the answer's body in bytes.
     static func answerBytes(port: Int, request: ByteBuffer) async throws -> Int {
         try await answer(port: port, request: request).count
     }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// The raw P-256 work that every signed transaction rests on, by the library that they use.
+/// The raw P-256 operations of every signed transaction, with the same library.
 struct P256Baseline: Sendable {
     private let publicKey: P256.Signing.PublicKey
     private let digest: SHA256Digest

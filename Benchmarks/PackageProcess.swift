@@ -1,8 +1,8 @@
 import ContentPackages
 import Foundation
 
-/// Builds, unpacks or checks a package in a process of its own, so that its memory is its own: this program with other
-/// arguments.
+/// Builds, unpacks or checks a package: this program with other arguments, in a process of its own so that its memory
+/// can be measured.
 enum PackageProcess {
     static let subcommand = "package"
 
@@ -11,22 +11,22 @@ enum PackageProcess {
         case build
         /// A file into a folder.
         case unpack
-        /// As unpack, and waits until all of it is on the disk.
+        /// Unpacks, and waits until all files are on the disk.
         case unpackDurably = "unpack-durably"
         /// A file.
         case check
     }
 
-    /// What the process found, as it prints it.
+    /// The process's result, as it prints it.
     struct Found: Codable, Sendable {
         var seconds: Double
-        /// The most memory that was resident.
+        /// The highest resident memory.
         var mebibytes: Double
     }
 
     static func run(_ arguments: [String]) throws {
         guard let work = arguments.first.flatMap(Work.init(rawValue:)), arguments.count == 3 else {
-            throw BenchmarkError("the package's process takes what to do, from where and to where")
+            throw BenchmarkError("the package's process needs a task, a source and a target as arguments")
         }
         let (source, target) = (URL(filePath: arguments[1]), URL(filePath: arguments[2]))
         let start = ContinuousClock.now
@@ -56,7 +56,7 @@ enum PackageProcess {
 enum ProgramRun {
     struct Result {
         var seconds: Double
-        /// The most memory that was seen resident; looked at every few milliseconds.
+        /// The highest resident memory, sampled every few milliseconds.
         var mebibytes: Double
         var output: Data
     }

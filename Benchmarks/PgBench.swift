@@ -1,7 +1,7 @@
 import Foundation
 
-/// PostgreSQL's own load generator, with a transaction of as many statements as a redemption has: what the server
-/// itself can do.
+/// PostgreSQL's own load generator, with a transaction of as many statements as a redemption. It measures the server
+/// itself.
 enum PgBench {
     /// A row written, a user's newest one read, the next one written, and committed.
     private static let script = """
@@ -37,7 +37,7 @@ enum PgBench {
         _ = try run("psql", ["-q", "-c", "DROP TABLE bench_redemptions, bench_entries", url])
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("tps = ") }),
             let rate = Double(line.dropFirst("tps = ".count).prefix { $0.isNumber || $0 == "." })
-        else { throw BenchmarkError("pgbench did not say its rate") }
+        else { throw BenchmarkError("pgbench printed no rate") }
         return rate
     }
 

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Which cores a thread may run on. The load generator is given a core of its own, and servers all others, so that
-/// neither slows the other and the servers are compared on equal ground.
+/// The cores on which a thread may run. The load generator has a core of its own and the servers have all others, so
+/// that they do not slow each other down.
 struct Processors: Sendable, Equatable {
     let numbers: [Int]
 
-    /// Those that this process was started with.
+    /// The cores with which this process was started.
     static let all = Processors(numbers: current())
 
     /// The core of the load generator; nil where there is only one core.
@@ -16,7 +16,7 @@ struct Processors: Sendable, Equatable {
         all.numbers.count > 1 ? Processors(numbers: Array(all.numbers.dropLast())) : nil
     }
 
-    /// Moves the calling thread, and what threads and processes it starts from now on, to these cores.
+    /// Moves the calling thread, and the threads and processes that it starts later, to these cores.
     func claimCallingThread() throws {
         var mask = Self.emptyMask
         for number in numbers where number / 8 < mask.count { mask[number / 8] |= 1 << UInt8(number % 8) }

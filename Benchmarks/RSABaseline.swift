@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// The raw RSA-2048 work that every receipt rests on, by the library that the receipts use.
+/// The raw RSA-2048 operations of every receipt, with the same library.
 struct RSABaseline: Sendable {
     let key: _RSA.Signing.PrivateKey
     private let publicKey: _RSA.Signing.PublicKey
@@ -28,7 +28,7 @@ struct RSABaseline: Sendable {
     }
 }
 
-/// What went wrong while measuring. A figure is never made up for it.
+/// A failure of the measurement, which ends it.
 struct BenchmarkError: Error, CustomStringConvertible {
     var description: String
 

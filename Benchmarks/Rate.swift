@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// How often a second a piece of work can be done.
+/// Measures rates: operations per second.
 enum Rate {
     /// The operations a second of `work` on the calling thread: the median of `rounds` rounds of about `seconds` each,
     /// after one that is not counted.
@@ -10,7 +10,7 @@ enum Rate {
         return try median((0..<rounds).map { _ in try rate(count, work) })
     }
 
-    /// The rates of two pieces of work, measured in turn so that a machine that slows down slows both.
+    /// The rates of two pieces of work, measured in turn so that a slower machine affects both.
     static func compared(
         seconds: Double, rounds: Int, _ first: () throws -> Void, _ second: () throws -> Void
     ) rethrows -> (first: Double, second: Double) {
@@ -49,13 +49,13 @@ enum Rate {
             ? sorted[middle] : (sorted[middle - 1] + (sorted.count > 1 ? sorted[middle] : last)) / 2
     }
 
-    /// The median of the ratios of what was measured at nearly the same time: what slows a machine down for a while
-    /// slows both.
+    /// The median of the ratios of values that were measured at nearly the same time, so that a temporary slowdown
+    /// affects both.
     static func ratio(_ values: [Double], _ others: [Double]) -> Double {
         median(zip(values, others).map { $0 / $1 })
     }
 
-    /// How far apart the middle half of the values lies.
+    /// The spread of the middle half of the values.
     static func quartileRange(_ values: [Double]) -> Double {
         let sorted = values.sorted()
         guard let last = sorted.last else { return .nan }
@@ -63,7 +63,7 @@ enum Rate {
             - sorted[sorted.count < 4 ? 0 : sorted.count / 4]
     }
 
-    /// How many operations take about `seconds`. What this runs warms caches, too.
+    /// The number of operations that take about `seconds`. Counting them also warms caches.
     private static func calibrated(seconds: Double, work: () throws -> Void) rethrows -> Int {
         var count = 1
         while true {

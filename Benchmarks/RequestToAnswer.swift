@@ -1,8 +1,8 @@
 import Foundation
 import StoreReceipts
 
-/// What the body of a `verifyReceipt` request goes through until the answer's body stands, without a server and with
-/// the chain known.
+/// The steps from the body of a `verifyReceipt` request to the body of its answer, without a server and with a known
+/// certificate chain.
 struct RequestToAnswer {
     let body: [UInt8]
     let verifier: ReceiptVerifier
@@ -31,7 +31,7 @@ struct RequestToAnswer {
         func microseconds(_ work: () throws -> Int) throws -> Double {
             var sum = 0
             let rate = try Rate.perSecond(seconds: seconds, rounds: rounds) { sum &+= try work() }
-            guard sum != 0 else { throw BenchmarkError("nothing was done") }
+            guard sum != 0 else { throw BenchmarkError("the answers are empty") }
             return 1_000_000 / rate
         }
         let whole = try microseconds { self.answer(try self.receipt(try self.request())).json.count }

@@ -3,8 +3,8 @@ import Foundation
 import NIOCore
 import StoreWire
 
-/// What a purchase cannot do without, each measured alone: the requests to the store with what the store does for them
-/// (its signatures and its flush among it), and a flush of this machine's disk.
+/// The steps that every purchase needs, each measured alone: the requests to the store, including the store's
+/// signatures and flushes, and a flush of this machine's disk.
 struct RoundTrips: Codable, Sendable {
     /// In seconds, one of each round.
     var products: [Double] = []
@@ -33,7 +33,7 @@ struct RoundTrips: Codable, Sendable {
             (self.caller, folder) = (caller, data)
         }
 
-        /// What the app shows first.
+        /// Requests the products.
         func products(into found: inout RoundTrips) async throws {
             found.products.append(
                 try await caller.ask(
@@ -60,7 +60,7 @@ struct RoundTrips: Codable, Sendable {
                 try await caller.ask(.finish(bought.transactionID), nil as AppReceiptRequest?).seconds)
         }
 
-        /// As many flushes as a purchase has.
+        /// Makes as many flushes as a purchase.
         func flush(into found: inout RoundTrips) throws { found.flush += try RoundTrips.flush(4, in: folder) }
     }
 
@@ -84,7 +84,7 @@ struct RoundTrips: Codable, Sendable {
         let store: String
         var token: String?
 
-        /// The answer, and how long it took from the request's bytes to the answer's.
+        /// The answer, and the time from sending the request to receiving the answer.
         func ask(_ route: StoreRoute, _ body: (some Encodable)?) async throws -> (answer: Data, seconds: Double) {
             var request = HTTPClientRequest(url: store + route.path)
             request.method = .init(rawValue: route.method.rawValue)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Section {
-    /// What an app waits for, beside what it cannot do without: the same requests and flushes, each measured alone.
+    /// An app's waiting times, compared with the same requests and flushes measured alone.
     static let app = Section(name: "app") { setting in
         let count = 200
         let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")

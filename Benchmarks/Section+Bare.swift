@@ -1,5 +1,5 @@
 extension Section {
-    /// The bare handler against itself: what the machine does at best, and how far two equal things seem apart on it.
+    /// The bare handler compared with itself: the machine's best rate, and the error of the comparison.
     static let bare = Section(name: "bare") { setting in
         let sizes = [(body: 200, answer: 400), (body: 8 << 10, answer: 8 << 10)]
         for size in sizes {
@@ -11,12 +11,12 @@ extension Section {
                 [
                     BareServer.underLoad(
                         first, name: "bare \(size.body) B in, \(size.answer) B out", bodyBytes: size.body),
-                    BareServer.underLoad(second, name: "the same once more", bodyBytes: size.body),
+                    BareServer.underLoad(second, name: "the same again", bodyBytes: size.body),
                 ],
                 rounds: setting.rounds
             )
             for measurement in found { print(measurement.row) }
-            print("  ratio of the two, which ought to be 1: \(Figure.format(found[1].over(found[0])))")
+            print("  ratio of the two (1 without error): \(Figure.format(found[1].over(found[0])))")
         }
         return []
     }

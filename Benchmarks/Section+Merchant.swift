@@ -4,7 +4,7 @@ extension Section {
     private static let few = Books(users: 1_000)
     private static let many = Books(users: 1_000_000)
 
-    /// What apps and backends ask of the merchant most, over HTTP, beside a bare handler of the same sizes.
+    /// The most frequent requests of apps and backends to the merchant, compared with a bare handler of the same sizes.
     static let merchantBalance = Section(name: "merchant-balance") { setting in
         try await withMerchant { merchant in
             let found = try await compare(setting, merchant.balances())
@@ -83,7 +83,7 @@ extension Section {
         return [.merchantPostgreSQLOverPgBench(Rate.ratio(found.server.rates, found.other))]
     }
 
-    /// What the merchant delivers against a redeemed purchase, measured as the store's hosted content is.
+    /// Downloads of content from the merchant, measured like the store's hosted content.
     static let merchantContent = Section(name: "merchant-content") { setting in
         try await withMerchant { merchant in
             let offer = try await merchant.bookOffer(bytes: setting.contentMebibytes << 20)
@@ -113,7 +113,7 @@ extension Section {
         ]
     }
 
-    /// More than a run can use up, and the one request that asks for sizes.
+    /// More receipts than a run can use, and one for the request that gets the sizes.
     private static func evidence(_ setting: Setting, aSecond rate: Double) -> Int {
         Int(setting.load.secondsOfLoad(rounds: setting.rounds) * rate) + setting.clients + 1
     }
@@ -144,11 +144,11 @@ extension Figure {
     static func merchantDownloadOverNginx(_ value: Double) -> Figure {
         Figure(name: "merchant-download-over-nginx", value: value, goal: .atLeast(0.7))
     }
-    /// What the merchant had resident above idle at most while it served downloads.
+    /// The merchant's highest resident memory above idle while it served downloads.
     static func merchantDownloadServerMebibytes(_ value: Double) -> Figure {
         Figure(name: "merchant-download-server-mib", value: value, goal: .atMost(96))
     }
-    /// The slowest of 64 downloads at once over their median.
+    /// The slowest of 64 concurrent downloads over their median.
     static func merchantDownloadSlowestOverMedian(_ value: Double) -> Figure {
         Figure(name: "merchant-64-slowest-over-median", value: value, goal: .atMost(1.5))
     }
@@ -156,7 +156,7 @@ extension Figure {
     static func merchantBalanceMillionOverThousand(_ value: Double) -> Figure {
         Figure(name: "merchant-balance-1m-over-1k", value: value, goal: .atLeast(0.9))
     }
-    /// The same of spends.
+    /// Rate of spends with 1,000,000 users and 10,000,000 entries over that with 1,000 and 10,000.
     static func merchantSpendMillionOverThousand(_ value: Double) -> Figure {
         Figure(name: "merchant-spend-1m-over-1k", value: value, goal: .atLeast(0.9))
     }

@@ -27,7 +27,7 @@ extension Section {
             ([], [], [], [], [])
         var memory: (build: Double, unpack: Double, tar: Double) = (0, 0, 0)
         for _ in 0..<min(3, setting.rounds) {
-            // What one left to be written to the disk is not the next one's to wait for.
+            // Flush the disk, so that one tool does not wait for the writes of the other.
             sync()
             try? FileManager.default.removeItem(at: theirs)
             let tar = try ProgramRun.run(
@@ -100,11 +100,11 @@ extension Figure {
     static func contentUnpackOverBsdtar(_ value: Double) -> Figure {
         Figure(name: "content-unpack-over-bsdtar", value: value, goal: .atLeast(1))
     }
-    /// The most memory that building or unpacking had resident.
+    /// The highest resident memory while building or unpacking.
     static func contentMemory(_ value: Double) -> Figure {
         Figure(name: "content-memory-mib", value: value, goal: .atMost(64))
     }
-    /// To check a package of 10,000 small files.
+    /// Seconds to check a package of 10,000 small files.
     static func contentCheckSeconds(_ value: Double) -> Figure {
         Figure(name: "content-check-10k-seconds", value: value, goal: .atMost(1))
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Section {
-    /// How long `serve` takes to answer: in an empty folder, where it makes its keys, and in one that is there.
+    /// The time until `serve` answers, in an empty folder, where it creates its keys, and in an existing one.
     static let startUp = Section(name: "start-up") { setting in
         let catalog = try setting.catalog ?? StoreUnderLoad.catalog()
         var first: [Double] = []
@@ -20,7 +20,7 @@ extension Section {
         func list(_ seconds: [Double]) -> String { seconds.map(Figure.format).joined(separator: " ") + " s" }
         print("  first starts: \(list(first))")
         print("  later starts: \(list(later)); at most \(highest >> 20) MiB resident")
-        // The slowest, not the median: making RSA keys takes a time that varies, and the promise is for every start.
+        // The slowest, not the median: the time to create RSA keys varies, and the goal is for every start.
         return [.firstStartSeconds(first.max() ?? .nan), .laterStartSeconds(later.max() ?? .nan)]
     }
 }

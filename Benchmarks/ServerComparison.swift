@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// A server that is running, and the load it is to bear.
+/// A running server and its load.
 struct ServerUnderLoad: Sendable {
     var name: String
     var child: ChildProcess
@@ -10,20 +10,20 @@ struct ServerUnderLoad: Sendable {
     var accepts: @Sendable (ByteBufferView) -> Bool = { _ in true }
 }
 
-/// What several turns of load told of one server.
+/// The result of several turns of load on one server.
 struct ServerMeasurement: Sendable {
     var name: String
     /// Of each turn.
     var rates: [Double]
     var last: LoadResult
-    /// Cores that the server kept busy, the mean of all turns.
+    /// The number of cores that the server used, the mean of all turns.
     var serverCores: Double
-    /// The most that it had resident, in bytes.
+    /// The highest resident memory, in bytes.
     var highestMemory: Int
 
     var rate: Double { Rate.median(rates) }
 
-    /// This server's rate over another's, which was measured in turn with it.
+    /// This server's rate over that of another server, which was measured in turn with it.
     func over(_ other: ServerMeasurement) -> Double { Rate.ratio(rates, other.rates) }
 
     var row: String {
@@ -38,9 +38,9 @@ struct ServerMeasurement: Sendable {
 }
 
 extension LoadGenerator {
-    /// Puts the same load on each server in turn, in short turns and each time in the other order: a machine that slows
-    /// down slows all. A failed request ends the measurement with an error.
-    /// - Parameter beforeTurn: is done before each.
+    /// Puts the same load on each server in short turns, with the order reversed each time, so that a slower machine
+    /// affects all. A failed request ends the measurement with an error.
+    /// - Parameter beforeTurn: Called before each turn.
     func compared(
         _ servers: [ServerUnderLoad], rounds: Int, beforeTurn: () throws -> Void = {}
     ) async throws -> [ServerMeasurement] {
@@ -72,8 +72,8 @@ extension LoadGenerator {
         }
     }
 
-    /// Puts the load on a server in turn with other work, of which `other` does a second's and gives the rate.
-    /// - Returns: of each turn both rates.
+    /// Puts the load on a server in turn with other work. `other` works for about a second and returns its rate.
+    /// - Returns: Both rates of each turn.
     func compared(
         _ server: ServerUnderLoad, with other: () throws -> Double, rounds: Int
     ) async throws -> (server: ServerMeasurement, other: [Double]) {
@@ -83,13 +83,13 @@ extension LoadGenerator {
         return (measurement, others)
     }
 
-    /// Has a server write until its database's log has its full length and is written anew: while a file grows, each
-    /// flush writes down its new length too, which a server does only in the first seconds of its life.
+    /// Lets a server write until its database's log has reached its full length and restarts. While the log's file
+    /// grows, each flush also writes the new length, which happens only in a server's first seconds.
     func settle(_ server: ServerUnderLoad) async throws {
         _ = try await checked(server, warmUp: 0, seconds: 4 * warmUp)
     }
 
-    /// Seconds of a turn that are not counted: connections are made.
+    /// The seconds of a turn that are not counted, while connections are opened.
     private static let turnWarmUp = 0.1
 
     /// Many turns of at most a second, together as long as the rounds.

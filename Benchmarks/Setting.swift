@@ -1,14 +1,14 @@
-/// How long and how hard to measure, and what the machine's raw rates are.
+/// The length and load of the measurement, and the machine's raw rates.
 struct Setting: Sendable {
     var rounds = 5
     /// Length of one measured round.
     var seconds = 3.0
-    /// Load before a round that is not counted.
+    /// The seconds of load before a round, which are not counted.
     var warmUp = 1.0
     var clients = 32
-    /// How much content is built, unpacked and downloaded.
+    /// The size of the content to build, unpack and download.
     var contentMebibytes = 1024
-    /// Only sections whose name begins so; nil for all.
+    /// The beginning of the names of the sections to run; nil for all.
     var only: String?
     /// The `.storekit` file that the store under test serves.
     var catalog: String?
@@ -56,7 +56,7 @@ struct RSARates: Sendable {
     var signAllCores: Double
 }
 
-/// One part of the benchmark: it prints its table and gives the figures it found.
+/// One part of the benchmark. It prints its table and returns its figures.
 struct Section: Sendable {
     var name: String
     var run: @Sendable (Setting) async throws -> [Figure]

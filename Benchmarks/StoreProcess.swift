@@ -7,7 +7,7 @@ struct StoreProcess: Sendable {
     let child: ChildProcess
     /// Base URLs by their names in `addresses.json`: `control`, `sandbox`, `production`.
     let addresses: [String: String]
-    /// From its start to its first answer to a request.
+    /// The time from its start to its first answer to a request.
     let secondsToAnswer: Double
 
     /// The port of one of ``addresses``.
@@ -18,7 +18,7 @@ struct StoreProcess: Sendable {
         return port
     }
 
-    /// Where the program under test is: beside this one, as `make bench` builds both.
+    /// The path of the measured program, beside this one, because `make bench` builds both.
     static func executable() throws -> URL {
         let url = try ChildProcess.ownExecutable().deletingLastPathComponent().appending(path: "cornerstore")
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
@@ -35,10 +35,10 @@ struct StoreProcess: Sendable {
     /// The flags that choose ports; 0 is any free one.
     static let ports = ["--sandbox-port", "--production-port", "--control-port"]
 
-    /// Starts it and waits, at most 30 seconds, for its first answer.
+    /// Starts the store and waits at most 30 seconds for its first answer.
     static func start(catalog: String, data: URL) async throws -> StoreProcess {
         let file = data.appending(path: "addresses.json")
-        // What an earlier run left would be taken for this one's.
+        // Remove the file of an earlier run.
         try? FileManager.default.removeItem(at: file)
         let child = try ChildProcess(try executable(), arguments(catalog: catalog, data: data))
         do {

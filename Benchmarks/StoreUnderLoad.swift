@@ -3,7 +3,7 @@ import NIOCore
 import StoreReceipts
 import StoreWire
 
-/// `cornerstore serve` over a ledger that was there before, and the requests that are put to it.
+/// `cornerstore serve` with an existing ledger, and the requests to it.
 struct StoreUnderLoad: Sendable {
     let ledger: Ledger
     let store: StoreProcess
@@ -46,7 +46,7 @@ struct StoreUnderLoad: Sendable {
         ]
         let files = places.map { $0.appending(path: "Bench.storekit").path }
         guard let file = files.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
-            throw BenchmarkError("Benchmarks/Bench.storekit is not there; run from the package's folder")
+            throw BenchmarkError("Benchmarks/Bench.storekit does not exist; run this in the package's folder")
         }
         return file
     }
@@ -109,7 +109,7 @@ struct StoreUnderLoad: Sendable {
 }
 
 extension ServerUnderLoad {
-    /// How many bytes it reads and answers, by asking it once, and a bare handler that does the same.
+    /// Sends one request to get the sizes of the request and the answer, and starts a bare handler with these sizes.
     func bareEqual() async throws -> ServerUnderLoad {
         let request = requests(0, 0)
         let answer = try await OneRequest.answerBytes(port: port, request: request)

@@ -5,7 +5,7 @@ import Store
 import StoreServer
 import StoreWire
 
-/// The sandbox's tester of a data directory, and what it bought before the store starts.
+/// The sandbox tester of a data directory, and its purchases before the store starts.
 struct Tester: Sendable {
     let email: String
     let password: String
@@ -17,21 +17,21 @@ struct Tester: Sendable {
         return Tester(email: tester.email, password: tester.password)
     }
 
-    /// A file with the password alone.
+    /// A file with the password only.
     static func passwordFile(_ data: URL) throws -> URL {
         let file = data.appending(path: "bench-password")
         if !FileManager.default.fileExists(atPath: file.path) { try Data(read(data).password.utf8).write(to: file) }
         return file
     }
 
-    /// Runs `body` with a store whose tester has bought so many non-consumables, finished or not.
+    /// Runs `body` with a store whose tester has bought a number of non-consumables, finished or not.
     static func withPurchases<Result>(
         _ count: Int, isFinished: Bool, _ body: (StoreProcess, URL) async throws -> Result
     ) async throws -> Result {
         let data = FileManager.default.temporaryDirectory.appending(path: "cornerstore-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: data) }
         let catalog = try StoreUnderLoad.catalog()
-        // The first start makes the keys and the tester.
+        // The first start creates the keys and the tester.
         try await StoreProcess.start(catalog: catalog, data: data).child.stop()
         try await buy(count, isFinished: isFinished, data)
         let store = try await StoreProcess.start(catalog: catalog, data: data)

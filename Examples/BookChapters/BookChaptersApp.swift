@@ -1,43 +1,23 @@
 import PhotoFilters
+import SampleTerminal
 import StoreKit
 
 /// The app in a terminal. Everything here runs on the main thread.
 @MainActor
 public final class BookChaptersApp {
-    private enum Input: Sendable {
-        case store(BookStore.Event)
-        case typed(String?)
-        /// The app sends this to itself to learn that it has handled all earlier inputs.
-        case idle
-    }
-
-    private enum Next {
-        case goOn
-        case end(Int32)
-    }
-
     private let options: BookChaptersOptions
     private let shelf: ContentShelf
     private let store: BookStore
-    private let inputs: AsyncStream<Input>
-    private let send: AsyncStream<Input>.Continuation
-    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let loop = TerminalLoop<BookStore.Event>()
+    private var output = TerminalOutput()
     private var hasPrices = false
     private var hasStarted = false
-    private var isPrompting = false
-    private var isIdleSent = false
     private var hasFailed = false
-    private var isBarShown = false
-    /// The last line printed for each chapter, so that the app does not repeat it.
-    private var said: [Chapter: String] = [:]
 
     private init(options: BookChaptersOptions, shelf: ContentShelf) {
         self.options = options
         self.shelf = shelf
-        let (inputs, send) = AsyncStream.makeStream(of: Input.self)
-        self.inputs = inputs
-        self.send = send
-        store = BookStore(queue: .default(), shelf: shelf) { send.yield(.store($0)) }
+        store = BookStore(queue: .default(), shelf: shelf) { [loop] in loop.send($0) }
     }
 
     /// Runs the app to its end.
@@ -67,9 +47,7 @@ public final class BookChaptersApp {
         }
     }
 
-    private static func complain(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("book-chapters: \(text)\n".utf8))
-    }
+    private static func complain(_ text: String) { TerminalOutput.complain(text, from: "book-chapters") }
 
     private func run() async -> Int32 {
         switch options.action {
@@ -78,21 +56,10 @@ public final class BookChaptersApp {
         }
         store.open()
         defer { store.close() }
-        for await input in inputs {
-            let next: Next
-            var isHeard = false
-            switch input {
-            case .idle: (next, isHeard, isIdleSent) = (.goOn, true, false)
-            case .store(let event): next = handle(event)
-            case .typed(let line):
-                isPrompting = false
-                if line == nil { print() }
-                next = line.map(handle) ?? .end(0)
-            }
-            if case .end(let code) = next { return code }
-            if let code = whenIdle(isHeard: isHeard) { return code }
-        }
-        return 0
+        let code = await loop.run(
+            question: options.action == .ask ? "Which (a number buys or opens it)?" : nil,
+            isIdle: { hasPrices && !store.isBusy }, onEvent: handle, onLine: handle)
+        return code ?? (hasFailed ? 1 : 0)
     }
 
     private func handle(_ event: BookStore.Event) -> Next {
@@ -137,57 +104,18 @@ public final class BookChaptersApp {
         print("  q  Quit")
     }
 
-    /// Prints a line, below the progress bar if one is shown.
-    private func say(_ text: String) {
-        if isBarShown { print() }
-        isBarShown = false
-        print(text)
-    }
+    private func say(_ text: String) { output.say(text) }
 
     private func tell(_ chapter: Chapter, _ download: BookStore.Download) -> Next {
-        let line = isTerminal ? DownloadLine.bar(chapter, download) : DownloadLine.words(chapter, download)
-        if said.updateValue(line, forKey: chapter) != line {
-            if isTerminal {
-                print("\r\(line)\u{1B}[K", terminator: "")
-                isBarShown = true
-                fflush(nil)
-            } else {
-                print(line)
-            }
-        }
+        let line = output.isTerminal ? DownloadLine.bar(chapter, download) : DownloadLine.words(chapter, download)
+        output.show(line, of: chapter.productIdentifier)
         if let stop = options.stop, download.state == .active, Int(download.progress * 100) >= stop.percent {
             switch stop.what {
             case .pause: store.pause()
-            case .crash:
-                fflush(nil)
-                // Not exit(): a killed process runs no cleanup.
-                _exit(9)
+            case .crash: TerminalOutput.crash()
             }
         }
         return .goOn
-    }
-
-    /// Ends the app or asks the next question once the app is idle. It waits because the payment sheet uses the same
-    /// terminal.
-    ///
-    /// - Returns: the exit code if the app ends.
-    private func whenIdle(isHeard: Bool) -> Int32? {
-        guard hasPrices, !store.isBusy else { return nil }
-        // The store's last events may still be in the stream.
-        guard isHeard else {
-            if !isIdleSent { send.yield(.idle) }
-            isIdleSent = true
-            return nil
-        }
-        guard options.action == .ask else { return hasFailed ? 1 : 0 }
-        if !isPrompting {
-            isPrompting = true
-            print("Which (a number buys or opens it)? ", terminator: "")
-            fflush(nil)
-            let send = send
-            Thread { send.yield(.typed(readLine())) }.start()
-        }
-        return nil
     }
 
     private func handle(_ line: String) -> Next {
@@ -235,7 +163,7 @@ public final class BookChaptersApp {
         }
         do {
             let content = try ChapterText(item)
-            if isTerminal, let picture = try? Picture(png: Data(contentsOf: content.picture)) {
+            if output.isTerminal, let picture = try? Picture(png: Data(contentsOf: content.picture)) {
                 print(TerminalPicture.text(picture, width: 72))
             }
             print(content.text, terminator: "")

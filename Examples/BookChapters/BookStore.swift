@@ -6,6 +6,8 @@ import StoreKit
 /// download, observes its progress, and installs the finished content on its own shelf. Only then does it finish the
 /// transaction. After a crash at any point, StoreKit delivers the transaction again, and the download resumes where it
 /// stopped.
+///
+/// Each sample has a complete observer of its own, although parts are alike, so that it can be read without the others.
 @MainActor
 public final class BookStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver {
     /// An event for the user interface.

@@ -1,38 +1,25 @@
 import PurchaseVault
+import SampleTerminal
 import StoreKit
 
 /// The app in a terminal: the balance, two buttons, and a prompt. Everything here runs on the main thread.
 @MainActor
 public final class MonkeyCreditsApp {
-    private enum Input: Sendable {
-        case store(MonkeyStore.Event)
-        case typed(String?)
-        /// Sent after a pause, with the number of events before the pause.
-        case quiet(Int)
-    }
-
     private let options: MonkeyCreditsOptions
     private let vault: PurchaseVault
     private let store: MonkeyStore
-    private let inputs: AsyncStream<Input>
-    private let send: AsyncStream<Input>.Continuation
-    private var eventCount = 0
+    private let loop = TerminalLoop<MonkeyStore.Event>()
     private var hasPrices = false
-    private var isPrompting = false
     private var hasFailed = false
 
     private init(options: MonkeyCreditsOptions, vault: PurchaseVault, player: Player) {
         self.options = options
         self.vault = vault
-        let (inputs, send) = AsyncStream.makeStream(of: Input.self)
-        self.inputs = inputs
-        self.send = send
-        store = MonkeyStore(queue: .default(), vault: vault, player: player) { send.yield(.store($0)) }
+        store = MonkeyStore(queue: .default(), vault: vault, player: player) { [loop] in loop.send($0) }
         if options.crashesAfterPurchased {
             store.beforeGrant = {
                 print("(crashes here, before the credits are granted)")
-                fflush(nil)
-                _exit(9)
+                TerminalOutput.crash()
             }
         }
     }
@@ -68,38 +55,22 @@ public final class MonkeyCreditsApp {
         }
     }
 
-    private static func complain(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("monkey-credits: \(text)\n".utf8))
-    }
+    private static func complain(_ text: String) { TerminalOutput.complain(text, from: "monkey-credits") }
 
     private func run() async -> Int32 {
         if options.showsBalance {
             print(credits)
             return 0
         }
-        if options.feeds { return feed() == .end ? 1 : 0 }
+        if options.feeds { return feed() ? 0 : 1 }
         store.open()
         defer { store.close() }
-        for await input in inputs {
-            switch input {
-            case .store(let event):
-                eventCount += 1
-                if handle(event) == .end { return 1 }
-            case .typed(let line):
-                isPrompting = false
-                if line == nil { print() }
-                guard let line, handle(line) == .goOn else { return 0 }
-            case .quiet(let count):
-                if count == eventCount, !store.isBusy { return hasFailed ? 1 : 0 }
-            }
-            whenIdle()
-        }
-        return 0
-    }
-
-    private enum Next {
-        case goOn
-        case end
+        // The pause gives StoreKit time to deliver unfinished purchases.
+        let code = await loop.run(
+            question: options.exitsWhenIdle ? nil : "Which, and how many (\"1\", \"2 x 3\")?",
+            pause: options.exitsWhenIdle ? 0.5 : 0, isIdle: { hasPrices && !store.isBusy }, onEvent: handle,
+            onLine: handle)
+        return code ?? (hasFailed ? 1 : 0)
     }
 
     private func handle(_ event: MonkeyStore.Event) -> Next {
@@ -147,25 +118,9 @@ public final class MonkeyCreditsApp {
         print("  q  Quit")
     }
 
-    /// Asks the next question once the app is idle. It waits because the payment sheet uses the same terminal.
-    private func whenIdle() {
-        guard hasPrices, !store.isBusy else { return }
-        if options.exitsWhenIdle {
-            let count = eventCount
-            let send = send
-            DispatchQueue.main.asyncAfter(deadline: .now() + 0.5) { send.yield(.quiet(count)) }
-        } else if !isPrompting {
-            isPrompting = true
-            print("Which, and how many (\"1\", \"2 x 3\")? ", terminator: "")
-            fflush(nil)
-            let send = send
-            Thread { send.yield(.typed(readLine())) }.start()
-        }
-    }
-
     private func handle(_ line: String) -> Next {
         let words = line.lowercased().split(whereSeparator: { $0 == " " || $0 == "x" })
-        if words.first == "q" { return .end }
+        if words.first == "q" { return .end(0) }
         if words.first == "f" {
             _ = feed()
             return .goOn
@@ -189,22 +144,24 @@ public final class MonkeyCreditsApp {
         let canMakePayments = SKPaymentQueue.canMakePayments()
         guard canMakePayments, let product = store.product(of: pack) else {
             print(store.button(for: pack, canMakePayments: canMakePayments))
-            return .end
+            return .end(1)
         }
         store.buy(product, quantity: quantity)
         return .goOn
     }
 
     /// Spends a credit. The key makes a retry idempotent, for example after a crash. Each meal has a new key.
-    private func feed() -> Next {
+    ///
+    /// - Returns: Whether a credit was spent.
+    private func feed() -> Bool {
         do {
             try vault.spend(1, of: CreditPack.currency, key: "meal \(UUID().uuidString)")
             print("A monkey is fed.")
             showBalance()
-            return .goOn
+            return true
         } catch {
             print(error.code == .insufficientBalance ? "There are no credits left." : error.localizedDescription)
-            return .end
+            return false
         }
     }
 }

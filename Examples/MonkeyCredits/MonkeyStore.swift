@@ -2,6 +2,8 @@ import PurchaseVault
 import StoreKit
 
 /// The app's shop, which uses Apple's StoreKit API. StoreKit and the app call it on the main queue.
+///
+/// Each sample has a complete observer of its own, although parts are alike, so that it can be read without the others.
 @MainActor
 public final class MonkeyStore: NSObject, @MainActor SKProductsRequestDelegate, @MainActor SKPaymentTransactionObserver,
     @MainActor SKPaymentQueueDelegate

@@ -1,39 +1,22 @@
 import PurchaseVault
+import SampleTerminal
 import StoreKit
 
 /// The app in a terminal. Everything here runs on the main thread.
 @MainActor
 public final class PhotoFiltersApp {
-    private enum Input: Sendable {
-        case store(PhotoStore.Event)
-        case typed(String?)
-        /// The app sends this to itself to learn that it has handled all earlier inputs.
-        case idle
-    }
-
-    private enum Next {
-        case goOn
-        case end(Int32)
-    }
-
     private let options: PhotoFiltersOptions
     private let vault: PurchaseVault
     private let store: PhotoStore
-    private let inputs: AsyncStream<Input>
-    private let send: AsyncStream<Input>.Continuation
+    private let loop = TerminalLoop<PhotoStore.Event>()
     private var hasPrices = false
     private var hasStarted = false
-    private var isPrompting = false
-    private var isIdleSent = false
     private var hasFailed = false
 
     private init(options: PhotoFiltersOptions, vault: PurchaseVault) {
         self.options = options
         self.vault = vault
-        let (inputs, send) = AsyncStream.makeStream(of: Input.self)
-        self.inputs = inputs
-        self.send = send
-        store = PhotoStore(queue: .default(), vault: vault) { send.yield(.store($0)) }
+        store = PhotoStore(queue: .default(), vault: vault) { [loop] in loop.send($0) }
     }
 
     /// Runs the app to its end.
@@ -79,9 +62,7 @@ public final class PhotoFiltersApp {
         return lines
     }
 
-    private static func complain(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("photo-filters: \(text)\n".utf8))
-    }
+    private static func complain(_ text: String) { TerminalOutput.complain(text, from: "photo-filters") }
 
     private func run() async -> Int32 {
         switch options.action {
@@ -95,21 +76,10 @@ public final class PhotoFiltersApp {
         }
         store.open()
         defer { store.close() }
-        for await input in inputs {
-            let next: Next
-            var isHeard = false
-            switch input {
-            case .idle: (next, isHeard, isIdleSent) = (.goOn, true, false)
-            case .store(let event): next = handle(event)
-            case .typed(let line):
-                isPrompting = false
-                if line == nil { print() }
-                next = line.map(handle) ?? .end(0)
-            }
-            if case .end(let code) = next { return code }
-            if let code = whenIdle(isHeard: isHeard) { return code }
-        }
-        return 0
+        let code = await loop.run(
+            question: options.action == .ask ? "Which (a number buys or applies it)?" : nil,
+            isIdle: { hasPrices && !store.isBusy }, onEvent: handle, onLine: handle)
+        return code ?? (hasFailed ? 1 : 0)
     }
 
     private func handle(_ event: PhotoStore.Event) -> Next {
@@ -152,29 +122,6 @@ public final class PhotoFiltersApp {
         }
         print("  r  Restore purchases")
         print("  q  Quit")
-    }
-
-    /// Ends the app or asks the next question once the app is idle. It waits because the payment sheet uses the same
-    /// terminal.
-    ///
-    /// - Returns: the exit code if the app ends.
-    private func whenIdle(isHeard: Bool) -> Int32? {
-        guard hasPrices, !store.isBusy else { return nil }
-        // The store's last events may still be in the stream.
-        guard isHeard else {
-            if !isIdleSent { send.yield(.idle) }
-            isIdleSent = true
-            return nil
-        }
-        guard options.action == .ask else { return hasFailed ? 1 : 0 }
-        if !isPrompting {
-            isPrompting = true
-            print("Which (a number buys or applies it)? ", terminator: "")
-            fflush(nil)
-            let send = send
-            Thread { send.yield(.typed(readLine())) }.start()
-        }
-        return nil
     }
 
     private func handle(_ line: String) -> Next {

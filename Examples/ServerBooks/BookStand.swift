@@ -7,6 +7,8 @@ import StoreKit
 /// The app adds a payment with the user's account token. StoreKit delivers a purchased transaction. The merchant client
 /// sends the receipt to the merchant, downloads the issue, and finishes the transaction. After a crash at any point,
 /// StoreKit delivers the transaction again, and the client continues.
+///
+/// Each sample has a complete observer of its own, although parts are alike, so that it can be read without the others.
 @MainActor
 public final class BookStand: NSObject, @MainActor SKPaymentTransactionObserver {
     /// An event for the user interface. The merchant client reports its own events (``MerchantClient/MerchantEvent``).

@@ -1,58 +1,36 @@
 import MerchantClient
+import SampleTerminal
 import StoreKit
 
 /// The app in a terminal. Everything here runs on the main thread.
 @MainActor
 public final class ServerBooksApp {
-    private enum Input: Sendable {
+    private enum Event: Sendable {
         case stand(BookStand.Event)
         case merchant(MerchantEvent)
-        case typed(String?)
-        /// The app sends this to itself to learn that it has handled all earlier inputs.
-        case idle
-    }
-
-    private enum Next {
-        case goOn
-        case end(Int32)
     }
 
     private let options: ServerBooksOptions
     private let stand: BookStand
-    private let inputs: AsyncStream<Input>
-    private let send: AsyncStream<Input>.Continuation
-    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let loop = TerminalLoop<Event>()
+    private var output = TerminalOutput()
     private var hasShelf = false
-    private var isPrompting = false
-    private var isIdleSent = false
     private var hasFailed = false
-    private var isProgressShown = false
-    /// The last line printed for each download, so that the app does not repeat it.
-    private var said: [ContentItemID: String] = [:]
 
     private init(options: ServerBooksOptions, merchant: MerchantClientConfiguration) throws {
         self.options = options
-        let (inputs, send) = AsyncStream.makeStream(of: Input.self)
-        self.inputs = inputs
-        self.send = send
         var merchant = merchant
         merchant.finishing = options.finishesFirst ? .afterRedemption : .afterDelivery
         let crash = options.crash
         // Crash in the client's callback, not on the main thread, because the client waits for the callback.
-        merchant.onEvent = { event in
-            if crash?.isReached(event) == true { Self.crash() }
-            send.yield(.merchant(event))
+        merchant.onEvent = { [loop] event in
+            if crash?.isReached(event) == true { TerminalOutput.crash() }
+            loop.send(.merchant(event))
         }
-        stand = BookStand(queue: .default(), merchant: try MerchantClient(merchant)) { event in
-            if crash == .purchased, event == .purchased { Self.crash() }
-            send.yield(.stand(event))
+        stand = BookStand(queue: .default(), merchant: try MerchantClient(merchant)) { [loop] event in
+            if crash == .purchased, event == .purchased { TerminalOutput.crash() }
+            loop.send(.stand(event))
         }
-    }
-
-    /// Ends the process as if it were killed. Not exit(): a killed process runs no cleanup.
-    private nonisolated static func crash() -> Never {
-        fflush(nil)
-        _exit(9)
     }
 
     /// Runs the app to its end.
@@ -86,9 +64,7 @@ public final class ServerBooksApp {
         }
     }
 
-    private static func complain(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("server-books: \(text)\n".utf8))
-    }
+    private static func complain(_ text: String) { TerminalOutput.complain(text, from: "server-books") }
 
     private func run() async -> Int32 {
         if case .read(let name) = options.action {
@@ -99,29 +75,21 @@ public final class ServerBooksApp {
             return code
         }
         stand.open()
-        let code = await loop()
+        let code = await loop.run(
+            question: options.action == .ask ? "Which (a name buys or opens it)?" : nil,
+            isIdle: {
+                guard hasShelf else { return false }
+                return await !stand.isBusy
+            }, onEvent: handle, onLine: handle)
         await stand.close()
-        return code
+        return code ?? (hasFailed ? 1 : 0)
     }
 
-    private func loop() async -> Int32 {
-        for await input in inputs {
-            let next: Next
-            var isHeard = false
-            switch input {
-            case .idle:
-                (next, isHeard, isIdleSent) = (.goOn, true, false)
-            case .stand(let event): next = handle(event)
-            case .merchant(let event): next = handle(event)
-            case .typed(let line):
-                isPrompting = false
-                if line == nil { print() }
-                next = line.map(handle) ?? .end(0)
-            }
-            if case .end(let code) = next { return code }
-            if let code = await whenIdle(isHeard: isHeard) { return code }
+    private func handle(_ event: Event) -> Next {
+        switch event {
+        case .stand(let event): handle(event)
+        case .merchant(let event): handle(event)
         }
-        return 0
     }
 
     private func handle(_ event: BookStand.Event) -> Next {
@@ -166,7 +134,9 @@ public final class ServerBooksApp {
 
     private func list() {
         if let problem = stand.problem { print("(\(problem))") }
-        for issue in stand.issues { print(Self.plain("\(issue.name)  \(issue.title)  \(stand.label(of: issue))")) }
+        for issue in stand.issues {
+            print(Self.plain("\(issue.name)  \(issue.title)  \(stand.label(of: issue))"))
+        }
         if stand.issues.isEmpty, stand.problem == nil { print("The shelf is empty.") }
     }
 
@@ -177,12 +147,7 @@ public final class ServerBooksApp {
         print("  q  Quit")
     }
 
-    /// Prints a line, below the download's line if one is shown.
-    private func say(_ text: String) {
-        if isProgressShown { print() }
-        isProgressShown = false
-        print(Self.plain(text))
-    }
+    private func say(_ text: String) { output.say(Self.plain(text)) }
 
     /// Removes control characters, which could move the terminal's cursor, because names come from servers.
     private static func plain(_ text: String) -> String {
@@ -196,34 +161,10 @@ public final class ServerBooksApp {
 
     private func tell(_ download: MerchantDownload) {
         var line = "\(Self.plain(download.item.rawValue)): \(Int(download.progress * 100)) %"
-        if isTerminal, let left = download.secondsLeft { line += ", \(Int(min(left, 86_400).rounded(.up))) s left" }
-        guard said.updateValue(line, forKey: download.item) != line else { return }
-        guard isTerminal else { return print(line) }
-        print("\r\(line)\u{1B}[K", terminator: "")
-        isProgressShown = true
-        fflush(nil)
-    }
-
-    /// Ends the app or asks the next question once the app is idle and has handled all events. It waits because the
-    /// payment sheet uses the same terminal.
-    ///
-    /// - Returns: the exit code if the app ends.
-    private func whenIdle(isHeard: Bool) async -> Int32? {
-        guard hasShelf, await !stand.isBusy else { return nil }
-        guard isHeard else {
-            if !isIdleSent { send.yield(.idle) }
-            isIdleSent = true
-            return nil
+        if output.isTerminal, let left = download.secondsLeft {
+            line += ", \(Int(min(left, 86_400).rounded(.up))) s left"
         }
-        guard options.action == .ask else { return hasFailed ? 1 : 0 }
-        if !isPrompting {
-            isPrompting = true
-            print("Which (a name buys or opens it)? ", terminator: "")
-            fflush(nil)
-            let send = send
-            Thread { send.yield(.typed(readLine())) }.start()
-        }
-        return nil
+        output.show(line, of: download.item.rawValue)
     }
 
     private func handle(_ line: String) -> Next {

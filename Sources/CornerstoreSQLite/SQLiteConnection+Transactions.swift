@@ -15,21 +15,21 @@ extension SQLiteConnection {
     /// Whether a transaction is open. SQLite ends a transaction by itself after some failures, a full disk among them.
     public var isInsideTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
-    /// Begins a transaction that reads.
+    /// Begins a read transaction.
     public func begin() throws(SQLiteError) { try run(.begin) }
 
-    /// Begins a transaction that writes. It takes the write lock at once, so that no later statement waits for it.
+    /// Begins a write transaction. It takes the write lock at once, so that no later statement waits for the lock.
     public func beginWriting() throws(SQLiteError) { try run(.beginWriting) }
 
     /// Commits the open transaction. Its changes are on the disk when this returns.
     public func commit() throws(SQLiteError) { try run(.commit) }
 
-    /// Undoes the open transaction. Does nothing when SQLite has undone it already.
+    /// Rolls back the open transaction. Does nothing when SQLite has rolled it back already.
     public func rollback() {
         if isInsideTransaction { try? run(.rollback) }
     }
 
-    /// Runs `body` in a transaction that writes: commits when `body` returns, undoes everything when it throws.
+    /// Runs `body` in a write transaction. Commits when `body` returns, and rolls back when it throws.
     ///
     /// - Throws: ``SQLiteError``, and the errors of `body`.
     public func transaction<T>(_ body: () throws -> T) throws -> T {
@@ -44,7 +44,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Runs `body` inside the open transaction so that only the changes of `body` are undone when it throws.
+    /// Runs `body` in a savepoint of the open transaction. When `body` throws, only its own changes are rolled back.
     ///
     /// - Throws: ``SQLiteError``, and the errors of `body`.
     public func savepoint<T>(_ body: () throws -> T) throws -> T {

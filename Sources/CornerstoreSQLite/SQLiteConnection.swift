@@ -2,7 +2,7 @@ internal import CornerstoreCSQLite
 
 /// A connection to a SQLite file. One thread at a time may use a connection and its statements.
 ///
-/// A connection is closed when the last reference to it goes, if ``close()`` was not called before.
+/// A connection closes when its last reference is released, unless ``close()`` has closed it before.
 public final class SQLiteConnection {
     /// How a file is opened.
     public enum Access: Sendable {
@@ -14,14 +14,14 @@ public final class SQLiteConnection {
         case create
     }
 
-    /// The milliseconds for which a statement waits for another connection's lock, unless
-    /// ``setPatience(milliseconds:)`` changes them.
+    /// How long a statement waits for another connection's lock, in milliseconds, until
+    /// ``setPatience(milliseconds:)`` sets another time.
     public static let patience: Int32 = 5_000
 
     private(set) var handle: OpaquePointer?
     private var statements = SQLiteStatementCache()
     var commands: [Command: SQLiteStatement] = [:]
-    /// Where SQLite leaves the log's length after each commit, once checkpoints are the caller's.
+    /// The log's length in pages, written by SQLite's hook after each commit. Nil until ``takeOverCheckpoints()``.
     private var pages: UnsafeMutablePointer<Int32>?
 
     /// Opens a file. A connection that writes waits for the disk at each commit (`PRAGMA synchronous = FULL`) and
@@ -50,7 +50,7 @@ public final class SQLiteConnection {
             try run("PRAGMA temp_store = MEMORY")
             try run("PRAGMA cache_size = -\(cache)")
         }
-        // With less, a commit does not wait for the disk, and a loss of power undoes it.
+        // With NORMAL, a commit does not wait for the disk, and a loss of power undoes it.
         if access != .readOnly { try run("PRAGMA synchronous = FULL") }
     }
 
@@ -59,10 +59,10 @@ public final class SQLiteConnection {
         pages?.deallocate()
     }
 
-    /// Makes SQLite count no memory from now on, which saves a lock at each allocation. It holds for the whole process,
-    /// and works only before the process opens its first connection.
+    /// Turns off SQLite's memory statistics, which saves a lock at each allocation. The setting holds for the whole
+    /// process. SQLite accepts it only before the process opens its first connection.
     ///
-    /// - Returns: Whether SQLite agreed.
+    /// - Returns: Whether SQLite accepted the setting.
     public static func stopCountingMemory() -> Bool { cornerstore_sqlite3_stop_counting_memory() == SQLITE_OK }
 
     /// Closes the connection. Later use fails with ``SQLiteError/Code/closed``. The last connection to a file moves the
@@ -87,7 +87,7 @@ public final class SQLiteConnection {
     /// Prepares one statement.
     ///
     /// - Parameters:
-    ///   - sql: One statement, with `?` or `?1` where arguments go.
+    ///   - sql: One statement, with `?` or `?1` as placeholders.
     ///   - isKept: Whether the statement will run often.
     /// - Throws: ``SQLiteError``.
     public func prepare(_ sql: String, isKept: Bool = false) throws(SQLiteError) -> SQLiteStatement {
@@ -95,8 +95,8 @@ public final class SQLiteConnection {
         return try SQLiteStatement(sql, on: handle, isKept: isKept)
     }
 
-    /// The statement of a text, which is prepared at the first use and kept. It must be reset after use, and not be
-    /// used while it runs.
+    /// The prepared statement of a text. It is prepared at the first use and kept. The caller resets it after use, and
+    /// does not ask for the same text while it runs.
     ///
     /// - Throws: ``SQLiteError``.
     public func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
@@ -108,7 +108,7 @@ public final class SQLiteConnection {
 
     // MARK: The write-ahead log
 
-    /// Gives the file a write-ahead log (https://www.sqlite.org/wal.html), which it keeps.
+    /// Turns on the file's write-ahead log (https://www.sqlite.org/wal.html). The setting is stored in the file.
     ///
     /// - Throws: ``SQLiteError``: `unavailable` where the file system does not allow a log.
     public func useWriteAheadLog() throws(SQLiteError) {
@@ -118,13 +118,13 @@ public final class SQLiteConnection {
         }
     }
 
-    /// Leaves all checkpoints to the caller: SQLite makes none by itself any more, and counts ``logPages``.
+    /// Leaves all checkpoints to the caller. SQLite no longer runs checkpoints by itself, and ``logPages`` is counted.
     public func takeOverCheckpoints() {
         guard pages == nil, let handle else { return }
         let pages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
         pages.initialize(to: 0)
         self.pages = pages
-        // The hook takes the place of SQLite's own, which would make a checkpoint at 1000 pages.
+        // This hook replaces SQLite's own, which runs a checkpoint at 1000 pages.
         _ = sqlite3_wal_hook(
             handle,
             { pages, _, _, count in
@@ -138,9 +138,9 @@ public final class SQLiteConnection {
 
     /// Moves pages from the log into the file.
     ///
-    /// - Parameter restarting: Whether to wait for those who read the log, so that the next commit starts the log
-    ///   again.
-    /// - Returns: The number of the log's pages that are in the file, or nil when other connections are in the way.
+    /// - Parameter restarting: Whether to wait for the log's readers, so that the next commit overwrites the log from
+    ///   its start.
+    /// - Returns: The number of the log's pages that are in the file, or nil when another connection holds a lock.
     /// - Throws: ``SQLiteError``.
     public func checkpoint(restarting: Bool) throws(SQLiteError) -> Int? {
         var moved: Int32 = 0

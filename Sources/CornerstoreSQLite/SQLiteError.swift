@@ -1,6 +1,6 @@
 internal import CornerstoreCSQLite
 
-/// The reason why SQLite did not do what was asked.
+/// A failure of SQLite.
 public struct SQLiteError: Error, Equatable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
         case checkViolation
         /// A `NOT NULL` column was given no value.
         case notNullViolation
-        /// A reference to a missing row, or the removal of a row that is referred to.
+        /// A row refers to a missing row, or a deleted row is still referred to.
         case foreignKeyViolation
         /// The disk, or the space granted to the database, is full.
         case full
@@ -24,9 +24,9 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
         case damaged
         /// The statement is wrong: its syntax, a name, or the number of its arguments.
         case invalidSQL
-        /// A value is too long, or its column does not take it.
+        /// A value is too long, or has a type that its column does not accept.
         case invalidValue
-        /// A column holds a value of a type that its reader does not take.
+        /// A column holds a value of another type than the reader expects.
         case columnType
         /// The connection was closed.
         case closed
@@ -34,23 +34,23 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code
-    /// The failure in words, mostly SQLite's own. They name tables and columns, and never hold a value that was bound.
+    /// The message, mostly SQLite's own. It names tables and columns, and never contains an argument's value.
     public var detail: String
 
-    /// Makes an error from its kind and its words.
+    /// Creates an error from its kind and its message.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
-    /// Translates a result code of SQLite's (https://www.sqlite.org/rescode.html).
+    /// Translates a result code of SQLite (https://www.sqlite.org/rescode.html).
     ///
     /// - Parameter extended: The extended result code: the primary code in the low byte, its detail above.
     init(extended: Int32, message: String?) {
         self.init(Self.code(extended), message ?? "SQLite failed with result code \(extended)")
     }
 
-    /// Says what SQLite says about the last failure on a connection.
+    /// Takes SQLite's message about the last failure on a connection.
     init(extended: Int32, on connection: OpaquePointer?) {
         let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
         self.init(extended: extended, message: message)
@@ -69,7 +69,7 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// SQLite's names of these are macros that Swift does not import.
+    /// SQLite defines these codes as macros that Swift does not import.
     private static func constraint(_ detail: Int32) -> Code {
         switch detail {
         case 6, 8, 10: .uniqueViolation  // PRIMARYKEY, UNIQUE, ROWID
@@ -79,6 +79,6 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The sentence, with the code of SQLite.
+    /// The code and the message, as `CODE: MESSAGE`.
     public var description: String { "\(code.rawValue): \(detail)" }
 }

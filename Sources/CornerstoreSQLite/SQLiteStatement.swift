@@ -2,7 +2,7 @@ internal import CornerstoreCSQLite
 
 /// A prepared statement of a ``SQLiteConnection``.
 ///
-/// Arguments are counted from 1, as SQLite counts them, and columns from 0.
+/// The first argument has position 1 and the first column has index 0, as in SQLite.
 public final class SQLiteStatement {
     /// The type of a column's value.
     public enum Kind: Sendable {
@@ -47,7 +47,7 @@ public final class SQLiteStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Whether a text holds more than spaces and comments. A text that SQLite cannot read does.
+    /// Whether a text holds more than spaces and comments. True for a text that SQLite cannot parse.
     private static func isStatement(_ text: UnsafePointer<CChar>?, _ connection: OpaquePointer) -> Bool {
         guard let text, text.pointee != 0 else { return false }
         var handle: OpaquePointer?
@@ -58,17 +58,17 @@ public final class SQLiteStatement {
 
     // MARK: Arguments
 
-    /// Makes an argument null.
+    /// Sets an argument to null.
     public func bindNull(at position: Int) throws(SQLiteError) {
         try check(sqlite3_bind_null(handle, Int32(clamping: position)))
     }
 
-    /// Gives an argument an integer.
+    /// Sets an argument to an integer.
     public func bind(_ integer: Int64, at position: Int) throws(SQLiteError) {
         try check(sqlite3_bind_int64(handle, Int32(clamping: position), integer))
     }
 
-    /// Gives an argument a text.
+    /// Sets an argument to a text.
     public func bind(_ text: String, at position: Int) throws(SQLiteError) {
         let code = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -79,7 +79,7 @@ public final class SQLiteStatement {
     }
 
     private func bind(_ characters: UnsafeBufferPointer<CChar>, _ position: Int32) -> Int32 {
-        // SQLite takes a missing address for null. A text may have none when it is empty.
+        // An empty text may have no address, and SQLite binds null for a null pointer.
         guard let start = characters.baseAddress else {
             return sqlite3_bind_text64(handle, position, "", 0, Self.transient, UInt8(SQLITE_UTF8))
         }
@@ -87,7 +87,7 @@ public final class SQLiteStatement {
             handle, position, start, UInt64(characters.count), Self.transient, UInt8(SQLITE_UTF8))
     }
 
-    /// Gives an argument bytes.
+    /// Sets an argument to bytes.
     public func bind(_ bytes: [UInt8], at position: Int) throws(SQLiteError) {
         let code =
             bytes.isEmpty
@@ -101,7 +101,9 @@ public final class SQLiteStatement {
 
     // MARK: Running
 
-    /// Runs the statement up to its next row. Returns false when no row is left.
+    /// Runs the statement to its next row.
+    ///
+    /// - Returns: Whether there is a row. False when the statement has ended.
     public func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -116,25 +118,25 @@ public final class SQLiteStatement {
     @discardableResult
     public func run() throws(SQLiteError) -> Int {
         defer { reset() }
-        // SQLite keeps the last count over statements that change no rows.
+        // sqlite3_changes still has the count of an earlier statement when this one changes no rows.
         let before = sqlite3_total_changes(connection)
         while try step() {}
         return sqlite3_total_changes(connection) == before ? 0 : Int(sqlite3_changes(connection))
     }
 
-    /// Makes the statement ready to be run again, without arguments.
+    /// Prepares the statement for another run and clears its arguments.
     public func reset() {
         // The result repeats the failure of the last step.
         sqlite3_reset(handle)
         if argumentCount > 0 { sqlite3_clear_bindings(handle) }
     }
 
-    // MARK: The row on which the statement stands
+    // MARK: The current row
 
-    /// The number of columns in the row; 0 when the statement stands on none.
+    /// The number of columns in the current row; 0 when there is no current row.
     public var columnCount: Int { Int(sqlite3_data_count(handle)) }
 
-    /// The type of a column's value. To be asked before the value is read, since reading may convert it.
+    /// The type of a column's value. Ask before you read the value, because reading may convert it.
     public func kind(_ column: Int) -> Kind {
         switch sqlite3_column_type(handle, Int32(clamping: column)) {
         case SQLITE_NULL: .null
@@ -157,13 +159,13 @@ public final class SQLiteStatement {
         let column = Int32(clamping: column)
         guard let start = sqlite3_column_text(handle, column) else {
             guard sqlite3_column_type(handle, column) != SQLITE_NULL else { return "" }
-            throw SQLiteError(.unavailable, "SQLite has no memory for a text")
+            throw SQLiteError(.unavailable, "SQLite is out of memory for the text in column \(column)")
         }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// A column's value as bytes: those of a text as well; empty for null.
+    /// A column's value as bytes; a text's bytes in UTF-8; empty for null.
     public func bytes(_ column: Int) -> [UInt8] {
         let start = sqlite3_column_blob(handle, Int32(clamping: column))
         let count = Int(sqlite3_column_bytes(handle, Int32(clamping: column)))

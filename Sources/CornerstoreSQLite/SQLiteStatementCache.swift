@@ -2,18 +2,18 @@ import Foundation
 
 /// The prepared statements of a connection, found by their texts.
 ///
-/// Hashing a whole text would take longer than running a small statement. So the cache finds a text by its length and a
-/// few of its bytes, and then compares it as a whole.
+/// Hashing a whole text takes longer than running a small statement. So the cache hashes the text's length and a few of
+/// its bytes, and then compares whole texts.
 public struct SQLiteStatementCache {
-    /// The most statements that are kept. A program that composes its texts would otherwise grow the cache without
-    /// bound.
+    /// The greatest number of statements kept. Without a limit, a program that composes its texts would grow the cache
+    /// without bound.
     public static let capacity = 1024
 
     private typealias Entry = (sql: String, statement: SQLiteStatement)
     private var buckets = [[Entry]](repeating: [], count: 256)
     private var count = 0
 
-    /// Makes an empty cache.
+    /// Creates an empty cache.
     public init() {}
 
     /// Whether another statement may be kept.
@@ -38,7 +38,7 @@ public struct SQLiteStatementCache {
         self = SQLiteStatementCache()
     }
 
-    /// 32 bytes spread over the text tell a program's statements apart well enough.
+    /// Hashes about 32 bytes spread over the text, which tells a program's statements apart well enough.
     private static func bucket(_ sql: String) -> Int {
         sql.withBytes { bytes in
             var hash = UInt(bytes.count)
@@ -52,7 +52,7 @@ public struct SQLiteStatementCache {
         }
     }
 
-    /// Compares bytes: Swift's `==` takes some texts for equal that SQLite does not.
+    /// Compares bytes, because Swift's `==` also accepts canonically equivalent texts, which SQLite distinguishes.
     private static func areSame(_ one: String, _ other: String) -> Bool {
         guard one.utf8.count == other.utf8.count else { return false }
         return one.withBytes { one in
@@ -65,7 +65,7 @@ public struct SQLiteStatementCache {
 }
 
 extension String {
-    /// Calls `body` with the text's bytes where they lie, or with a copy of them.
+    /// Calls `body` with the text's bytes in UTF-8, in place where possible, otherwise with a copy.
     func withBytes<T>(_ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
         utf8.withContiguousStorageIfAvailable(body) ?? Array(utf8).withUnsafeBufferPointer(body)
     }

@@ -2,21 +2,21 @@
 public import Logging
 import Synchronization
 
-/// A database: transactions as synchronous closures over one SQL text, on SQLite or PostgreSQL.
+/// A database on SQLite or PostgreSQL. Transactions are synchronous closures, and the SQL is the same on both engines.
 ///
-/// Closures run on the database's own threads, so a slow disk or server never blocks Swift's. What a write returns is
-/// durable: on SQLite the commit has been flushed to disk, on PostgreSQL the server has confirmed it.
+/// Closures run on the database's own threads, so a slow disk or server never blocks Swift's threads. When a write
+/// returns, its changes are durable: SQLite has flushed the commit to disk, or the PostgreSQL server has confirmed it.
 public final class Database: Sendable {
-    /// How much may wait, and how long.
+    /// Limits on the number of waiting transactions and on their waiting time.
     struct Limits: Sendable {
-        /// Transactions that may wait for a thread.
+        /// The greatest number of transactions that wait for a thread.
         var waiting = 10_000
-        /// How long one may wait before it is refused as busy.
+        /// How long a transaction waits for a thread before it fails with `busy`.
         var wait = Duration.seconds(10)
-        /// How long one is tried again on PostgreSQL while others contradict it. Many who change one row each get their
-        /// turn in time: one after the other takes milliseconds each.
+        /// How long a transaction is repeated on PostgreSQL after serialization failures. Each takes milliseconds, so
+        /// many transactions that change the same row all succeed within this time.
         var contention = Duration.seconds(10)
-        /// How often the waiting are looked over.
+        /// The time between two searches for transactions that have waited too long.
         var sweep = Duration.seconds(1)
     }
 
@@ -36,7 +36,7 @@ public final class Database: Sendable {
                 defer { last = now }
                 return now - last > limits.sweep + .seconds(4)
             }
-            // When the whole machine stood still no thread could take what waits: it gets another interval.
+            // After a standstill of the whole machine, the threads get another interval to take waiting transactions.
             guard !isLate else { return }
             for queue in queues { queue.expire(at: now) }
         }
@@ -50,16 +50,17 @@ public final class Database: Sendable {
         engine.writes.close()
     }
 
-    /// Opens a database and brings its tables up to the program's migrations.
+    /// Opens a database and applies the migrations that it lacks.
     ///
     /// - Parameters:
-    ///   - location: the file or server.
-    ///   - migrations: all migrations ever, numbered 1, 2, 3…; those missing are applied, each in one transaction.
-    ///   - soleUse: what keeps other processes away from a PostgreSQL database. While it is not held, transactions fail
-    ///     with `unavailable`.
-    ///   - logger: told of migrations applied, connections lost and transactions retried.
-    /// - Throws: ``DatabaseError``: `newerSchema` and `changedMigration` when the database is not the program's,
-    ///   `unavailable` when it cannot be reached, `invalidLocation` when the path, address or schema is malformed.
+    ///   - location: The file or server.
+    ///   - migrations: All migrations since the first release, numbered 1, 2, 3…. Each is applied in one transaction.
+    ///   - soleUse: The lock that keeps other processes away from a PostgreSQL database. While it is not held,
+    ///     transactions fail with `unavailable`.
+    ///   - logger: Logs applied migrations, lost connections and repeated transactions.
+    /// - Throws: ``DatabaseError``: `newerSchema` and `changedMigration` when the database has other migrations than
+    ///   the program, `unavailable` when the file or server cannot be reached, `invalidLocation` when the path, address
+    ///   or schema is malformed.
     public static func open(
         _ location: DatabaseLocation, migrations: [Migration], soleUse: SoleUse? = nil, logger: Logger
     ) async throws -> Database {
@@ -96,20 +97,21 @@ public final class Database: Sendable {
 
     /// Runs a transaction that may change rows, and returns once it is durable.
     ///
-    /// Transactions are as if run one after the other. **The closure may be run more than once** (a serialization
-    /// failure, a batch that was rolled back), so it must have no effect but on the database. If it throws, nothing of
-    /// it is kept. A caller that is cancelled still waits, and its transaction is still done.
+    /// Transactions are serializable: their result is the same as if they ran one after the other. **The closure may
+    /// run more than once** (after a serialization failure, or when a batch was rolled back), so it must have no effect
+    /// outside the database. If it throws, its changes are rolled back. Cancelling the caller's task has no effect on
+    /// the transaction.
     ///
-    /// - Throws: what the closure throws, or a ``DatabaseError``. `unavailable` out of a commit means that the outcome
-    ///   is unknown: repeat the step under the same key.
+    /// - Throws: The closure's error, or a ``DatabaseError``. `unavailable` from a commit means that the outcome is
+    ///   unknown; repeat the step under the same key.
     @discardableResult
     public func write<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
         try await submit(body, .write, engine.writes)
     }
 
-    /// As ``write(_:)``, for callers that have no task to suspend.
+    /// Runs a transaction as ``write(_:)`` does, for callers without a task.
     ///
-    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    /// - Parameter completion: Called once, on one of the database's threads. It must return without blocking.
     public func write<T: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void
@@ -117,18 +119,16 @@ public final class Database: Sendable {
         engine.writes.add(Self.job(body, .write, completion))
     }
 
-    /// Runs a transaction that only reads; all its statements see the same committed state. The closure may be run
-    /// again.
+    /// Runs a read transaction. All its statements see the same committed state. The closure may run more than once.
     ///
-    /// - Throws: what the closure throws, or a ``DatabaseError``; `readOnly` when the closure tries to change
-    ///   something.
+    /// - Throws: The closure's error, or a ``DatabaseError``; `readOnly` when the closure tries to change rows.
     public func read<T: Sendable>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T {
         try await submit(body, .read, engine.reads)
     }
 
-    /// As ``read(_:)``, for callers that have no task to suspend.
+    /// Runs a transaction as ``read(_:)`` does, for callers without a task.
     ///
-    /// - Parameter completion: called once, on one of the database's threads, which it must not keep.
+    /// - Parameter completion: Called once, on one of the database's threads. It must return without blocking.
     public func read<T: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void
@@ -136,14 +136,15 @@ public final class Database: Sendable {
         engine.reads.add(Self.job(body, .read, completion))
     }
 
-    /// One trivial round trip, for readiness checks.
+    /// Runs a trivial query, for readiness checks.
     ///
     /// - Throws: ``DatabaseError`` when the database cannot be used.
     public func check() async throws {
         _ = try await read { try $0.query("SELECT 1") }
     }
 
-    /// Finishes the transactions that wait, then closes. Later calls fail with `closed`; closing twice is fine.
+    /// Finishes the waiting transactions, then closes the database. Later transactions fail with `closed`. A second
+    /// call has no effect.
     public func close() async {
         engine.reads.close()
         engine.writes.close()
@@ -173,12 +174,13 @@ public final class Database: Sendable {
     }
 }
 
-/// What stands behind a ``Database``: threads that take jobs from two queues (which may be one).
+/// The implementation of a ``Database``: threads that take jobs from a read queue and a write queue, which may be the
+/// same queue.
 protocol Engine: Sendable {
-    /// Where reading transactions wait.
+    /// The queue of read transactions.
     var reads: JobQueue { get }
-    /// Where writing transactions wait.
+    /// The queue of write transactions.
     var writes: JobQueue { get }
-    /// Waits until the queues, once closed, are empty and all connections are closed.
+    /// Waits, after the queues were closed, until they are empty and all connections are closed.
     func ended() async
 }

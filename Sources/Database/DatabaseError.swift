@@ -1,44 +1,43 @@
-/// Why the database did not do what was asked.
+/// A failure of the database.
 ///
-/// `detail` says what and where, in words for the operator. It names tables, columns and constraints, and never holds a
-/// value that was stored or looked for, nor a password.
+/// `detail` is a message for the operator. It names tables, columns and constraints. It never contains a stored value,
+/// an argument's value or a password.
 public struct DatabaseError: Error, Equatable, CustomStringConvertible {
-    /// What kind of failure it was; the same on both engines.
+    /// The kind of failure, the same on both engines.
     public enum Code: String, Sendable {
-        /// The server or the file cannot be reached. When this comes from a commit, the outcome is unknown.
+        /// The server or the file cannot be reached. After a commit that failed in this way, the outcome is unknown.
         case unavailable
-        /// Others held what was needed for too long: a lock, a connection, or a place in the queue. Trying again may
-        /// help.
+        /// A lock, a connection or a place in the queue did not become free in time. Trying again may help.
         case busy
-        /// Concurrent transactions kept contradicting this one. Trying again may help.
+        /// Conflicts with concurrent transactions did not end in time. Trying again may help.
         case serialization
-        /// A row with this key is already there. `detail` names the constraint (PostgreSQL) or its columns (SQLite).
+        /// A row with this key exists already. `detail` names the constraint (PostgreSQL) or its columns (SQLite).
         case uniqueViolation
         /// A `CHECK` refused the row.
         case checkViolation
         /// A `NOT NULL` column was given no value.
         case notNullViolation
-        /// A reference to a row that is not there, or the removal of one that is referred to.
+        /// A row refers to a missing row, or a deleted row is still referred to.
         case foreignKeyViolation
         /// The disk, or the space granted to the database, is full.
         case full
-        /// A change was asked for in a read, or the database cannot be written.
+        /// A read transaction tried to change rows, or the database cannot be written.
         case readOnly
-        /// The file or the server's data are damaged, or the file is no database.
+        /// The file or the server's data are damaged, or the file is not a database.
         case corrupted
-        /// The database was made by a newer program.
+        /// A newer version of the program has changed the database.
         case newerSchema
-        /// A migration that was applied differs from the program's.
+        /// An applied migration differs from the program's migration of the same number.
         case changedMigration
-        /// The program's own list of migrations is not numbered 1, 2, 3….
+        /// The program's own migrations are not numbered 1, 2, 3….
         case invalidMigrations
-        /// The statement is wrong: syntax, names, number or types of its arguments, or a kind that is not allowed.
+        /// The statement is wrong: its syntax, a name, its kind, or the number or types of its arguments.
         case invalidSQL
-        /// A value that the engine cannot keep: text with a NUL, too long, or out of the column's range.
+        /// The engine cannot store a value: a text with a NUL, a value that is too long, or an integer out of range.
         case invalidValue
-        /// A column was read as a type that it does not have.
+        /// A column was read as another type than its own.
         case columnType
-        /// Another process has the database to itself (``SoleUse``). `detail` names it.
+        /// Another process has exclusive use of the database (``SoleUse``). `detail` names the process.
         case inUse
         /// The path, address or schema name is malformed.
         case invalidLocation
@@ -46,12 +45,12 @@ public struct DatabaseError: Error, Equatable, CustomStringConvertible {
         case closed
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     public var code: Code
-    /// What was wrong and where, in words for the operator.
+    /// The message for the operator.
     public var detail: String
 
-    /// Makes an error of a kind with its words.
+    /// Creates an error from its kind and its message.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

@@ -1,11 +1,11 @@
-/// Where a database is kept. Its description leaves out the address, which may hold a password.
+/// The location of a database. Its description leaves out the address, which may contain a password.
 public enum DatabaseLocation: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// A file, made with mode 0600 if it is not there; the folder must exist.
+    /// A SQLite file. A missing file is created with mode 0600; its folder must exist.
     case sqlite(path: String)
-    /// A `postgres://` address, a schema (made if missing; small letters, digits and `_`), and how many connections to
-    /// hold.
+    /// A PostgreSQL server: a `postgres://` address, a schema (small letters, digits and `_`; created when missing),
+    /// and the number of connections.
     case postgresql(url: String, schema: String, connections: Int)
 
     /// The SQLite file's path, or the PostgreSQL schema, without the address.

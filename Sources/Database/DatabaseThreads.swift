@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// The threads on which an engine blocks, so that Swift's own never do.
+/// The threads of an engine. They block instead of the threads of Swift's concurrency.
 final class DatabaseThreads: Sendable {
     private let running = DispatchGroup()
 
@@ -9,7 +9,7 @@ final class DatabaseThreads: Sendable {
     func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         running.enter()
         Thread { [running] in
-            // The system, and with it a profile, learns it from the thread itself alone.
+            // Only the thread itself can set the name that the system and profilers show.
             Thread.current.name = name
             body()
             running.leave()
@@ -23,7 +23,7 @@ final class DatabaseThreads: Sendable {
         }
     }
 
-    /// Runs `body` on a thread of its own and gives its result.
+    /// Runs `body` on a thread of its own and returns its result.
     static func run<T: Sendable>(_ name: String, _ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             DatabaseThreads().start(name) { continuation.resume(with: Result(catching: body)) }

@@ -1,23 +1,24 @@
-/// A transaction that waits for a thread: the caller's closure and the way back to the caller.
+/// A transaction that waits for a thread: the caller's closure, and the functions that answer the caller.
 struct Job: Sendable {
-    /// What the transaction may do.
+    /// Whether the transaction may change rows.
     enum Access: Sendable {
         case read
         case write
     }
 
-    /// Hands the result to the caller; to be called once the transaction is committed.
+    /// Returns the result to the caller. Called after the transaction is committed.
     typealias Completion = @Sendable () -> Void
 
     let access: Access
-    /// When it began to wait.
+    /// The time when the job was added to the queue.
     let enqueued: ContinuousClock.Instant
-    /// Runs the closure. May be run again after a rollback, but only one completion may be called.
+    /// Runs the closure. It may run again after a rollback, but only one completion may be called.
     let run: @Sendable (Connection) throws -> Completion
-    /// Hands an error to the caller. Called instead of a completion.
+    /// Returns an error to the caller. Called instead of a completion.
     let fail: @Sendable (any Error) -> Void
 
-    /// Runs the closure on a connection made for it, and makes sure that a failed statement cannot be overlooked.
+    /// Runs the closure on a connection made for it. Throws when a statement failed, even if the closure caught the
+    /// error.
     func run(on connection: Connection) throws -> Completion {
         defer { connection.end() }
         let completion = try run(connection)

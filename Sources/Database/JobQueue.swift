@@ -1,16 +1,16 @@
 import Dispatch
 import Synchronization
 
-/// Jobs that wait for the threads of a database: first come, first served, bounded in number and in time.
+/// The jobs that wait for a database's threads, in the order of arrival, with limits on their number and waiting time.
 ///
-/// Of several idle threads the one that worked last gets the next job. Under a light load the same few threads do all
-/// the work, and only they hold a connection to PostgreSQL.
+/// Of several idle threads, the one that worked last gets the next job. Under a light load the same few threads do all
+/// the work, and only these threads hold a connection to PostgreSQL.
 final class JobQueue: Sendable {
     private struct State {
         var jobs: [Job] = []
-        /// The first job that still waits; what lies before it is removed now and then.
+        /// The index of the first waiting job. The jobs before it were taken, and are removed from time to time.
         var head = 0
-        /// The threads that wait for a job and have not been woken, each by its semaphore, the last one last.
+        /// The semaphores of the threads that wait for a job, in the order in which they began to wait.
         var sleepers: [DispatchSemaphore] = []
         var isClosed = false
 
@@ -43,13 +43,13 @@ final class JobQueue: Sendable {
     private let capacity: Int
     private let waitLimit: Duration
 
-    /// Makes a queue that holds at most `capacity` jobs, none of them longer than `waitLimit`.
+    /// Creates a queue of at most `capacity` jobs. ``expire(at:)`` fails the jobs that have waited for `waitLimit`.
     init(capacity: Int, waitLimit: Duration) {
         self.capacity = capacity
         self.waitLimit = waitLimit
     }
 
-    /// Queues a job, or fails it at once when the queue is closed or full.
+    /// Adds a job, or fails it at once when the queue is closed or full.
     func add(_ job: Job) {
         let (refusal, sleeper) = state.withLock { append(job, to: &$0) }
         sleeper?.signal()
@@ -65,12 +65,12 @@ final class JobQueue: Sendable {
         return (nil, state.sleepers.popLast())
     }
 
-    /// The next job; waits for one. Nil when the queue is closed and empty.
+    /// Waits for a job and takes it. Nil when the queue is closed and empty.
     func next() -> Job? {
         wait { $0.removeFirst() }
     }
 
-    /// The next jobs, at most so many; waits for one. Nil when the queue is closed and empty.
+    /// Waits for a job, and takes it with those behind it, at most `most`. Nil when the queue is closed and empty.
     func next(atMost most: Int) -> [Job]? {
         wait { $0.removeFirst(most) }
     }
@@ -88,12 +88,12 @@ final class JobQueue: Sendable {
         }
     }
 
-    /// The jobs that wait at this moment, at most so many.
+    /// Takes the jobs that wait at this moment, at most `most`.
     func nextIfAny(atMost most: Int) -> [Job] {
         state.withLock { $0.count > 0 ? $0.removeFirst(most) : [] }
     }
 
-    /// How many jobs wait.
+    /// The number of waiting jobs.
     var count: Int { state.withLock { $0.count } }
 
     /// Fails the jobs that have waited too long.
@@ -110,7 +110,7 @@ final class JobQueue: Sendable {
         }
     }
 
-    /// Refuses new jobs; those that wait are still handed out.
+    /// Refuses new jobs. Waiting jobs are still handed out.
     func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true

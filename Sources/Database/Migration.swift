@@ -1,20 +1,20 @@
 import CornerstoreEncoding
 import Crypto
 
-/// One step of the tables' history. Once released it never changes; a mistake is put right by the next one.
+/// One change of the database's schema. A released migration never changes; a later migration corrects its mistakes.
 public struct Migration: Sendable {
-    /// Its place in the history: 1, 2, 3….
+    /// The migration's position: 1, 2, 3….
     public let number: Int
-    /// A few words for people, such as `ledger`.
+    /// A short name, such as `ledger`.
     public let name: String
-    /// What it does, one statement each.
+    /// The statements, run in order.
     public let statements: [String]
-    /// Checksums of earlier wordings of the step, of which databases may have applied one instead.
+    /// Checksums of earlier versions of the migration. A database that has applied one of them is accepted.
     public let formerChecksums: [String]
 
-    /// Makes a step of the history.
-    /// - Parameter formerChecksums: of earlier wordings; SHA-256 over the statements, each ended by a NUL, in
-    ///   hexadecimal. Give one only when the steps that follow work on what it left.
+    /// Creates a migration.
+    /// - Parameter formerChecksums: Checksums of earlier versions: SHA-256 over the statements, each ended by a NUL, in
+    ///   hexadecimal. List a version only if the migrations after this one work on the schema that it made.
     public init(_ number: Int, _ name: String, _ statements: [String], formerly formerChecksums: [String] = []) {
         self.number = number
         self.name = name
@@ -22,7 +22,7 @@ public struct Migration: Sendable {
         self.formerChecksums = formerChecksums
     }
 
-    /// Whether a database that applied a step with this checksum has applied this one.
+    /// Whether a checksum is that of this migration or of an earlier version of it.
     func isKnown(by checksum: String) -> Bool { checksum == self.checksum || formerChecksums.contains(checksum) }
 
     /// SHA-256 over the statements, each ended by a NUL, in hexadecimal.
@@ -34,7 +34,7 @@ public struct Migration: Sendable {
         return Hexadecimal.encoded(hash.finalize())
     }
 
-    /// Makes sure that the program's list is numbered 1, 2, 3….
+    /// Checks that the program's migrations are numbered 1, 2, 3….
     static func check(_ migrations: [Migration]) throws(DatabaseError) {
         guard migrations.map(\.number) == Array(1..<(migrations.count + 1)) else {
             throw DatabaseError(.invalidMigrations, "the program's migrations must be numbered 1, 2, 3… without gaps")

@@ -1,6 +1,6 @@
-/// One row of a query's answer. Columns are counted from 0, in the order of the `SELECT` or `RETURNING` list.
+/// One row of a query's result. The first column of the `SELECT` or `RETURNING` list has index 0.
 ///
-/// Reading a column as a type that it does not have, or a null as a type that has none, throws
+/// Reading a column as another type than its own, or a null as a type that is not optional, throws
 /// ``DatabaseError/Code/columnType``.
 public struct Row: Sendable, Hashable {
     /// The columns' values in order.
@@ -80,7 +80,7 @@ public struct Row: Sendable, Hashable {
 
     private func value(_ index: Int) throws -> SQLValue {
         guard values.indices.contains(index) else {
-            throw DatabaseError(.columnType, "the row has \(values.count) columns, and column \(index) was asked for")
+            throw DatabaseError(.columnType, "the row has \(values.count) columns, and no column \(index)")
         }
         return values[index]
     }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// One argument of a statement, checked for what both engines can keep.
+/// One argument of a statement, checked so that both engines can store it.
 struct SQLArgument {
-    /// The longest text or bytes that a statement takes; far above any receipt, far below what the engines refuse.
+    /// The greatest size of a text or of bytes: far above any receipt, and far below the engines' own limits.
     static let longest = 64 << 20
 
     let value: SQLValue
-    /// The type to declare to PostgreSQL; nil when only the server can know.
+    /// The type to declare to PostgreSQL; nil when the server infers it.
     let type: SQLType?
 
     init(_ argument: any SQLConvertible, position: Int) throws(DatabaseError) {
@@ -22,7 +22,7 @@ struct SQLArgument {
         try Self.check(value, position: position)
     }
 
-    /// Reads the arguments of a statement.
+    /// Checks the arguments of a statement.
     static func all(_ arguments: [any SQLConvertible]) throws(DatabaseError) -> [SQLArgument] {
         var checked: [SQLArgument] = []
         checked.reserveCapacity(arguments.count)
@@ -32,7 +32,7 @@ struct SQLArgument {
         return checked
     }
 
-    /// Makes sure that both engines can keep a value.
+    /// Checks that both engines can store a value.
     static func check(_ value: SQLValue, position: Int) throws(DatabaseError) {
         switch value {
         case .null, .integer, .boolean:
@@ -41,15 +41,15 @@ struct SQLArgument {
             try check(length: bytes.count, position)
         case .text(let text):
             try check(length: text.utf8.count, position)
-            // PostgreSQL refuses U+0000 and SQLite would cut the text there when it is read.
+            // PostgreSQL refuses U+0000, and SQLite would end the text there when it is read.
             guard !withBytes(of: text, Self.hasNul) else {
                 throw DatabaseError(
-                    .invalidValue, "argument $\(position) is a text with U+0000 in it; it cannot be stored")
+                    .invalidValue, "argument $\(position) contains U+0000, which a text cannot store")
             }
         }
     }
 
-    /// Calls `body` with a text's bytes where they lie, or with a copy of them.
+    /// Calls `body` with a text's bytes in UTF-8, in place where possible, otherwise with a copy.
     static func withBytes<T>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
         text.utf8.withContiguousStorageIfAvailable(body) ?? Array(text.utf8).withUnsafeBufferPointer(body)
     }

@@ -1,26 +1,26 @@
 import Foundation
 import Synchronization
 
-/// A statement's text, read once: what it is, how many arguments it takes, and how SQLite wants it written.
+/// A parsed statement: its kind, its number of arguments, and its text for each engine.
 struct SQLText: Sendable {
-    /// What may be done with a statement.
+    /// The kind of a statement.
     enum Kind: Sendable {
-        /// Reads or changes rows; worth preparing once.
+        /// Reads or changes rows. Its prepared form is kept.
         case data
-        /// Changes tables; done once.
+        /// Changes tables, and runs once.
         case definition
     }
 
     let kind: Kind
-    /// The text as it was written, with `$1`, without what concerns SQLite's files alone.
+    /// The text as it was written, with `$1`, without SQLite's `WITHOUT ROWID`.
     let postgresql: String
-    /// The text with `?1`: SQLite takes `$1` for a name and numbers names by first appearance.
+    /// The text with `?1`. SQLite would read `$1` as a name, and number names by their first appearance.
     let sqlite: String
-    /// The highest placeholder.
+    /// The number of the highest placeholder.
     let placeholders: Int
 
-    /// `WITHOUT ROWID` at a table's end keeps SQLite's rows in the order of the primary key, as one tree instead of two
-    /// (https://www.sqlite.org/withoutrowid.html). PostgreSQL has no such thing, and no such words.
+    /// Removes `WITHOUT ROWID`, which PostgreSQL does not have. At the end of a table it makes SQLite keep the rows in
+    /// the order of the primary key, in one tree instead of two (https://www.sqlite.org/withoutrowid.html).
     private static func withoutRowID(_ text: String) -> String {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let words = "WITHOUT ROWID"
@@ -29,8 +29,8 @@ struct SQLText: Sendable {
 
     /// Reads a statement.
     ///
-    /// - Throws: ``DatabaseError/Code/invalidSQL`` for a kind of statement that is not allowed (transactions are the
-    ///   module's own) and for a placeholder outside `$1`…`$999`.
+    /// - Throws: ``DatabaseError/Code/invalidSQL`` for a kind of statement that is not allowed (only the module begins
+    ///   and ends transactions) and for a placeholder outside `$1`…`$999`.
     init(_ text: String) throws(DatabaseError) {
         var reader = SQLTextReader(Array(text.utf8))
         try reader.readAll()
@@ -51,7 +51,7 @@ struct SQLText: Sendable {
     }
 }
 
-/// Walks over a statement and rewrites `$n` outside quotes and comments.
+/// Reads a statement and rewrites `$n` outside quotes and comments.
 private struct SQLTextReader {
     private let source: [UInt8]
     private var index = 0
@@ -91,7 +91,7 @@ private struct SQLTextReader {
         while let byte = peek(), condition(byte) { copyOne() }
     }
 
-    /// A doubled quote inside is seen as the end of one string and the start of the next, which copies the same bytes.
+    /// Reads a doubled quote as the end of one string and the start of the next, which copies the same bytes.
     private mutating func copyQuoted(until quote: UInt8) {
         copyOne()
         copy(while: { $0 != quote })
@@ -106,7 +106,7 @@ private struct SQLTextReader {
         if peek() != nil { copyOne() }
     }
 
-    /// A word takes its `$` with it: PostgreSQL allows them inside names.
+    /// Copies a word with each `$` in it, which PostgreSQL allows inside names.
     private mutating func copyWord() {
         let start = index
         copy(while: { Self.isWordStart($0) || Self.isDigit($0) || $0 == UInt8(ascii: "$") })
@@ -124,7 +124,7 @@ private struct SQLTextReader {
             copyOne()
         }
         guard (1...999).contains(number) else {
-            throw DatabaseError(.invalidSQL, "a placeholder must lie between $1 and $999")
+            throw DatabaseError(.invalidSQL, "a placeholder is outside $1 to $999")
         }
         placeholders = max(placeholders, number)
     }
@@ -139,14 +139,15 @@ private struct SQLTextReader {
     }
 }
 
-/// Statements read so far, shared by the threads of one database.
+/// The parsed statements, shared by the threads of one database.
 final class SQLTextCache: Sendable {
-    /// Programs have a fixed set of statements; one that makes up texts must not grow the cache without bound.
+    /// The greatest number of statements kept. Without a limit, a program that composes its texts would grow the cache
+    /// without bound.
     static let capacity = 1024
 
     private let texts = Mutex<[String: SQLText]>([:])
 
-    /// The statement read, and whether it is kept, so that its prepared form may be kept too.
+    /// The parsed statement, and whether the cache keeps it, so that its prepared form may be kept too.
     func text(_ sql: String) throws(DatabaseError) -> (text: SQLText, isKept: Bool) {
         if let known = texts.withLock({ $0[sql] }) { return (known, true) }
         let text = try SQLText(sql)

@@ -1,4 +1,4 @@
-/// A value as both engines keep it.
+/// A value that both engines can store.
 public enum SQLValue: Sendable, Hashable {
     /// No value.
     case null
@@ -8,7 +8,7 @@ public enum SQLValue: Sendable, Hashable {
     case text(String)
     /// A `BYTEA`: any bytes.
     case bytes([UInt8])
-    /// A `BOOLEAN`. SQLite keeps it as 0 or 1, and gives it back as an integer.
+    /// A `BOOLEAN`. SQLite stores it as 0 or 1, and returns it as an integer.
     case boolean(Bool)
 }
 
@@ -25,7 +25,7 @@ extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, Exp
     public init(nilLiteral: ()) { self = .null }
 }
 
-/// The types that both engines know under one name.
+/// The types that both engines know under the same name.
 public enum SQLType: Sendable, Hashable {
     /// `BIGINT`.
     case integer
@@ -37,14 +37,14 @@ public enum SQLType: Sendable, Hashable {
     case boolean
 }
 
-/// A type whose values can be the argument of a statement.
+/// A type whose values can be arguments of a statement.
 ///
 /// A type with a convertible raw value needs no code: `extension ProductID: SQLConvertible {}`.
 public protocol SQLConvertible {
-    /// What is stored.
+    /// The value to store.
     var sqlValue: SQLValue { get }
-    /// The type of a missing value, told to PostgreSQL so that `$1 IS NULL` has a meaning; nil lets the server infer
-    /// it.
+    /// The type declared to PostgreSQL for a null, so that the server can prepare `$1 IS NULL`. Nil lets the server
+    /// infer the type.
     static var sqlType: SQLType? { get }
 }
 

@@ -1,6 +1,6 @@
 import Logging
 
-/// The table of applied migrations, and the way from what it holds to what the program knows.
+/// Applies the migrations that a database lacks. The table `schema_migrations` lists the applied ones.
 struct SchemaHistory {
     private static let table = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -11,9 +11,9 @@ struct SchemaHistory {
     let migrations: [Migration]
     let logger: Logger
 
-    /// Applies what is missing, one transaction each.
+    /// Applies the missing migrations, each in a transaction of its own.
     ///
-    /// - Parameter transaction: runs a closure in one writing transaction, and does nothing of it when it throws.
+    /// - Parameter transaction: Runs a closure in one write transaction, and rolls back when the closure throws.
     func apply(in transaction: (_ body: (Connection) throws -> Int) throws -> Int) throws {
         var applied = try transaction { connection in
             try connection.execute(Self.table)
@@ -21,7 +21,7 @@ struct SchemaHistory {
         }
         while applied < migrations.count {
             applied = try transaction { connection in
-                // Another process may have started at the same moment and have done this step meanwhile.
+                // Another process that started at the same moment may have applied this migration meanwhile.
                 let applied = try checkApplied(connection)
                 guard applied < migrations.count else { return applied }
                 try apply(migrations[applied], connection)
@@ -41,7 +41,7 @@ struct SchemaHistory {
         logger.info("migration applied", metadata: ["number": "\(migration.number)", "name": "\(migration.name)"])
     }
 
-    /// How many migrations have been applied, once they are known to be the program's.
+    /// Checks that the applied migrations are the program's, and returns their number.
     private func checkApplied(_ connection: Connection) throws -> Int {
         let rows = try connection.query("SELECT number, name, checksum FROM schema_migrations ORDER BY number")
         for (index, row) in rows.enumerated() {
@@ -49,7 +49,7 @@ struct SchemaHistory {
             if let last = try rows.last?.int(0), last > migrations.count {
                 throw DatabaseError(
                     .newerSchema,
-                    "the database has migration \(last), this program knows \(migrations.count); "
+                    "the database has migration \(last), and this program knows only \(migrations.count); "
                         + "start a newer version of the program, or restore a backup made before the update"
                 )
             }
@@ -59,7 +59,7 @@ struct SchemaHistory {
                 throw DatabaseError(
                     .changedMigration,
                     "migration \(number) in the database is not migration \(index + 1) (\(migrations[index].name)) "
-                        + "of this program; start the version that made the database, or restore a backup"
+                        + "of this program; start the version that created the database, or restore a backup"
                 )
             }
         }

@@ -54,7 +54,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         return all
     }
 
-    @Test(arguments: Place.available) func whatIsPutIsReadInPartsAndRemoved(_ place: Place) async throws {
+    @Test(arguments: Place.available) func aStoredBlobIsReadInPartsAndRemoved(_ place: Place) async throws {
         try await place.with { blobs, directory async throws in
             let bytes = Self.bytes(600_001)
             let (file, digest) = try Self.file(bytes, directory)
@@ -80,7 +80,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         }
     }
 
-    @Test(arguments: Place.available) func whoReadsGoesOnWhenItIsRemoved(_ place: Place) async throws {
+    @Test(arguments: Place.available) func aReadContinuesAfterTheBlobIsRemoved(_ place: Place) async throws {
         try await place.with { blobs, directory async throws in
             let bytes = Self.bytes(700_000)
             let (file, digest) = try Self.file(bytes, directory)
@@ -93,7 +93,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         }
     }
 
-    @Test(arguments: Place.available) func manyPutTheSameAtOnce(_ place: Place) async throws {
+    @Test(arguments: Place.available) func concurrentUploadsOfOneBlobSucceed(_ place: Place) async throws {
         try await place.with { blobs, directory async throws in
             let bytes = Self.bytes(100_000)
             let files = try (0..<8).map { _ in try Self.file(bytes, directory) }
@@ -120,7 +120,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         }
     }
 
-    @Test func aFileComesWholeOrNotAtAll() async throws {
+    @Test func aFileIsStoredCompletelyOrNotAtAll() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let folder = directory.url.appendingPathComponent("blobs")
             let blobs = try DirectoryBlobStore(folder: folder)
@@ -149,7 +149,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
         }
     }
 
-    @Test func aBucketWhereNobodyAnswersIsUnavailable() async throws {
+    @Test func aBucketWithoutAServerIsUnavailable() async throws {
         // Port 9 is nobody's on loopback.
         let location = try S3Location(
             "s3://packages?endpoint=http://127.0.0.1:9", accessKeyID: "k", secretAccessKey: "s", sessionToken: nil)

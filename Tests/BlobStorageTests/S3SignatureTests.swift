@@ -36,7 +36,7 @@ import Testing
         return value.components(separatedBy: "Signature=").last
     }
 
-    @Test func aRangeOfAnObject() {
+    @Test func signingARangeOfAnObject() {
         let signed = request(
             "GET", "/test.txt",
             [
@@ -45,7 +45,7 @@ import Testing
         #expect(signature(signed) == "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41")
     }
 
-    @Test func anObjectThatIsPut() {
+    @Test func signingAnUpload() {
         let hash = "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072"
         let signed = request(
             "PUT", "/test%24file.text",
@@ -56,7 +56,7 @@ import Testing
         #expect(signature(signed) == "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd")
     }
 
-    @Test func queriesWithAndWithoutValues() {
+    @Test func signingQueriesWithAndWithoutValues() {
         let headers = [("x-amz-content-sha256", Self.emptyHash), ("x-amz-date", "20130524T000000Z")]
         #expect(
             signature(request("GET", "/", headers, query: [("lifecycle", "")]))
@@ -66,7 +66,7 @@ import Testing
                 == "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
     }
 
-    @Test func aPresignedAddress() {
+    @Test func signingAPresignedAddress() {
         let signed = S3Signature.Request(
             method: "GET", path: "/test.txt", headers: [("host", "examplebucket.s3.amazonaws.com")],
             payloadHash: S3Signature.unsignedPayload)
@@ -103,7 +103,7 @@ import Testing
         #expect(value.hasSuffix("Signature=" + signature), "\(value)")
     }
 
-    @Test func whatIsWrittenAsABucketIsReadOrRefused() throws {
+    @Test func bucketAddressesAreParsedOrRefused() throws {
         func read(_ text: String, _ secret: String = "s") throws -> S3Location {
             try S3Location(text, accessKeyID: "k", secretAccessKey: secret, sessionToken: nil)
         }

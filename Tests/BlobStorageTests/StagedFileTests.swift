@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct StagedFileTests {
-    @Test func itGoesOnWhereItStoppedAndKnowsItsHash() async throws {
+    @Test func anUploadResumesAndKeepsItsHash() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let url = directory.url.appendingPathComponent("upload")
             let first = try await StagedFile.open(url)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func whoBeginsLaterTakesOver() async throws {
+    @Test func theLaterUploadTakesOver() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let file = try await StagedFile.open(directory.url.appendingPathComponent("upload"))
             let first = file.begin().turn

@@ -55,7 +55,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `a file comes whole, and nothing is left beside it`() async throws {
+    @Test func `a file is downloaded completely, and no other file is left`() async throws {
         try await with { scene async throws in
             let seen = Mutex<[Int64]>([])
             try await scene.download.run { count in seen.withLock { $0.append(count) } }
@@ -77,7 +77,7 @@ struct ContentDownloadTests {
     }
 
     @Test(arguments: [65_536, 200_000, 299_999])
-    func `a cut download goes on where it was`(count: Int) async throws {
+    func `an interrupted download resumes`(count: Int) async throws {
         try await with { scene async throws in
             scene.server.trouble(.cut(after: count))
             #expect(await scene.run() == .unreachable)
@@ -90,7 +90,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `cancelling keeps what came`() async throws {
+    @Test func `cancelling keeps the received bytes`() async throws {
         try await with { scene async throws in
             scene.server.trouble(.silent(after: 1000))
             let task = Task { await scene.run() }
@@ -102,7 +102,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `a server that ignores the range starts anew`() async throws {
+    @Test func `the download starts again if the server ignores the range`() async throws {
         try await with { scene async throws in
             scene.server.trouble(.cut(after: 100_000), .wholeAlways)
             #expect(await scene.run() == .unreachable)
@@ -111,7 +111,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `without an entity tag it starts anew`() async throws {
+    @Test func `without an entity tag the download starts again`() async throws {
         try await with { scene async throws in
             scene.server.change { $0.entityTag = nil }
             scene.server.trouble(.cut(after: 100_000))
@@ -121,7 +121,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `a file that changed at the server is not mixed with the old`() async throws {
+    @Test func `a changed file is not mixed with the old one`() async throws {
         try await with { scene async throws in
             scene.server.trouble(.cut(after: 100_000))
             #expect(await scene.run() == .unreachable)
@@ -139,7 +139,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `a part that was spoilt on the disk is begun anew`() async throws {
+    @Test func `a part that was damaged on the disk is downloaded again`() async throws {
         try await with { scene async throws in
             scene.server.trouble(.cut(after: 100_000))
             #expect(await scene.run() == .unreachable)
@@ -153,7 +153,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `lies about length and digest leave nothing behind`() async throws {
+    @Test func `a wrong length or digest leaves no file`() async throws {
         let lies: [ByteServer.Trouble] = [
             .saysLength(299_999), .saysLength(300_001), .unsaid(299_000), .unsaid(400_000),
         ]
@@ -174,7 +174,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `another range than asked for is not written`() async throws {
+    @Test func `a range that was not requested is not written`() async throws {
         try await with { scene async throws in
             scene.server.trouble(.cut(after: 100_000), .otherRange)
             #expect(await scene.run() == .unreachable)
@@ -189,7 +189,9 @@ struct ContentDownloadTests {
         (401, .refused),
         (302, .refused), (429, .unreachable), (500, .unreachable), (503, .unreachable),
     ])
-    func `each status has its meaning, and what came stays`(status: Int, code: ContentDownloadError.Code) async throws {
+    func `each status has its error, and the received bytes stay`(status: Int, code: ContentDownloadError.Code)
+        async throws
+    {
         try await with { scene async throws in
             scene.server.trouble(.cut(after: 100_000), .status(status))
             #expect(await scene.run() == .unreachable)
@@ -200,7 +202,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `nobody there is no end`() async throws {
+    @Test func `a missing server does not end the download`() async throws {
         try await with { scene async throws in
             let url = try #require(URL(string: "http://127.0.0.1:1/file"))
             let download = ContentDownload(
@@ -236,7 +238,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `a folder that is not there is said`() async throws {
+    @Test func `a missing folder is reported`() async throws {
         try await with { scene async throws in
             let download = ContentDownload(
                 address: scene.download.address, length: 300_000, sha256: scene.download.sha256,
@@ -251,7 +253,7 @@ struct ContentDownloadTests {
         }
     }
 
-    @Test func `a link in the file's place is not followed`() async throws {
+    @Test func `a symbolic link in the file's place is not followed`() async throws {
         try await with { scene async throws in
             let target = scene.file.deletingLastPathComponent().appendingPathComponent("precious")
             try Data("mine".utf8).write(to: target)

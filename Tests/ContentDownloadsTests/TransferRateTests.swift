@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The rate of a transfer")
 struct TransferRateTests {
-    @Test func `nothing can be told at first`() {
+    @Test func `the remaining time is unknown at first`() {
         var rate = TransferRate(total: 1000, done: 0, at: 10)
         #expect(rate.timeRemaining == nil && rate.bytesPerSecond == nil)
         // Too soon to say.
@@ -12,7 +12,7 @@ struct TransferRateTests {
         #expect(rate.progress == 0.1)
     }
 
-    @Test func `an even speed gives the time that is left`() throws {
+    @Test func `a steady speed gives the remaining time`() throws {
         var rate = TransferRate(total: 1000, done: 0, at: 0)
         for second in 1...5 { rate.advance(to: Int64(second) * 100, at: Double(second)) }
         let (speed, time) = (try #require(rate.bytesPerSecond), try #require(rate.timeRemaining))
@@ -20,7 +20,7 @@ struct TransferRateTests {
         #expect(abs(time - 5) < 0.001)
     }
 
-    @Test func `what came before does not count for the speed`() throws {
+    @Test func `earlier bytes do not count for the speed`() throws {
         var rate = TransferRate(total: 1000, done: 900, at: 0)
         rate.advance(to: 910, at: 1)
         let (speed, time) = (try #require(rate.bytesPerSecond), try #require(rate.timeRemaining))
@@ -28,7 +28,7 @@ struct TransferRateTests {
         #expect(abs(time - 9) < 0.001)
     }
 
-    @Test func `a standstill drives the time up, until it cannot be told`() throws {
+    @Test func `a standstill raises the remaining time until it is unknown`() throws {
         var rate = TransferRate(total: 1000, done: 0, at: 0)
         rate.advance(to: 500, at: 1)
         var last = try #require(rate.timeRemaining)
@@ -42,7 +42,7 @@ struct TransferRateTests {
         #expect(rate.timeRemaining == nil)
     }
 
-    @Test func `the end is no time away`() {
+    @Test func `the remaining time is zero at the end`() {
         var rate = TransferRate(total: 1000, done: 0, at: 0)
         rate.advance(to: 1000, at: 1)
         #expect(rate.timeRemaining == 0)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Bad packages are refused, each for its reason")
+@Suite("Bad packages are refused with the right reason")
 struct BadPackageTests {
-    @Test func thereAreEnoughOfThem() {
+    @Test func thereAreEnoughBadPackages() {
         #expect(BadPackage.all.count >= 40)
         #expect(Set(BadPackage.all.map(\.name)).count == BadPackage.all.count)
         // Every rule has at least one.
@@ -56,7 +56,7 @@ struct BadPackageTests {
         return file
     }
 
-    @Test func everythingThatIsWrongIsSaidAtOnce() async throws {
+    @Test func allProblemsAreReportedAtOnce() async throws {
         try await TemporaryDirectory.with { directory in
             let file = directory.url.appending(path: "bad.pkg")
             let forge = XarForge(members: [
@@ -84,7 +84,7 @@ struct BadPackageTests {
     }
 
     /// The link `l` and a file named `l/sub/evil` at one place: such a package cannot be unpacked on any device.
-    @Test func aNameThatLeadsThroughALinkIsRefused() async throws {
+    @Test func aPathThroughASymbolicLinkIsRefused() async throws {
         try await TemporaryDirectory.with { directory in
             let file = directory.url.appending(path: "bad.pkg")
             let forge = XarForge.content([.link("l", to: "a.txt"), .file("l/sub/evil", "x")])

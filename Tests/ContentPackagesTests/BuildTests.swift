@@ -29,7 +29,7 @@ struct BuildTests {
         return (built, package)
     }
 
-    @Test func whatWasPackedComesOutAgain() async throws {
+    @Test func unpackingGivesThePackedFiles() async throws {
         try await TemporaryDirectory.with { directory in
             let text = Array(String(repeating: "The quick brown fox. ", count: 100_000).utf8)
             let (built, _) = try roundTrip(
@@ -48,7 +48,7 @@ struct BuildTests {
         }
     }
 
-    @Test func whatDoesNotGetSmallerIsStoredAsItIs() async throws {
+    @Test func incompressibleFilesAreStored() async throws {
         try await TemporaryDirectory.with { directory in
             let (built, _) = try roundTrip(["noise": noise(1_500_000), "few": noise(100)], directory)
             #expect(built.length < built.unpackedLength + 2000)
@@ -56,7 +56,7 @@ struct BuildTests {
     }
 
     /// Its beginning gets smaller, and the whole does not.
-    @Test func whatDoesNotGetSmallerAfterAllIsStoredAsItIs() async throws {
+    @Test func filesThatTurnOutIncompressibleAreStored() async throws {
         try await TemporaryDirectory.with { directory in
             var bytes = noise(8_000_000)
             bytes.replaceSubrange(0..<1400, with: [UInt8](repeating: 0, count: 1400))
@@ -104,7 +104,7 @@ struct BuildTests {
         }
     }
 
-    @Test func thePlistMayBeMade() async throws {
+    @Test func thePlistCanBeGenerated() async throws {
         try await TemporaryDirectory.with { directory in
             let source = directory.url.appending(path: "source")
             let file = directory.url.appending(path: "some.pkg")
@@ -124,7 +124,7 @@ struct BuildTests {
         }
     }
 
-    @Test func aBadFolderIsRefusedAndWhatWasThereStays() async throws {
+    @Test func aBadFolderIsRefusedAndTheExistingFileStays() async throws {
         try await TemporaryDirectory.with { directory in
             let source = directory.url.appending(path: "source")
             let file = directory.url.appending(path: "some.pkg")
@@ -138,7 +138,7 @@ struct BuildTests {
         }
     }
 
-    @Test func stoppingLeavesNothing() async throws {
+    @Test func stoppingLeavesNoFiles() async throws {
         try await TemporaryDirectory.with { directory in
             let source = directory.url.appending(path: "source")
             try ContentFolder.make(["a": noise(3_000_000)], at: source)
@@ -170,7 +170,7 @@ struct BuildTests {
         }
     }
 
-    @Test func aFolderThatIsNotThereAndAPlaceThatCannotBeWritten() async throws {
+    @Test func aMissingFolderAndAReadOnlyTarget() async throws {
         try await TemporaryDirectory.with { directory in
             let source = directory.url.appending(path: "source")
             let missing = #expect(throws: ContentPackageError.self) {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Packages of all makers are read")
+@Suite("Packages of other tools can be read")
 struct ReadTests {
     private let text = Array(String(repeating: "Chapter one. ", count: 50).utf8)
 
@@ -40,7 +40,7 @@ struct ReadTests {
         }
     }
 
-    @Test func anArchiveWithoutAnySums() async throws {
+    @Test func anArchiveWithoutChecksums() async throws {
         try await TemporaryDirectory.with { directory in
             var forge = XarForge.content()
             (forge.style, forge.headerStyle, forge.hasTableChecksum) = ("none", 0, false)
@@ -49,7 +49,7 @@ struct ReadTests {
         }
     }
 
-    @Test func theTreeInAFolderOfItsName() async throws {
+    @Test func theTreeInAFolderWithThePackagesName() async throws {
         try await TemporaryDirectory.with { directory in
             var forge = XarForge.content()
             forge.members = [.folder("Library", [.folder("chapter", forge.members)])]
@@ -95,7 +95,7 @@ struct ReadTests {
         }
     }
 
-    @Test func aPayloadThatTheArchivePackedAgainAndOneThatIsNotPacked() async throws {
+    @Test func aPayloadThatIsCompressedTwiceAndOneThatIsNotCompressed() async throws {
         for isPacked in [true, false] {
             try await TemporaryDirectory.with { directory in
                 var forge = CpioForge.content()
@@ -170,7 +170,7 @@ struct ReadTests {
         }
     }
 
-    @Test func aFileThatIsNotThereIsNoFinding() {
+    @Test func aMissingFileIsAnErrorAndNotAFinding() {
         let error = #expect(throws: ContentPackageError.self) {
             try ContentCheck.findings(inPackage: URL(filePath: "/nonexistent/a.pkg"))
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ContentPackages
 
-@Suite("Packages are unpacked whole or not at all")
+@Suite("Packages are unpacked completely or not at all")
 struct UnpackTests {
     private func package(_ directory: TemporaryDirectory, _ forge: XarForge = .content()) throws -> ContentPackage {
         let file = directory.url.appending(path: "some.pkg")
@@ -44,7 +44,7 @@ struct UnpackTests {
         }
     }
 
-    @Test func whatIsThereIsNotTouched() async throws {
+    @Test func existingFilesAreNotChanged() async throws {
         try await TemporaryDirectory.with { directory in
             let folder = directory.url.appending(path: "content")
             try ContentFolder.write(["mine": [1]], to: folder)
@@ -59,7 +59,7 @@ struct UnpackTests {
         }
     }
 
-    @Test func whatAKilledProcessLeftIsRemoved() async throws {
+    @Test func filesOfAKilledProcessAreRemoved() async throws {
         try await TemporaryDirectory.with { directory in
             let package = try package(directory)
             try ContentFolder.write(
@@ -71,7 +71,7 @@ struct UnpackTests {
         }
     }
 
-    @Test func twoAtOnceDoNotMeet() async throws {
+    @Test func twoConcurrentUnpackingsAreIndependent() async throws {
         try await TemporaryDirectory.with { directory in
             let package = try package(directory)
             let aside = directory.url.appending(path: ".content.unpacking")
@@ -87,7 +87,7 @@ struct UnpackTests {
         }
     }
 
-    @Test func stoppingLeavesNothing() async throws {
+    @Test func stoppingLeavesNoFiles() async throws {
         try await TemporaryDirectory.with { directory in
             let large = XarForge.Member(name: "b", contents: [UInt8](repeating: 7, count: 2_000_000))
             for forge in [XarForge.content([large]), CpioForge.content([.file("./Contents/b", "b")]).product()] {
@@ -138,13 +138,13 @@ struct UnpackTests {
         }
     }
 
-    @Test func aFullDiskIsSaidAsSuch() {
+    @Test func aFullDiskHasItsOwnError() {
         #expect(ContentPackageError.writing("a", ENOSPC).code == .diskFull)
         #expect(ContentPackageError.writing("a", EDQUOT).code == .diskFull)
         #expect(ContentPackageError.writing("a", EACCES).code == .unwritable)
     }
 
-    @Test func aFolderWithoutAParentIsNotMade() async throws {
+    @Test func aFolderWithoutAParentIsNotCreated() async throws {
         try await TemporaryDirectory.with { directory in
             let package = try package(directory)
             let error = #expect(throws: ContentPackageError.self) {

@@ -56,7 +56,7 @@ import Testing
     }
 
     /// Xcode leaves a price at an offer that became free, and writes an offer under two keys.
-    @Test func whatIsConvertedIsAccepted() async throws {
+    @Test func convertedFilesAreAccepted() async throws {
         let offer = #"{"paymentMode": "free", "subscriptionPeriod": "P1W", "displayPrice": "1.99", "internalID": "7"}"#
         let text = """
             {"subscriptionGroups": [{"id": "G", "name": "g", "subscriptions": [{"productID": "com.example.app.pro", \

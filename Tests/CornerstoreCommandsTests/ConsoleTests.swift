@@ -8,7 +8,7 @@ import Testing
         #expect(table.text(Style(isColored: false)) == "id    name\n1     a\n1000  bb")
     }
 
-    @Test func textFromOutsideCannotPaint() {
+    @Test func textFromOutsideContainsNoControlCharacters() {
         let table = Table(heading: ["id"], rows: [["\u{1B}[31mred\u{7}\r\n"]])
         #expect(table.text(Style(isColored: false)) == "id\n[31mred")
         #expect(Table.fields([("name", "a\u{1B}[2Jb"), ("none", nil)], Style(isColored: false)) == "name  a[2Jb")

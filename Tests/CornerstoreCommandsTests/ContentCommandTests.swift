@@ -13,7 +13,7 @@ import Testing
         return path
     }
 
-    @Test func aVersionGoesFromUploadToSaleAndBack() async throws {
+    @Test func aVersionIsUploadedApprovedSoldAndRemoved() async throws {
         try await RunningStore.with { store in
             #expect(await store.run("content status").output.hasPrefix("No hosted content."))
             #expect(await store.run("content host com.example.app.coins").status == 1)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aRejectionHasAReasonAndAnUploadItsLines() async throws {
+    @Test func aRejectionHasAReasonAndAnUploadPrintsItsProgress() async throws {
         try await RunningStore.with { store in
             _ = await store.run("content host \(Self.product)")
             let uploaded = await store.run("content upload", try package(store, "1.0"))

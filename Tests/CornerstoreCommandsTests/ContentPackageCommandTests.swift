@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func optionsStandInPlaceOfThePlist() async throws {
+    @Test func optionsReplaceThePlist() async throws {
         try await withFolder { directory, folder in
             let file = directory.path("a.pkg")
             let built = await Capture.run([
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotMatchIsSaid() async throws {
+    @Test func mismatchesAreReported() async throws {
         try await withFolder { directory, folder in
             let file = directory.path("a.pkg")
             #expect(await Capture.run(["content", "build", folder, "-o", file]).status == 0)

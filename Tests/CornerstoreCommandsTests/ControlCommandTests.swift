@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func otherPortsAreNoControlPort() async throws {
+    @Test func otherPortsAreNotTheControlPort() async throws {
         try await RunningStore.with { store in
             let answer = await store.run("clock --control", store.addresses.sandbox)
             #expect(answer.status == 1)

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func whatAnAccountMeetsIsOrderedAndShown() async throws {
+    @Test func anAccountsSimulatedConditionsAreSetAndShown() async throws {
         try await RunningStore.with { store in
             let changed = try await store.run("account change \(Self.email) --interrupts on --json").output.object()
             #expect(changed["interruptsPurchases"] as? Bool == true)

@@ -10,7 +10,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: url.path).sorted()
     }
 
-    @Test func whatIsNoDeviceIsRefusedAndLeftAlone() async throws {
+    @Test func aFolderThatIsNotADeviceIsRefusedAndNotChanged() async throws {
         try await RunningStore.with { store in
             let folder = store.directory.url.appendingPathComponent("photos")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func anAccountThatIsMisspeltGetsNoDevice() async throws {
+    @Test func aMisspeltAccountGetsNoDevice() async throws {
         try await RunningStore.with { store in
             for state in ["off", "on"] {
                 let result = await store.run("device payments \(state) --account nobody@example.com")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func whereTheReceiptGoesIsLookedAtBeforeAnythingIsPaid() async throws {
+    @Test func theReceiptsPathIsCheckedBeforeThePurchase() async throws {
         try await RunningStore.with { store in
             let file = store.directory.path("file")
             try Data("x".utf8).write(to: URL(fileURLWithPath: file))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatIsEmptyOrNotThereCanBecomeADevice() async throws {
+    @Test func anEmptyOrMissingFolderCanBecomeADevice() async throws {
         try await RunningStore.with { store in
             let folder = store.directory.url.appendingPathComponent("new")
             #expect(try DevicePlace.usable(folder.path).path == folder.path)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct JSONLogHandlerTests {
     private final class Output: Sendable { let bytes = Mutex(Data()) }
 
-    @Test func aLogThatNobodyReadsAnyLongerEndsNothing() throws {
+    @Test func aClosedLogDoesNotEndTheProcess() throws {
         signal(SIGPIPE, SIG_IGN)
         let pipe = Pipe()
         let write = JSONLogHandler.writer(to: pipe.fileHandleForWriting)

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func whatNamesNoMerchantOrStoreIsRefused() async throws {
+    @Test func optionsThatNameNoMerchantOrStoreAreRefused() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let none = directory.path("none")
             for line in [

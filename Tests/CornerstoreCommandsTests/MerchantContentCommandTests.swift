@@ -99,7 +99,7 @@ import Testing
         return URL(fileURLWithPath: shop.data + "/content/" + name)
     }
 
-    @Test func mistakesPutNothingIn() async throws {
+    @Test func mistakesStoreNothing() async throws {
         try await with { shop in
             let file = try shop.file("issue.pdf", "An issue")
             let empty = try shop.file("empty", "")
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// Content that is put where no server looks would be on the list and could not be delivered.
-    @Test func itIsPutWhereTheServerLooks() async throws {
+    @Test func contentIsStoredWhereTheServerReadsIt() async throws {
         try await with { shop in
             let file = try shop.file("issue.pdf", "An issue")
             // A server that was started with a bucket has made no folder for content.
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: S3Server.isTested)) func aBucketTakesIt() async throws {
+    @Test(.enabled(if: S3Server.isTested)) func contentCanBeStoredInABucket() async throws {
         let (name, endpoint) = try await S3Server.bucket()
         try await with { shop in
             let environment = [

@@ -39,7 +39,7 @@ import Testing
         #expect(try options().logLevel() == .notice)
     }
 
-    @Test func theCommandLineGoesBeforeTheEnvironmentBeforeTheFile() throws {
+    @Test func theCommandLineOverridesTheEnvironmentAndTheFile() throws {
         let file = "port: 3\nhost: file\nschema: file\n"
         let environment = ["CORNERSTORE_MERCHANT_HOST": "environment", "CORNERSTORE_MERCHANT_SCHEMA": "environment"]
         let configuration = try options([.schema: "line"], environment: environment, file: file).configuration()
@@ -85,7 +85,7 @@ import Testing
         #expect(try layers.allSatisfy { try described($0) != usual })
     }
 
-    @Test func aCornerstoreIsAskedAtItsTwoHosts() async throws {
+    @Test func aCornerstoreHasTwoHosts() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let roots = directory.url.appendingPathComponent("roots")
             try FileManager.default.createDirectory(at: roots, withIntermediateDirectories: true)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func whatHasSeveralValuesComesFromEveryLayer() throws {
+    @Test func optionsWithSeveralValuesAreReadFromEveryLayer() throws {
         func apps(_ options: MerchantOptions) throws -> [String] {
             try options.configuration().bundleIDs.map(\.rawValue).sorted()
         }
@@ -158,7 +158,7 @@ import Testing
         #expect(error?.detail.contains("whsec_x") == false)
     }
 
-    @Test func secretsComeFromTheEnvironmentAlone() throws {
+    @Test func secretsComeFromTheEnvironmentOnly() throws {
         let hook: [MerchantOption: String] = [.webhook: "https://backend.example.com/hook"]
         #expect(try options(hook).configuration().webhooks != nil)
         let error = #expect(throws: CommandError.self) {
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// The other commands of the merchant find it by the same file.
-    @Test func oneFileSaysItForAllCommands() async throws {
+    @Test func oneFileConfiguresAllCommands() async throws {
         try await TemporaryDirectory.with { directory in
             let file = directory.path("merchant.yaml")
             let folder = directory.path("books")

@@ -26,7 +26,7 @@ import Testing
         try await TemporaryDirectory.with { try await body(Shop(directory: $0)) }
     }
 
-    @Test func whatIsNotNamedStaysAsItIs() async throws {
+    @Test func fieldsThatAreNotNamedStayUnchanged() async throws {
         try await with { shop in
             let new = try await shop.product(
                 "put issue --app com.example.books --kind nonConsumable --content issue-12 --entitlement reader --credits 5:coins:1d12h"
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func oneFromAFileIsTheFilesAgain() async throws {
+    @Test func aProductOfAFileIsRestoredByTheFile() async throws {
         try await with { shop in
             let file = shop.directory.path("books.yaml")
             let text =

@@ -6,7 +6,7 @@ import Testing
 @testable import CornerstoreCommands
 
 @Suite struct MerchantSettingsTests {
-    @Test func theMerchantKeepsEverythingApart() async throws {
+    @Test func theMerchantsDataIsSeparate() async throws {
         try await TemporaryDirectory.with { directory in
             let roots = directory.url.appendingPathComponent("roots")
             try FileManager.default.createDirectory(at: roots, withIntermediateDirectories: true)

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aUserIsSeenAtOnce(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aNewUserIsShownAtOnce(_ backend: Backend) async throws {
         try await with(backend) { shop in
             try await shop.adjust("ann", "gold", [100, -30] + Array(repeating: 1, count: 12))
             try await shop.adjust("ann", "gems", [5])
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func creditsAreGivenAndTakenByHand(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func creditsAreAddedAndRemovedByCommand(_ backend: Backend) async throws {
         try await with(backend) { shop in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
             for _ in 0..<2 {
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatHasEndedIsNamedBelowTheEntries(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func expiredCreditsAreListedBelowTheEntries(_ backend: Backend) async throws {
         try await with(backend) { shop in
             try await shop.adjust("ann", "gold", [100])
             #expect(await !shop.run("history ann").output.contains("expired"))
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func namesMoveNobodysCursor(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func namesCannotMoveTheTerminalsCursor(_ backend: Backend) async throws {
         try await with(backend) { shop in
             try await shop.adjust("ann", "go\u{1B}[31m\nld", [7])
             try await shop.end("go\u{1B}[31m\nld", 8, of: "ann")
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theSandboxsCreditsAreSeenApart(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func sandboxCreditsAreShownSeparately(_ backend: Backend) async throws {
         try await with(backend) { shop async throws in
             #expect(await shop.run("products put coins --app com.a --kind consumable --credits 1:gold").status == 0)
             #expect(

@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func theDemonstrationGoesAsItShould() async throws {
+    @Test func theDemonstrationSucceeds() async throws {
         let result = try await Program.run(["demo", "--once", "--json"])
         let report = try result.output.object()
         #expect(result.status == 0, "\(result.all)")

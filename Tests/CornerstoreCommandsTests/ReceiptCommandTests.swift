@@ -175,7 +175,7 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
         }
     }
 
-    @Test func whatIsNoReceiptGivesTheSameDocument() async throws {
+    @Test func aFileThatIsNotAReceiptGivesTheSameDocument() async throws {
         try await TemporaryDirectory.with { directory in
             try Data("no receipt".utf8).write(to: directory.url.appendingPathComponent("x"))
             let result = await Capture.run(["receipt", "inspect", directory.path("x"), "--json"])
@@ -200,7 +200,7 @@ private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b
         }
     }
 
-    @Test func randomBytesNeverDoHarm() async throws {
+    @Test func randomBytesNeverCrash() async throws {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<300 {
             let count = Int.random(in: 1...400, using: &generator)

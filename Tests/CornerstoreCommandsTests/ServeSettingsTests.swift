@@ -24,7 +24,7 @@ import Testing
         #expect(try settings().logLevel() == .notice)
     }
 
-    @Test func theCommandLineGoesBeforeTheEnvironmentBeforeTheFile() throws {
+    @Test func theCommandLineOverridesTheEnvironmentAndTheFile() throws {
         let file = "sandbox-port: 3\nproduction-port: 3\ncontrol-port: 3\n"
         let environment = ["CORNERSTORE_SANDBOX_PORT": "2", "CORNERSTORE_CONTROL_PORT": "2"]
         let configuration = try settings(flags: [.controlPort: "1"], environment: environment, file: file)
@@ -103,7 +103,7 @@ import Testing
             + "\(try settings.logFormat())"
     }
 
-    @Test func theMerchantRunsUnlessItIsToldNotTo() throws {
+    @Test func theMerchantRunsUnlessTurnedOff() throws {
         #expect(try settings().merchant() == MerchantSettings(port: 8410))
         #expect(try settings(file: "no-merchant: true").merchant() == nil)
         #expect(try settings(flags: [.noMerchant: "false"], file: "no-merchant: true").merchant()?.port == 8410)
@@ -112,7 +112,7 @@ import Testing
         #expect(throws: CommandError.self) { try settings(flags: [.merchantPort: "65536"]).merchant() }
     }
 
-    @Test func whatTheMerchantSellsComesFromEveryLayer() throws {
+    @Test func theMerchantsProductsAreReadFromEveryLayer() throws {
         func files(_ settings: ServeSettings) throws -> [String] {
             try #require(try settings.merchant()).productsFiles.map(\.path)
         }
@@ -127,7 +127,7 @@ import Testing
         #expect(throws: CommandError.self) { try settings(file: "merchant-products: {a: b}") }
     }
 
-    @Test func aBucketsKeysComeFromTheEnvironmentAlone() throws {
+    @Test func aBucketsKeysComeFromTheEnvironmentOnly() throws {
         let bucket = try settings(flags: [.blobs: "s3://packages/a?endpoint=http://127.0.0.1:9"]).configuration().bucket
         #expect(bucket?.bucket == "packages" && bucket?.accessKeyID == "key" && bucket?.secretAccessKey == "hush")
         #expect(!"\(String(describing: bucket))".contains("hush"))
@@ -176,7 +176,7 @@ import Testing
         #expect(error?.detail.contains(setting.rawValue) == true)
     }
 
-    @Test func aDatabasesPasswordIsInNoError() throws {
+    @Test func noErrorContainsADatabasesPassword() throws {
         let bad = try settings(flags: [.database: "mysql://user:geheim@host/x"])
         let error = #expect(throws: CommandError.self) { try bad.configuration() }
         #expect(error?.detail.contains("geheim") == false)

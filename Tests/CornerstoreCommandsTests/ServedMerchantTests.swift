@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func itsProductsAreThoseOfItsFiles() async throws {
+    @Test func theMerchantSellsTheFilesProducts() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try write(Self.products, "products.yaml", directory)
             let serve = try ServeProcess(
@@ -148,7 +148,7 @@ import Testing
     }
 
     /// Without being started again.
-    @Test func anAppThatComesIntoTheCatalogLaterIsTheMerchants() async throws {
+    @Test func theMerchantAcceptsAnAppThatIsAddedLater() async throws {
         func app(_ name: String) -> String {
             """
               - bundleID: com.example.\(name)
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func whatWasConfirmedOutlivesAKill() async throws {
+    @Test func confirmedPurchasesSurviveAKill() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try write(Self.products, "products.yaml", directory)
             let files = [try catalog(directory), "--merchant-products", file]
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func aFileOfProductsThatIsNoneStopsBoth() async throws {
+    @Test func anInvalidProductsFileStopsBoth() async throws {
         try await TemporaryDirectory.with { directory in
             let file = try catalog(directory)
             let bad = try write("products: everything", "products.yaml", directory)

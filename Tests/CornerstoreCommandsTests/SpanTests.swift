@@ -13,7 +13,7 @@ import Testing
     }
 
     /// As an argument it would be read as the flags -1 and -h, and -h is a cry for help.
-    @Test func aNegativeSpanIsNoFlag() async throws {
+    @Test func aNegativeDurationIsNotReadAsAFlag() async throws {
         #expect(Span.shielded(["clock", "advance", "-1h", "--json"]) == ["clock", "advance", "\u{2212}1h", "--json"])
         #expect(Span(argument: "\u{2212}1h")?.milliseconds == -3_600_000)
         for untouched in [["clock", "-h"], ["clock", "-1", "-", "-1x", "-e", "production"], ["buy", "-1h"]] {

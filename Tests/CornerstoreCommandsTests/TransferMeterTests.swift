@@ -3,7 +3,7 @@ import Testing
 @testable import CornerstoreCommands
 
 @Suite struct TransferMeterTests {
-    @Test func partRateAndTimeLeft() {
+    @Test func progressShowsPartRateAndTimeLeft() {
         var meter = TransferMeter(total: 1_000_000_000, done: 0)
         #expect(meter.text == "0 %  0 bytes of 1.0 GB" && meter.rate == nil && meter.secondsLeft == nil)
         for second in 0...10 { meter.note(Int64(second) * 20_000_000, at: .seconds(second)) }
@@ -19,7 +19,7 @@ import Testing
                 && meter.bar == "[\(String(repeating: "#", count: 24))]")
     }
 
-    @Test func whatWasThereBeforeCountsForNoRate() {
+    @Test func earlierBytesDoNotCountForTheRate() {
         var meter = TransferMeter(total: 100_000, done: 90_000)
         #expect(meter.percent == 90 && meter.rate == nil)
         meter.note(90_000, at: .zero)
@@ -30,7 +30,7 @@ import Testing
         #expect(meter.rate == nil && meter.percent == 10)
     }
 
-    @Test func sizesAndTimesAreWords() {
+    @Test func sizesAndTimesAreFormatted() {
         #expect(TransferMeter.size(999) == "999 bytes" && TransferMeter.size(1000) == "1.0 kB")
         #expect(TransferMeter.size(999_949) == "999.9 kB" && TransferMeter.size(999_950) == "1.0 MB")
         #expect(TransferMeter.size(2_000_000_000) == "2.0 GB")

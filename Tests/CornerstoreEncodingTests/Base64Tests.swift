@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func everyByteInEveryPlaceIsJudgedAsFoundationDoes() {
+    @Test func everyByteAtEveryPositionIsJudgedAsFoundationDoes() {
         // Groups are read two at a time, and the last alone.
         for place in 0..<12 {
             for byte in UInt8.min...UInt8.max where byte != 0x0A && byte != 0x0D {

@@ -25,7 +25,7 @@ import Testing
         return found
     }
 
-    @Test func valuesComeBackAsTheyWereBound() async throws {
+    @Test func valuesAreReadAsTheyWereBound() async throws {
         try await withConnection { connection, _ in
             let statement = try connection.statement("SELECT ?1, ?2, ?3, ?4, ?5, ?6, 0.5")
             #expect(statement.argumentCount == 6)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNoDatabaseIsDamaged() async throws {
+    @Test func aFileThatIsNotADatabaseIsDamaged() async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("notes.txt")
             try Data(repeating: 0x41, count: 10_000).write(to: URL(fileURLWithPath: path))
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func aTransactionIsKeptWholeOrNotAtAll() async throws {
+    @Test func aTransactionIsCommittedCompletelyOrNotAtAll() async throws {
         struct Refusal: Error {}
         try await withConnection { connection, _ in
             try connection.run("CREATE TABLE t (a INTEGER PRIMARY KEY)")

@@ -17,7 +17,7 @@ import Testing
         var all: [DatabaseError.Code?] { errors.withLock { $0 } }
     }
 
-    @Test func onlyWhatHasWaitedTooLongExpires() {
+    @Test func onlyJobsThatWaitedTooLongExpire() {
         let (queue, log) = (JobQueue(capacity: 10, waitLimit: .seconds(5)), Log())
         let start = ContinuousClock.now
         for second in 0..<4 { queue.add(log.job(at: start + .seconds(second))) }

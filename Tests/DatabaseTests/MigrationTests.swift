@@ -22,7 +22,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
 }
 
 @Suite struct MigrationTests {
-    @Test(arguments: Backend.available) func missingStepsAreAppliedOnce(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func missingMigrationsAreAppliedOnce(backend: Backend) async throws {
         try await backend.withLocation { location async throws in
             #expect(try await open(location, [first]) == ["1 accounts"])
             #expect(try await open(location, [first, second]) == ["1 accounts", "2 balances"])
@@ -39,7 +39,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
-    @Test(arguments: Backend.available) func aChangedStepIsRefused(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aChangedMigrationIsRefused(backend: Backend) async throws {
         try await backend.withLocation { location async throws in
             _ = try await open(location, [first])
             let changed = [
@@ -55,7 +55,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
-    @Test(arguments: Backend.available) func aStepInEarlierWordsIsKnown(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anEarlierVersionOfAMigrationIsAccepted(backend: Backend) async throws {
         try await backend.withLocation { location async throws in
             _ = try await open(location, [first])
             let words = ["CREATE TABLE account (id TEXT NOT NULL, PRIMARY KEY (id))"]
@@ -88,7 +88,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
-    @Test(arguments: Backend.available) func aStepThatFailsLeavesNothing(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aFailedMigrationLeavesNoChanges(backend: Backend) async throws {
         try await backend.withLocation { location async throws in
             let broken = Migration(2, "broken", second.statements + ["INSERT INTO account (id) VALUES ('house')"])
             await expect(.uniqueViolation) { try await open(location, [first, broken]) }
@@ -97,7 +97,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
-    @Test(arguments: Backend.available) func concurrentStartersAgree(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentStartsApplyEachMigrationOnce(backend: Backend) async throws {
         try await backend.withLocation(connections: 1) { location in
             try await withThrowingTaskGroup { group in
                 for _ in 0..<6 {
@@ -108,7 +108,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
         }
     }
 
-    @Test(arguments: [[2], [1, 1], [2, 1], [1, 3], [0, 1]]) func theListMustBeNumberedInOrder(numbers: [Int])
+    @Test(arguments: [[2], [1, 1], [2, 1], [1, 3], [0, 1]]) func migrationsMustBeNumberedInOrder(numbers: [Int])
         async throws
     {
         try await Backend.sqlite.withLocation { location async throws in

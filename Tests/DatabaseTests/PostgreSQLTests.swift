@@ -39,7 +39,7 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
-    @Test func aConnectionThatDiedWhileIdleIsReplaced() async throws {
+    @Test func aConnectionThatBrokeWhileIdleIsReplaced() async throws {
         try await Backend.postgresql.withDatabase(migrations: [table], connections: 1) {
             database, location async throws in
             let process = try await database.read { try $0.queryOne("SELECT pg_backend_pid()")?.int(0) ?? 0 }
@@ -54,7 +54,7 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
-    @Test func aServerThatIsAwayIsToldAndFoundAgain() async throws {
+    @Test func anUnavailableServerIsReportedAndUsedAgainLater() async throws {
         try await withRelay { database, relay async throws in
             try await database.write(increment)
             relay.cut()
@@ -69,7 +69,7 @@ private func value(_ connection: Connection) throws -> Int {
         }
     }
 
-    @Test func aServerLostInsideATransactionLeavesNothing() async throws {
+    @Test func aServerLostInsideATransactionLeavesNoChanges() async throws {
         try await withRelay { database, relay async throws in
             await expect(.unavailable) {
                 try await database.write { connection in
@@ -176,7 +176,7 @@ private func value(_ connection: Connection) throws -> Int {
     }
 
     /// Where many change one row, a transaction meets dozens of others before its turn comes.
-    @Test(arguments: [(40, true), (Int.max, false)]) func whatOthersContradictIsTriedForSomeTime(
+    @Test(arguments: [(40, true), (Int.max, false)]) func serializationFailuresAreRepeatedForALimitedTime(
         _ contradictions: Int, _ succeeds: Bool
     ) async throws {
         var limits = Database.Limits()

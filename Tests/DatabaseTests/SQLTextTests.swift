@@ -28,7 +28,7 @@ import Testing
         #expect(text.placeholders == count)
     }
 
-    @Test func whatConcernsSQLiteAloneIsKeptFromPostgreSQL() throws {
+    @Test func wordsForSQLiteOnlyAreRemovedForPostgreSQL() throws {
         let text = try SQLText("CREATE TABLE t (a BIGINT PRIMARY KEY) WITHOUT ROWID\n")
         #expect(text.sqlite == "CREATE TABLE t (a BIGINT PRIMARY KEY) WITHOUT ROWID\n")
         #expect(text.postgresql == "CREATE TABLE t (a BIGINT PRIMARY KEY) ")

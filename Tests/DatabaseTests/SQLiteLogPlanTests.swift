@@ -64,7 +64,7 @@ import Testing
             ]),
     ]
 
-    @Test(arguments: courses) func eachBatchIsFollowedByWhatTheLogNeeds(_ course: Course) {
+    @Test(arguments: courses) func eachBatchIsFollowedByTheLogsNextStep(_ course: Course) {
         var plan = SQLiteLogPlan(Self.settings)
         for (index, (pages, standing, action)) in course.steps.enumerated() {
             #expect(plan.step(pages: pages, standing) == action, "step \(index)")
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// The log starts again only when the checkpointer has nothing to do, or after a wait for its end.
-    @Test func theLogNeverBeginsAnewBesideACheckpoint() {
+    @Test func theLogNeverRestartsDuringACheckpoint() {
         var random = SeededGenerator(seed: 4)
         for _ in 0..<500 {
             var plan = SQLiteLogPlan(Self.settings)
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// With SQLite before 3.51.3 the log must not start again while a checkpoint is asked for and has not begun.
-    @Test func restWaitsForTheCheckpointThatWasAskedFor() async throws {
+    @Test func restWaitsForTheRequestedCheckpoint() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let path = directory.path("a.sqlite")
             let session = try SQLiteSession(path: path, .create, cache: 100)

@@ -59,7 +59,7 @@ private let table = Migration(
         }
     }
 
-    @Test func aReaderThatHoldsTheLogKeepsItsStateAndDelaysNobodyForEver() async throws {
+    @Test func aLongReadKeepsItsStateAndDoesNotBlockWritesForever() async throws {
         try await withDatabase { database, path async throws in
             try await database.write(Self.insert(0))
             let (began, written) = (Gate(), Gate())
@@ -120,7 +120,7 @@ private let table = Migration(
     }
 
     /// Another process may write in between, at the same places of the log.
-    @Test func whatIsTakenBackIsNotWrittenOverAnothersCommit() async throws {
+    @Test func aRollbackDoesNotOverwriteAnotherCommit() async throws {
         try await withSmallCache { database, path async throws in
             let other = try await Database.open(.sqlite(path: path), migrations: [table], logger: .silent)
             struct TakenBack: Error {}
@@ -142,7 +142,7 @@ private let table = Migration(
         }
     }
 
-    @Test func aTransactionThatTheLogHasNoRoomForIsRefusedAndLeavesNothing() async throws {
+    @Test func aTransactionLargerThanTheLogIsRefusedAndLeavesNoChanges() async throws {
         try await withSmallCache { database, path async throws in
             try await database.write(Self.fill(1))
             let disk = try FullDisk(path + "-wal")
@@ -157,7 +157,7 @@ private let table = Migration(
         }
     }
 
-    @Test func transactionsLargerThanTheCacheReadTheirChangesAndCanBeTakenBack() async throws {
+    @Test func transactionsLargerThanTheCacheReadTheirChangesAndCanBeRolledBack() async throws {
         try await withSmallCache { database, _ async throws in
             struct TakenBack: Error {}
             var kept = 0

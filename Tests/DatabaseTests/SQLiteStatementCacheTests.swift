@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func textsThatSwiftTakesForTheSameAreDifferentStatements() async throws {
+    @Test func canonicallyEquivalentTextsAreDifferentStatements() async throws {
         try await withDatabase { database in
             let (composed, decomposed) = ("\u{E9}", "e\u{301}")
             #expect(composed == decomposed)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func moreStatementsThanAreKeptStillRun() async throws {
+    @Test func moreStatementsThanTheCacheHoldsStillRun() async throws {
         try await withDatabase { database in
             try await database.write { (connection) throws -> Void in
                 for _ in 0..<2 {

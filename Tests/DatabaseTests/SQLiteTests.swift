@@ -75,7 +75,7 @@ private let table = Migration(
 
     /// SQLite does not wait here by itself: who makes an empty file a database with a log is refused while another one
     /// is at it.
-    @Test func whoOpensANewFileWaitsForAnother() async throws {
+    @Test func openingANewFileWaitsForAnotherOpening() async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("store.sqlite")
             let other = try SQLiteConnection(path: path, .create)
@@ -98,7 +98,7 @@ private let table = Migration(
         }
     }
 
-    @Test func aFullDiskFailsTheWriteAndNothingElse() async throws {
+    @Test func aFullDiskFailsOnlyTheWrite() async throws {
         var settings = SQLiteSettings()
         settings.maximumPages = 64
         try await withDatabase(settings) { database, _ async throws in
@@ -120,7 +120,7 @@ private let table = Migration(
         }
     }
 
-    @Test func oneThatFillsTheDiskDoesNotFailItsBatch() async throws {
+    @Test func aTransactionThatFillsTheDiskDoesNotFailItsBatch() async throws {
         var settings = SQLiteSettings()
         settings.maximumPages = 64
         try await withDatabase(settings) { database, _ async throws in
@@ -130,7 +130,7 @@ private let table = Migration(
         }
     }
 
-    @Test func aDeferredConstraintFailsOnlyTheOneThatBrokeIt() async throws {
+    @Test func aDeferredConstraintFailsOnlyItsTransaction() async throws {
         try await withDatabase { database, _ async throws in
             let orphan: @Sendable (Connection) throws -> Void = { connection in
                 try connection.execute("INSERT INTO child (parent) VALUES (99)")
@@ -143,7 +143,7 @@ private let table = Migration(
         }
     }
 
-    @Test func aClosureThatThrowsIsAloneInItsBatch() async throws {
+    @Test func aClosureThatThrowsDoesNotFailItsBatch() async throws {
         struct Refusal: Error {}
         try await withDatabase { database, _ async throws in
             let thrower: @Sendable (Connection) throws -> Void = { connection in
@@ -187,7 +187,7 @@ private let table = Migration(
             .count
     }
 
-    @Test func filesAreTheirOwnersAlone() async throws {
+    @Test func filesAreReadableByTheOwnerOnly() async throws {
         try await withDatabase { database, path async throws in
             try await database.write(Self.insert(1))
             for suffix in ["", "-wal", "-shm"] {
@@ -210,7 +210,7 @@ private let table = Migration(
         }
     }
 
-    @Test func whatIsNoDatabaseIsRefused() async throws {
+    @Test func aFileThatIsNotADatabaseIsRefused() async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("notes.txt")
             try Data(repeating: 0x41, count: 10_000).write(to: URL(fileURLWithPath: path))
@@ -234,7 +234,7 @@ private let table = Migration(
 
     /// The system ends a process' locks on a file with any descriptor of it that is closed; another process would then
     /// take the log for nobody's.
-    @Test func aSecondOpeningLeavesTheLocksOfTheFirst() async throws {
+    @Test func aSecondOpeningKeepsTheLocksOfTheFirst() async throws {
         try await withDatabase { database, path async throws in
             try await database.write(Self.insert(1))
             // Not closed before the end, for that would be the fault itself.
@@ -254,7 +254,7 @@ private let table = Migration(
         }
     }
 
-    @Test func whatWasAcknowledgedIsThereAfterACrash() async throws {
+    @Test func acknowledgedWritesSurviveACrash() async throws {
         try await withDatabase { database, path async throws in
             for id in 1...20 { try await database.write(Self.insert(id)) }
             // What lies on disk while the program runs is what a crash would leave.

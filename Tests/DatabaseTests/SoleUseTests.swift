@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func oneProcessHasTheSchemaAtATime() async throws {
+    @Test func oneProcessAtATimeHoldsTheLock() async throws {
         try await withRelay { location, _, _ async throws in
             let first = try await SoleUse(of: location, logger: .silent)
             #expect(first.isHeld)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func oneThatIsLetGoGivesItUp() async throws {
+    @Test func releasingTheObjectReleasesTheLock() async throws {
         try await withRelay { location, _, _ async throws in
             _ = try await SoleUse(of: location, logger: .silent)
             // The one that was just let go may still be ending.
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func otherSchemasAreOthers() async throws {
+    @Test func locksOfOtherSchemasAreIndependent() async throws {
         try await withRelay { location, _, _ async throws in
             guard case .postgresql(let url, let schema, _) = location else { return }
             let first = try await SoleUse(of: location, logger: .silent)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aBrokenConnectionStopsWorkUntilTheLockIsHeldAgain() async throws {
+    @Test func aBrokenConnectionStopsTransactionsUntilTheLockIsHeldAgain() async throws {
         try await withRelay { direct, relayed, relay async throws in
             let use = try await SoleUse(of: relayed, logger: .silent)
             // The databases' own connections stay whole: it is the lock that matters.
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// The lock breaks while a transaction is under way: it is not committed.
-    @Test func whatIsUnderWayWhenTheLockBreaksIsNotCommitted() async throws {
+    @Test func aTransactionThatRunsWhenTheLockBreaksIsNotCommitted() async throws {
         try await withRelay { direct, relayed, relay async throws in
             let use = try await SoleUse(of: relayed, logger: .silent)
             try await withDatabase(direct, use) { database async throws in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func aProcessThatStoodStillDoesNothingBeforePostgreSQLConfirmsTheLock() async throws {
+    @Test func afterAStandstillNothingRunsBeforePostgreSQLConfirmsTheLock() async throws {
         try await withRelay { location, _, _ async throws in
             let clock = Clock()
             // PostgreSQL is not asked in time.
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func aProcessThatStoodStillWorksOnWhenPostgreSQLConfirmsTheLock() async throws {
+    @Test func afterAStandstillTransactionsRunWhenPostgreSQLConfirmsTheLock() async throws {
         try await withRelay { location, _, _ async throws in
             let clock = Clock()
             let use = try await SoleUse(of: location, timing: clock.timing(heartbeat: 20), logger: .silent)
@@ -186,7 +186,7 @@ import Testing
 
     /// The connection goes silent, and PostgreSQL does not hear of its end: it would keep the lock for a session that
     /// is of no use to anyone.
-    @Test func anUnansweredHeartbeatEndsTheRightAndThenTheOldSession() async throws {
+    @Test func anUnansweredHeartbeatEndsTheLockAndThenTheOldSession() async throws {
         try await withRelay { direct, relayed, relay async throws in
             let use = try await SoleUse(of: relayed, timing: Clock().timing(heartbeat: 20), logger: .silent)
             let watcher = try await Database.open(direct, migrations: [table], logger: .silent)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func whatAnotherProcessHasTakenMeanwhileIsLost() async throws {
+    @Test func aLockThatAnotherProcessTookIsLost() async throws {
         try await withRelay { direct, relayed, relay async throws in
             let first = try await SoleUse(of: relayed, logger: .silent)
             try await withDatabase(direct, first) { database async throws in

@@ -35,7 +35,7 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test(arguments: Backend.available) func violationsAreTold(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func violationsAreReported(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [tables]) { database, _ async throws in
             let cases: [(String, DatabaseError.Code, [Backend: String])] = [
                 (
@@ -71,7 +71,7 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test(arguments: Backend.available) func aClosureThatThrowsLeavesNothing(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aClosureThatThrowsLeavesNoChanges(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [tables]) { database, _ async throws in
             await #expect(throws: Refusal()) {
                 try await database.write { connection in
@@ -83,7 +83,7 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test(arguments: Backend.available) func aFailedStatementCannotBeOverlooked(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aFailedStatementFailsItsTransaction(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [tables]) { database, _ async throws in
             await expect(.uniqueViolation) {
                 try await database.write { connection in
@@ -105,7 +105,7 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test func aChangeThatGoesOnForTooLongIsGivenUp() throws {
+    @Test func aTransactionThatTakesTooLongIsRolledBack() throws {
         final class Session: StatementSession {
             var statements = 0
 
@@ -188,7 +188,7 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test(arguments: Backend.available) func oneOfManyEqualKeysIsTaken(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func oneOfManyEqualKeysIsInserted(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [tables], connections: 6) { database, _ async throws in
             let taken = try await withThrowingTaskGroup { group in
                 for _ in 0..<24 {
@@ -274,7 +274,9 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test(arguments: Backend.available) func closingFinishesWhatWaitsAndRefusesTheRest(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func closingFinishesWaitingTransactionsAndRefusesNewOnes(backend: Backend)
+        async throws
+    {
         try await backend.withDatabase(migrations: [tables], connections: 2) { database, location async throws in
             let outcomes = await withTaskGroup { group in
                 for _ in 0..<40 {
@@ -321,7 +323,7 @@ private func value(_ database: Database) async throws -> Int {
         }
     }
 
-    @Test(arguments: Backend.available) func aDatabaseInUseAnswersItsCheck(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aBusyDatabaseAnswersItsCheck(backend: Backend) async throws {
         try await backend.withDatabase { database, _ in try await database.check() }
     }
 }

@@ -19,7 +19,7 @@ private enum Colour: String, SQLConvertible { case red, green }
         [.integer(-1), .text("123"), .bytes(Array("123".utf8)), .null],
     ]
 
-    @Test(arguments: Backend.available) func everyTypeComesBackAsItWentIn(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func everyTypeIsReadAsItWasWritten(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [table]) { database, _ async throws in
             try await database.write { connection in
                 for (id, row) in Self.rows.enumerated() {
@@ -79,7 +79,7 @@ private enum Colour: String, SQLConvertible { case red, green }
         }
     }
 
-    @Test(arguments: Backend.available) func theNumberOfArgumentsMustFit(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theNumberOfArgumentsMustMatch(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [table]) { database, _ async throws in
             for arguments in [[], [1, 2]] {
                 await expect(.invalidSQL) {
@@ -89,7 +89,7 @@ private enum Colour: String, SQLConvertible { case red, green }
         }
     }
 
-    @Test(arguments: Backend.available) func columnsAreReadAsWhatTheyAre(backend: Backend) async throws {
+    @Test(arguments: Backend.available) func columnsAreReadOnlyAsTheirType(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [table]) { database, _ async throws in
             let rows = try await database.read { connection in
                 try connection.query(

@@ -4,9 +4,9 @@ import PhotoFilters
 import StoreKit
 import Testing
 
-@Suite("Book Chapters' words and pictures")
+@Suite("Book Chapters")
 struct BookChaptersTests {
-    @Test func `arguments are read`() throws {
+    @Test func `arguments are parsed`() throws {
         #expect(try BookChaptersOptions(arguments: []).action == .ask)
         let options = try BookChaptersOptions(arguments: ["--buy", "2", "--pause-at", "30"])
         #expect(options.action == .buy(.second))
@@ -19,11 +19,11 @@ struct BookChaptersTests {
         ["--buy"], ["--buy", "3"], ["--buy", "one"], ["--buy", "1", "--read", "1"], ["--what"], ["--pause-at", "100"],
         ["--crash-at", "-1"], ["--crash-at"],
     ])
-    func `what makes no sense is refused`(arguments: [String]) {
+    func `wrong arguments are refused`(arguments: [String]) {
         #expect(throws: BookChaptersOptions.Misuse.self) { try BookChaptersOptions(arguments: arguments) }
     }
 
-    @Test func `the pictures of the chapters are pictures`() throws {
+    @Test func `the chapters' pictures can be read`() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.content.path)
         #expect(folders.count == 3)
         for folder in folders {

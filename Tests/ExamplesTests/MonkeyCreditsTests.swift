@@ -67,7 +67,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `credits that could not be saved come again at the next launch, once`() async throws {
+    @Test func `credits that could not be saved are granted once at the next launch`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.monkeys")
             var vault = try await vault(device)
@@ -91,7 +91,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `a cancelled purchase is told apart from a declined one, which is told in the store's words`()
+    @Test func `a declined purchase shows the store's text, and a cancelled one shows none`()
         async throws
     {
         try await SampleStore.with { store in
@@ -168,8 +168,7 @@ struct MonkeyCreditsTests {
         func fire() { for body in bodies { body() } }
     }
 
-    @Test func `prices are asked for again by themselves, after growing pauses, until the store answers`() async throws
-    {
+    @Test func `price requests are repeated with growing pauses until the store answers`() async throws {
         try await SampleStore.with { store in
             try await pricesComeLate(store, failures: 3) { shop, _, later, events in
                 var buttons: [String] = []
@@ -191,7 +190,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `prices are asked for at once when the queue hears from the store`() async throws {
+    @Test func `prices are requested at once when the queue receives something from the store`() async throws {
         try await SampleStore.with { store in
             try await pricesComeLate(store, failures: 1) { shop, queue, later, events in
                 var seen: [MonkeyStore.Event] = []
@@ -211,7 +210,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `the store learns who plays, and it is the same player at every launch`() async throws {
+    @Test func `payments name the player, who is the same at every launch`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.monkeys")
             let vault = try await vault(device)
@@ -231,7 +230,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `what was chosen in the store is bought for the player, after what is under way`() async throws {
+    @Test func `a promoted purchase is made for the player after the current one`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.monkeys")
             let vault = try await vault(device)
@@ -252,7 +251,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `credits that no receipt proves wait for a fresh one`() async throws {
+    @Test func `credits without a receipt wait for a fresh one`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.monkeys")
             let vault = try await vault(device)
@@ -271,7 +270,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `a player who signs in elsewhere is told, and sees that store's prices`() async throws {
+    @Test func `a player with another storefront is informed and sees its prices`() async throws {
         try await SampleStore.with { store in
             try await store.control(
                 "accounts",
@@ -291,7 +290,7 @@ struct MonkeyCreditsTests {
         }
     }
 
-    @Test func `arguments are read, and nonsense is refused with words`() throws {
+    @Test func `arguments are parsed, and wrong ones are refused with a message`() throws {
         let options = try MonkeyCreditsOptions(arguments: [
             "--buy", "credits10", "--quantity", "4", "--crash-after", "purchased",
         ])

@@ -80,7 +80,7 @@ struct PhotoFiltersTests {
         }
     }
 
-    @Test func `a refunded filter is given back, at a launch and after a restore`() async throws {
+    @Test func `a refunded filter is locked at a launch and after a restore`() async throws {
         try await SampleStore.with { store in
             let first = store.device("first", app: "com.example.photofilters")
             var vault = try await vault(first)
@@ -129,7 +129,7 @@ struct PhotoFiltersTests {
         }
     }
 
-    @Test func `a cancelled purchase needs no words`() async throws {
+    @Test func `a cancelled purchase shows no message`() async throws {
         try await SampleStore.with { store in
             let device = store.device("device", app: "com.example.photofilters", answer: .cancel)
             let vault = try await vault(device)
@@ -138,7 +138,7 @@ struct PhotoFiltersTests {
         }
     }
 
-    @Test func `arguments are read, and nonsense is refused with words`() throws {
+    @Test func `arguments are parsed, and wrong ones are refused with a message`() throws {
         let apply = try PhotoFiltersOptions(arguments: ["--apply", "sepia", "--in", "a.png", "--out", "b.png"])
         #expect(apply.action == .apply(.sepia) && apply.input == "a.png" && apply.output == "b.png")
         #expect(try PhotoFiltersOptions(arguments: []).action == .ask)

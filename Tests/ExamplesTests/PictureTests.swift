@@ -18,7 +18,7 @@ struct PictureTests {
         for color in [[46, 125, 50], [102, 160, 72], [255, 214, 64]] as [[UInt8]] { #expect(colors.contains(color)) }
     }
 
-    @Test func `files that others wrote are read, with their filters`() throws {
+    @Test func `files of other programs can be read, with all PNG filters`() throws {
         // Rows by hand: each of the five filters, in gray, so that the result is known.
         let rows: [[UInt8]] = [
             [0, 10, 20, 30], [1, 10, 10, 10], [2, 1, 1, 1], [3, 5, 5, 5], [4, 1, 1, 1],
@@ -43,7 +43,7 @@ struct PictureTests {
         #expect(color.pixels == [1, 2, 3, 255])
     }
 
-    @Test func `what is no picture is refused, whatever was changed`() throws {
+    @Test func `damaged pictures are refused`() throws {
         let good = try Picture.sample(width: 8, height: 4).png()
         for index in good.indices {
             var bad = good
@@ -61,7 +61,7 @@ struct PictureTests {
         }
     }
 
-    @Test func `filters do what they are called`() {
+    @Test func `filters change colours as named`() {
         let picture = Picture(width: 2, height: 1, red: 200, green: 100, blue: 50)
         let mono = PhotoFilter.mono.apply(to: picture)
         #expect(mono.pixels == [124, 124, 124, 255, 124, 124, 124, 255])

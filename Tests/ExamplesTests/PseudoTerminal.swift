@@ -120,3 +120,13 @@ final class PseudoTerminal: @unchecked Sendable {
         close(main)
     }
 }
+
+extension PseudoTerminal {
+    /// Signs in to the store with the samples' account.
+    func signIn(password: String = SampleStore.password) async throws {
+        try await expect("E-mail (empty to cancel): ")
+        type("ape@example.com")
+        try await expect("Password: ")
+        type(password)
+    }
+}

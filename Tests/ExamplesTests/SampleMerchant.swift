@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import Merchant
 import MerchantServer
@@ -12,7 +11,7 @@ import TestSupport
 final class SampleMerchant {
     private let store: SampleStore
     private let configuration: MerchantServerConfiguration
-    private var running: (application: MerchantApplication, run: Task<Void, any Error>)?
+    private var running: (application: MerchantApplication, server: ServerTask<String>)?
     private var key: String?
     let relay: Relay
     /// Where apps find it: the cable's other end, which stays.
@@ -21,7 +20,7 @@ final class SampleMerchant {
     nonisolated private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/ServerBooks")
 
-    struct NotReady: Error {}
+    struct NotRunning: Error {}
 
     private init(_ store: SampleStore) throws {
         self.store = store
@@ -55,31 +54,21 @@ final class SampleMerchant {
     /// Starts it, on the data of the last time.
     func start() async throws {
         let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
-        let (ready, tell) = AsyncStream.makeStream(of: String.self)
-        let run = Task {
-            defer { tell.finish() }
-            try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
-        }
-        var addresses = ready.makeAsyncIterator()
-        guard let address = await addresses.next(), let port = URL(string: address)?.port else {
-            run.cancel()
-            _ = await run.result
-            throw NotReady()
-        }
+        let server = try await ServerTask { try await application.run(gracefulShutdownSignals: [], onReady: $0) }
+        running = (application, server)
+        guard let port = URL(string: server.address)?.port else { throw NotRunning() }
         relay.lead(to: UInt16(port))
-        running = (application, run)
     }
 
     /// Ends it, in the middle of whatever it does, and returns when its files are closed.
     func stop() async {
         guard let running else { return }
         self.running = nil
-        running.run.cancel()
-        _ = await running.run.result
+        await running.server.stop()
     }
 
     private func application() throws -> MerchantApplication {
-        guard let running else { throw NotReady() }
+        guard let running else { throw NotRunning() }
         return running.application
     }
 
@@ -122,13 +111,10 @@ final class SampleMerchant {
     }
 
     private func send(_ route: MerchantRoute, _ body: String, type: String) async throws {
-        var request = HTTPClientRequest(url: address + route.path)
-        request.method = .init(rawValue: route.method.rawValue)
-        request.headers.add(name: "Authorization", value: "Bearer \(try await backendKey())")
-        request.headers.add(name: "Content-Type", value: type)
-        request.body = .bytes(Array(body.utf8))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        guard response.status.code / 100 == 2 else { throw NotReady() }
+        let reply = try await HTTPReply(
+            route.method.rawValue, address + route.path, token: try await backendKey(), type: type,
+            body: Array(body.utf8))
+        _ = try reply.successful()
     }
 
     private func backendKey() async throws -> String {

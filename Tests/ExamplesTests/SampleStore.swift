@@ -1,8 +1,6 @@
-import AsyncHTTPClient
 import ContentPackages
 import ControlWire
 import Foundation
-import Logging
 import Store
 import StoreServer
 import StoreWire
@@ -19,8 +17,6 @@ struct SampleStore: Sendable {
     private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples")
 
-    struct NotReady: Error {}
-
     /// Runs a test with a fresh store that has one account.
     @MainActor
     static func with(_ body: @MainActor (SampleStore) async throws -> Void) async throws {
@@ -29,24 +25,16 @@ struct SampleStore: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let application = try await open(in: folder)
-        let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
-        let run = Task {
-            defer { tell.finish() }
-            try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
-        }
-        var iterator = ready.makeAsyncIterator()
-        guard let addresses = await iterator.next() else { throw NotReady() }
-        let store = SampleStore(addresses: addresses, folder: folder)
+        let server = try await ServerTask { try await application.run(gracefulShutdownSignals: [], onReady: $0) }
+        let store = SampleStore(addresses: server.address, folder: folder)
         do {
             try await store.control("accounts", #"{"email":"ape@example.com","password":"\#(password)"}"#)
             try await body(store)
         } catch {
-            run.cancel()
-            _ = await run.result
+            await server.stop()
             throw error
         }
-        run.cancel()
-        _ = await run.result
+        await server.stop()
     }
 
     private static func open(in folder: URL) async throws -> StoreApplication {
@@ -65,8 +53,7 @@ struct SampleStore: Sendable {
             dataDirectory: data, catalogFiles: files, controlPort: 0, sandboxPort: 0, productionPort: 0)
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
-        return try await StoreApplication.open(
-            configuration, now: { Date() }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        return try await StoreApplication.open(configuration, now: { Date() }, logger: .silent)
     }
 
     /// Builds one of the folders of Book Chapters' content, and uploads it.
@@ -85,27 +72,16 @@ struct SampleStore: Sendable {
 
     @discardableResult
     private func content(_ method: String, _ path: String, _ body: Data) async throws -> Data {
-        var request = HTTPClientRequest(url: "\(addresses.control)/control/v1/content/\(path)")
-        request.method = .init(rawValue: method)
-        request.headers.add(name: "Content-Type", value: "application/json")
-        request.body = .bytes(Array(body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        guard response.status.code / 100 == 2 else { throw NotReady() }
-        return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
+        let url = "\(addresses.control)/control/v1/content/\(path)"
+        return Data(try await HTTPReply(method, url, body: Array(body)).successful().body)
     }
 
-    /// Speaks to the control port: sends `body`, or asks when there is none.
+    /// Sends a request to the control port: `POST` with a body, `GET` without one.
     @discardableResult
     func control(_ path: String, _ body: String? = nil) async throws -> Data {
-        var request = HTTPClientRequest(url: "\(addresses.control)/control/v1/sandbox/\(path)")
-        request.headers.add(name: "Content-Type", value: "application/json")
-        if let body {
-            request.method = .POST
-            request.body = .bytes(Array(body.utf8))
-        }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        guard response.status.code / 100 == 2 else { throw NotReady() }
-        return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
+        let url = "\(addresses.control)/control/v1/sandbox/\(path)"
+        let reply = try await HTTPReply(body == nil ? "GET" : "POST", url, body: body.map { Array($0.utf8) })
+        return Data(try reply.successful().body)
     }
 
     /// Whether each transaction of the ledger is finished, oldest first.

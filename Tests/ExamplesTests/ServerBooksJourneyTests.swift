@@ -31,7 +31,7 @@ struct ServerBooksJourneyTests {
     }
 
     @Test(arguments: Trouble.allCases, [[], ["--finish-first"]])
-    func `whatever breaks it off, an issue is delivered once, and nobody is asked again`(
+    func `after any interruption an issue is delivered once, without another payment sheet`(
         trouble: Trouble, options: [String]
     ) async throws {
         // Where its server is stopped, it is so large that it cannot lie in buffers.
@@ -126,7 +126,7 @@ struct ServerBooksJourneyTests {
         }
     }
 
-    @Test func `while the merchant or the store is away nothing is sold, and the shelf is the one of before`()
+    @Test func `while the merchant or the store is unavailable nothing is sold, and the list of issues stays`()
         async throws
     {
         try await withShop { shop in
@@ -150,7 +150,9 @@ struct ServerBooksJourneyTests {
     }
 
     @Test(arguments: ["purchased", "redeemed", "0", "delivered"], [[], ["--finish-first"]])
-    func `who buys again what is on its way is not asked again`(moment: String, options: [String]) async throws {
+    func `buying an issue again during its delivery shows no payment sheet`(moment: String, options: [String])
+        async throws
+    {
         try await withShop { shop in
             try await shop.publishIssues()
             let buy = ["--buy", "issue1"] + options
@@ -174,10 +176,7 @@ struct ServerBooksJourneyTests {
             try await terminal.expect("issue1  The Ferry  $1.99")
             try await terminal.expect("Which (a name buys or opens it)? ")
             terminal.type("issue1")
-            try await terminal.expect("E-mail (empty to cancel): ")
-            terminal.type("ape@example.com")
-            try await terminal.expect("Password: ")
-            terminal.type(SampleStore.password)
+            try await terminal.signIn()
             try await terminal.expect("[b]uy or [c]ancel? ")
             terminal.type("b")
             try await terminal.expect("issue-1: 100 %")
@@ -192,7 +191,7 @@ struct ServerBooksJourneyTests {
         }
     }
 
-    @Test func `a new issue needs no new app, and is the same on every device of its reader`() async throws {
+    @Test func `a new issue needs no update of the app, and reaches every device of its reader`() async throws {
         try await withShop { shop in
             try await shop.publishIssues()
             let (merchant, books) = (shop.merchant, shop.books)

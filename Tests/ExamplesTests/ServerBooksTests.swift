@@ -3,9 +3,9 @@ import MerchantClient
 import ServerBooks
 import Testing
 
-@Suite("Server Books' words")
+@Suite("Server Books' arguments")
 struct ServerBooksTests {
-    @Test func `arguments are read`() throws {
+    @Test func `arguments are parsed`() throws {
         #expect(try ServerBooksOptions(arguments: []).action == .ask)
         let options = try ServerBooksOptions(arguments: [
             "--buy", "issue2", "--crash-at", "30", "--finish-first", "--merchant", "http://127.0.0.1:8410",
@@ -20,7 +20,7 @@ struct ServerBooksTests {
         ["--buy"], ["--buy", "--list"], ["--buy", "issue1", "--read", "issue1"], ["--what"], ["--crash-at", "100"],
         ["--crash-at", "soon"], ["--crash-at"], ["--merchant"],
     ])
-    func `what makes no sense is refused`(arguments: [String]) {
+    func `wrong arguments are refused`(arguments: [String]) {
         #expect(throws: ServerBooksOptions.Misuse.self) { try ServerBooksOptions(arguments: arguments) }
     }
 

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 /// The sheet on a terminal, as somebody at the keyboard meets it.
-@Suite("At a terminal", .timeLimit(.minutes(1)))
+@Suite("The samples at a terminal", .timeLimit(.minutes(1)))
 struct TerminalTests {
     @MainActor
     @Test(.enabled(if: SampleProgram.isBuilt("monkey-credits"), "monkey-credits is not built"))
-    func `signing in, buying, cancelling and leaving are typed`() async throws {
+    func `a customer signs in, buys, cancels and quits by typing`() async throws {
         try await SampleStore.with { store in
             let monkeys = SampleProgram(name: "monkey-credits", store: store, device: "device")
             let terminal = try monkeys.atTerminal()
@@ -14,15 +14,9 @@ struct TerminalTests {
             try await terminal.expect("Which, and how many")
             terminal.type("2 x 3")
             try await terminal.expect("Sign in to the store.")
-            try await terminal.expect("E-mail (empty to cancel): ")
-            terminal.type("ape@example.com")
-            try await terminal.expect("Password: ")
-            terminal.type("no bananas")
+            try await terminal.signIn(password: "no bananas")
             try await terminal.expect("The password is not right.")
-            try await terminal.expect("E-mail (empty to cancel): ")
-            terminal.type("ape@example.com")
-            try await terminal.expect("Password: ")
-            terminal.type(SampleStore.password)
+            try await terminal.signIn()
             try await terminal.expect("3 × $1.99 = $5.97")
             try await terminal.expect("Account: ape@example.com")
             try await terminal.expect("[b]uy or [c]ancel? ")
@@ -45,7 +39,7 @@ struct TerminalTests {
 
     @MainActor
     @Test(.enabled(if: SampleProgram.isBuilt("photo-filters"), "photo-filters is not built"))
-    func `what was bought before is offered for free, and a sign-in can be left`() async throws {
+    func `an owned filter is offered for free, and a sign-in can be cancelled`() async throws {
         try await SampleStore.with { store in
             let first = SampleProgram(name: "photo-filters", store: store, device: "first")
             #expect(try await first.run("--buy", "mono").status == 0)
@@ -56,10 +50,7 @@ struct TerminalTests {
             terminal.type("")
             try await terminal.expect("Which (a number buys or applies it)? ")
             terminal.type("2")
-            try await terminal.expect("E-mail (empty to cancel): ")
-            terminal.type("ape@example.com")
-            try await terminal.expect("Password: ")
-            terminal.type(SampleStore.password)
+            try await terminal.signIn()
             try await terminal.expect("You have bought this before: get it again for free.")
             try await terminal.expect("[g]et or [c]ancel? ")
             terminal.type("g")

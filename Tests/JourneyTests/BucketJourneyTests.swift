@@ -9,7 +9,7 @@ import Testing
 @Suite("Hosted content in a bucket, to the app's shelf", .serialized, .timeLimit(.minutes(1)))
 struct BucketJourneyTests {
     @Test(.enabled(if: S3Server.isTested), arguments: Backend.available)
-    func `downloaded from the bucket itself, killed, with an expired address, and removed meanwhile`(
+    func `a download from the bucket survives a kill, an expired address and a removal`(
         _ backend: Backend
     ) async throws {
         try await BucketFront.with { front async throws in
@@ -59,7 +59,7 @@ struct BucketJourneyTests {
         front.expect(
             .first {
                 let url = "\(store.addresses.control)/control/v1/content/versions/\(version.versionId)/remove"
-                try #require(try await store.send("POST", url, Array("{}".utf8)).status == 200)
+                try #require(try await HTTPReply("POST", url, body: Array("{}".utf8)).status == 200)
             })
         let engine = device.launch()
         let app = ContentApp(SKPaymentQueue(engine: engine), shelf: shelf)

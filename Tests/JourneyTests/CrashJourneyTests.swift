@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Whatever ends in the middle", .timeLimit(.minutes(1)))
+@Suite("Interruptions at every step", .timeLimit(.minutes(1)))
 struct CrashJourneyTests {
     /// Every run has so many steps at least: the first observer's listing, then save, tell, ask, save, send, collect,
     /// save, tell, save, finish, forget, tell.
@@ -83,7 +83,7 @@ struct CrashJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `an answer that is lost, whichever it is, changes nothing in the end`(_ backend: Backend) async throws {
+    func `losing any answer changes nothing in the end`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let address = try #require(URL(string: store.addresses.sandbox))
             var losses = 0
@@ -102,7 +102,7 @@ struct CrashJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a payment made while the store is away is kept and forwarded`(_ backend: Backend) async throws {
+    func `a payment is kept while the store is unavailable, and then sent`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let grants = Grants()

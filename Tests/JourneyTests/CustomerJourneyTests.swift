@@ -117,7 +117,7 @@ extension JourneyDevice {
 @Suite("The customer, an app and a store", .timeLimit(.minutes(1)))
 struct CustomerJourneyTests {
     @Test(arguments: Backend.available)
-    func `every error that is ordered reaches the app, and costs nothing`(_ backend: Backend) async throws {
+    func `every ordered error reaches the app, and nothing is charged`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let app = CustomerApp(device.launch())
@@ -145,7 +145,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `who owns it is told that it is free`(_ backend: Backend) async throws {
+    func `the sheet shows an owned product as free`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let app = CustomerApp(device.launch())
@@ -161,7 +161,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `what was free on the sheet is not charged when a refund came between`(_ backend: Backend) async throws {
+    func `a product that the sheet showed as free is not charged after a refund`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let first = CustomerApp(device.launch())
@@ -191,7 +191,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available, [true, false])
-    func `an interrupted purchase comes when it is settled, once`(
+    func `an interrupted purchase is delivered once when it is resolved`(
         _ backend: Backend, whileTheAppRuns: Bool
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in
@@ -222,7 +222,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a refund is told at the next launch, once, with a fresh receipt`(_ backend: Backend) async throws {
+    func `the next launch delivers a refund once, with a fresh receipt`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             var app = CustomerApp(device.launch())
@@ -259,7 +259,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `what was refunded before it was finished comes as purchased, and the receipt shows the refund`(
+    func `an unfinished refunded transaction is delivered as purchased, and the receipt shows the refund`(
         _ backend: Backend
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in
@@ -301,7 +301,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available, [true, false])
-    func `an account that moved while the payment waited`(_ backend: Backend, continues: Bool) async throws {
+    func `an account changes its storefront while the payment waits`(_ backend: Backend, continues: Bool) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let sheets = Mutex<[String]>([])
@@ -339,7 +339,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `an account that moved while the app did not run is told at its launch`(_ backend: Backend) async throws {
+    func `the app gets a changed storefront at its launch`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             var app = CustomerApp(device.launch())
@@ -361,7 +361,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a promoted purchase is the app's to take`(_ backend: Backend) async throws {
+    func `the app decides about a promoted purchase`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             var app = CustomerApp(device.launch())
@@ -395,7 +395,7 @@ struct CustomerJourneyTests {
         }
     }
 
-    @Test func `a link that opened the app is taken up without a customer`() async throws {
+    @Test func `a purchase link works before anybody has signed in`() async throws {
         try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)
             var configuration = device.configuration()
@@ -409,7 +409,9 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available, [false, true])
-    func `a price increase is asked about when the app lets it`(_ backend: Backend, _ isAtOnce: Bool) async throws {
+    func `the customer is asked about a price increase when the app allows it`(_ backend: Backend, _ isAtOnce: Bool)
+        async throws
+    {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             var app = CustomerApp(device.launch())
@@ -450,7 +452,7 @@ struct CustomerJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a code is asked for, and what it gives is delivered`(_ backend: Backend) async throws {
+    func `the customer enters a code, and its transaction is delivered`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let order = #"{"bundleId":"com.example.monkeys","productId":"hats"}"#
@@ -479,7 +481,7 @@ struct CustomerJourneyTests {
         }
     }
 
-    @Test func `a locked account is told as such`() async throws {
+    @Test func `a locked account is reported`() async throws {
         try await JourneyStore.with(.sqlite) { store async throws in
             let device = try await JourneyDevice(store)
             #expect(try await store.control("PATCH", "accounts/\(device.email)", #"{"locked":true}"#).status == 200)

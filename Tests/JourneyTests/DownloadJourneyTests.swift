@@ -69,7 +69,7 @@ struct DownloadJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a lie, a cut and an address that expired`(_ backend: Backend) async throws {
+    func `a false length, a lost connection and an expired address`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             try await store.host("hats")
             let device = try await JourneyDevice(store)

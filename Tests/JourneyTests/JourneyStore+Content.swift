@@ -18,11 +18,11 @@ extension JourneyStore {
         let base = "\(addresses.control)/control/v1/content"
         let new = ControlAPI.NewContentUpload(
             bundleId: Self.bundleID.rawValue, productId: product, length: Int64(bytes.count), sha256: digest)
-        let begun = try await send("POST", "\(base)/uploads", Array(try JSONEncoder().encode(new)))
+        let begun = try await HTTPReply("POST", "\(base)/uploads", body: Array(try JSONEncoder().encode(new)))
         let upload = try JSONDecoder().decode(ControlAPI.ContentUpload.self, from: Data(begun.body))
-        let sent = try await send("PATCH", "\(base)/uploads/\(upload.uploadId)?offset=0", bytes)
+        let sent = try await HTTPReply("PATCH", "\(base)/uploads/\(upload.uploadId)?offset=0", body: bytes)
         try #require(sent.status == 200, "\(String(decoding: sent.body, as: UTF8.self))")
-        let done = try await send("POST", "\(base)/uploads/\(upload.uploadId)/complete", Array("{}".utf8))
+        let done = try await HTTPReply("POST", "\(base)/uploads/\(upload.uploadId)/complete", body: Array("{}".utf8))
         try #require(done.status == 200, "\(String(decoding: done.body, as: UTF8.self))")
         return try JSONDecoder().decode(ControlAPI.ContentVersion.self, from: Data(done.body))
     }
@@ -31,6 +31,6 @@ extension JourneyStore {
     nonisolated func host(_ product: String) async throws {
         let body = #"{"bundleId":"\#(Self.bundleID)","productId":"\#(product)","hosted":true}"#
         let url = "\(addresses.control)/control/v1/content/hosting"
-        try #require(try await send("PUT", url, Array(body.utf8)).status == 200)
+        try #require(try await HTTPReply("PUT", url, body: Array(body.utf8)).status == 200)
     }
 }

@@ -1,9 +1,7 @@
-import AsyncHTTPClient
 import BlobStorage
 import Database
 import Foundation
 import Glibc
-import NIOCore
 import Store
 import StoreReceipts
 import StoreServer
@@ -19,11 +17,9 @@ actor JourneyStore {
 
     nonisolated let configuration: StoreServerConfiguration
     nonisolated let addresses: Addresses
-    private var run: Task<Void, any Error>?
+    private var server: ServerTask<Addresses>?
     /// Keep the ports of a stopped store from other tests' servers and connections.
     private var reservations: [PortReservation] = []
-
-    struct NotReady: Error {}
 
     /// Runs a test with a fresh store.
     static func with(
@@ -56,41 +52,32 @@ actor JourneyStore {
         // The standard cost takes 0.3 s in a debug build, for every account and every sign-in.
         configuration.passwordCost = PasswordCost(rounds: 16)
         try await SharedAuthority.copy(to: configuration.dataDirectory.appendingPathComponent("authority"))
-        let (addresses, run) = try await Self.launch(configuration)
+        let server = try await Self.launch(configuration)
+        let addresses = server.address
         configuration.controlPort = URL(string: addresses.control)?.port ?? 0
         configuration.sandboxPort = URL(string: addresses.sandbox)?.port ?? 0
         configuration.productionPort = URL(string: addresses.production)?.port ?? 0
         self.configuration = configuration
         self.addresses = addresses
-        self.run = run
+        self.server = server
     }
 
-    private static func launch(
-        _ configuration: StoreServerConfiguration
-    ) async throws -> (Addresses, Task<Void, any Error>) {
+    private static func launch(_ configuration: StoreServerConfiguration) async throws -> ServerTask<Addresses> {
         let application = try await StoreApplication.open(configuration, now: { Date() }, logger: .silent)
-        let (ready, tell) = AsyncStream.makeStream(of: Addresses.self)
-        let run = Task {
-            defer { tell.finish() }
-            try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
-        }
-        for await addresses in ready { return (addresses, run) }
-        try await run.value
-        throw NotReady()
+        return try await ServerTask { try await application.run(gracefulShutdownSignals: [], onReady: $0) }
     }
 
     /// Starts it again after ``stop()``.
     func start() async throws {
-        if run == nil { run = try await Self.launch(configuration).1 }
+        if server == nil { server = try await Self.launch(configuration) }
         reservations = []
     }
 
     /// Ends it, in the middle of whatever it does, and returns when its files are closed.
     func stop() async {
-        guard let run else { return }
-        self.run = nil
-        run.cancel()
-        _ = await run.result
+        guard let server else { return }
+        self.server = nil
+        await server.stop()
         reservations = [configuration.controlPort, configuration.sandboxPort, configuration.productionPort].map {
             PortReservation($0)
         }
@@ -121,37 +108,27 @@ actor JourneyStore {
 
     // MARK: Speaking to it
 
-    struct Reply: Sendable {
-        var status: Int
-        var body: [UInt8]
-
-        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:] }
-        var verification: Int? { json["status"] as? Int }
-        var receipt: [String: Any] { json["receipt"] as? [String: Any] ?? [:] }
-        var inApp: [[String: Any]] { receipt["in_app"] as? [[String: Any]] ?? [] }
-    }
-
-    nonisolated func send(_ method: String, _ url: String, _ body: [UInt8]? = nil) async throws -> Reply {
-        var request = HTTPClientRequest(url: url)
-        request.method = .init(rawValue: method)
-        request.headers.add(name: "Content-Type", value: "application/json")
-        if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        let bytes = try await response.body.collect(upTo: 16 << 20)
-        return Reply(status: Int(response.status.code), body: [UInt8](bytes.readableBytesView))
-    }
-
-    nonisolated func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> Reply {
-        try await send(method, "\(addresses.control)/control/v1/sandbox/\(path)", body.map { Array($0.utf8) })
+    nonisolated func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> HTTPReply {
+        try await HTTPReply(
+            method, "\(addresses.control)/control/v1/sandbox/\(path)", body: body.map { Array($0.utf8) })
     }
 
     nonisolated func verify(
         _ receipt: Data, _ environment: StoreEnvironment = .sandbox, password: String? = nil
-    ) async throws -> Reply {
+    ) async throws -> HTTPReply {
         let request = VerifyReceiptRequest(
             receiptData: [UInt8](receipt), password: password, excludeOldTransactions: false)
-        return try await send("POST", addresses.store(environment) + "/verifyReceipt", request.body)
+        return try await HTTPReply("POST", addresses.store(environment) + "/verifyReceipt", body: request.body)
     }
+}
+
+extension HTTPReply {
+    /// The `status` of a `verifyReceipt` answer.
+    var verification: Int? { json["status"] as? Int }
+    /// The `receipt` of a `verifyReceipt` answer.
+    var receipt: [String: Any] { json["receipt"] as? [String: Any] ?? [:] }
+    /// The receipt's `in_app`.
+    var inApp: [[String: Any]] { receipt["in_app"] as? [[String: Any]] ?? [] }
 }
 
 /// The rows of one account.

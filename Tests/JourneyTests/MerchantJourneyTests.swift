@@ -1,9 +1,7 @@
-import AsyncHTTPClient
 import Foundation
 import Merchant
 import MerchantServer
 import MerchantWire
-import NIOCore
 import StoreReceipts
 import StoreWire
 import TestSupport
@@ -24,8 +22,6 @@ struct JourneyMerchant {
           - {id: hats, kind: nonConsumable, grants: [{entitlement: hats}]}
           - {id: club.monthly, kind: autoRenewableSubscription, grants: [{entitlement: club}, {credits: 7, currency: credits}]}
         """
-
-    struct NotReady: Error {}
 
     /// Runs a test beside a merchant over a database of its own.
     /// - Parameter isRemote: whether it asks the store instead of verifying by itself.
@@ -59,64 +55,20 @@ struct JourneyMerchant {
                     sharedSecret: try store.sharedSecret(), anchor: trusted.anchor)
             }
             let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: .silent)
-            let (ready, tell) = AsyncStream.makeStream(of: String.self)
-            let run = Task {
-                defer { tell.finish() }
-                try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
+            try await ServerTask.with({ try await application.run(gracefulShutdownSignals: [], onReady: $0) }) {
+                try await body(JourneyMerchant(application: application, address: $0, store: store))
             }
-            var found: String?
-            for await address in ready {
-                found = address
-                break
-            }
-            guard let address = found else {
-                try await run.value
-                throw NotReady()
-            }
-            let result: Result<Void, any Error>
-            do {
-                result = .success(
-                    try await body(JourneyMerchant(application: application, address: address, store: store)))
-            } catch {
-                result = .failure(error)
-            }
-            run.cancel()
-            _ = await run.result
-            try result.get()
         }
     }
 
     // MARK: Speaking to it
 
-    struct Reply {
-        var status: Int
-        var headers: [String: String]
-        var body: [UInt8]
-
-        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:] }
-        var code: String? { json["code"] as? String }
-
-        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            try JSONDecoder().decode(type, from: Data(body))
-        }
-    }
-
     func send(
         _ route: MerchantRoute, as token: String? = nil, _ body: [UInt8]? = nil, type: String = "application/json",
         headers: [(String, String)] = []
-    ) async throws -> Reply {
-        var request = HTTPClientRequest(url: address + route.path)
-        request.method = .init(rawValue: route.method.rawValue)
-        request.headers.add(name: "Content-Type", value: type)
-        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-        for (name, value) in headers { request.headers.add(name: name, value: value) }
-        if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        let bytes = try await response.body.collect(upTo: 16 << 20)
-        return Reply(
-            status: Int(response.status.code),
-            headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }),
-            body: [UInt8](bytes.readableBytesView))
+    ) async throws -> HTTPReply {
+        try await HTTPReply(
+            route.method.rawValue, address + route.path, token: token, type: type, headers: headers, body: body)
     }
 
     func token(_ user: UserID) async throws -> String {
@@ -160,7 +112,7 @@ struct JourneyMerchant {
 @Suite("From StoreKit to the merchant's books", .timeLimit(.minutes(1)))
 struct MerchantJourneyTests {
     @Test(arguments: Backend.available, [false, true])
-    func `what is bought is redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {
+    func `credits are redeemed once, spent, and taken back`(_ backend: Backend, _ isRemote: Bool) async throws {
         try await JourneyStore.with(backend) { store async throws in
             try await JourneyMerchant.with(backend, store, isRemote: isRemote) { merchant async throws in
                 let device = try await JourneyDevice(store)
@@ -208,7 +160,7 @@ struct MerchantJourneyTests {
     }
 
     @Test(arguments: Backend.available, [false, true])
-    func `what lasts is one purchase by every receipt and on every device`(
+    func `a non-consumable is one purchase in every receipt and on every device`(
         _ backend: Backend, _ isRemote: Bool
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in
@@ -216,7 +168,7 @@ struct MerchantJourneyTests {
                 let first = try await JourneyDevice(store)
                 var app = JourneyApp(first.launch())
                 let (ann, bob) = (try await merchant.token("ann"), try await merchant.token("bob"))
-                func redeem(_ receipt: Data?, as token: String) async throws -> JourneyMerchant.Reply {
+                func redeem(_ receipt: Data?, as token: String) async throws -> HTTPReply {
                     try await merchant.send(
                         .redemptions, as: token, [UInt8](try #require(receipt)), type: "application/octet-stream")
                 }

@@ -34,7 +34,9 @@ struct OfferJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `an offer of the app's server is shown on the sheet, sold and receipted`(_ backend: Backend) async throws {
+    func `an offer signed by the app's server is shown on the sheet, sold and in the receipt`(_ backend: Backend)
+        async throws
+    {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store, email: "ape@example.com")
             let app = JourneyApp(device.launch(), grants: Grants())
@@ -73,7 +75,7 @@ struct OfferJourneyTests {
             configuration.presenter = BuyingPresenter()
             let grants = Grants()
             let app = JourneyApp(device.launch(configuration), grants: grants)
-            let reply = try await store.send("GET", "\(store.addresses.control)/control/v1/apps")
+            let reply = try await HTTPReply("GET", "\(store.addresses.control)/control/v1/apps")
             let number = try #require(
                 try JSONDecoder().decode([ControlAPI.App].self, from: Data(reply.body)).first?.appId)
             let page = SKStoreProductViewController(engine: app.engine)

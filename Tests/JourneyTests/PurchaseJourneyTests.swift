@@ -159,7 +159,7 @@ struct PurchaseJourneyTests {
     }
 
     @Test(arguments: Backend.available, [true, false])
-    func `what asks to buy waits for somebody else's word`(_ backend: Backend, isApproved: Bool) async throws {
+    func `an ask-to-buy purchase waits for approval`(_ backend: Backend, isApproved: Bool) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let grants = Grants()

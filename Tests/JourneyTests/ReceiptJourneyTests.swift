@@ -9,7 +9,7 @@ import Testing
 @Suite("The receipt of a purchase, seen from outside", .timeLimit(.minutes(1)))
 struct ReceiptJourneyTests {
     @Test(arguments: Backend.available)
-    func `an app set up by its environment takes a receipt under the root it trusts`(_ backend: Backend) async throws {
+    func `an app configured by its environment accepts a receipt under its root`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let password = store.configuration.dataDirectory.appendingPathComponent("password")
@@ -36,7 +36,7 @@ struct ReceiptJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `under another root the purchase waits, and is not lost`(_ backend: Backend) async throws {
+    func `under another root the purchase waits and is not lost`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let stranger = try await CertificateAuthority.open(

@@ -20,7 +20,7 @@ struct RestoreJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a second device gets all that lasts, and what the first left unfinished`(_ backend: Backend) async throws {
+    func `a second device gets non-consumables and unfinished transactions`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let first = try await JourneyDevice(store)
             try await Self.own(["hats", "credits5", "news", "season", "club.monthly"], on: first)
@@ -83,7 +83,7 @@ struct RestoreJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `an app killed before any step of a restore has all of it, once it was asked for again`(
+    func `after a kill before any step, another restore is complete`(
         _ backend: Backend
     ) async throws {
         try await JourneyStore.with(backend) { store async throws in
@@ -142,7 +142,7 @@ struct RestoreJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a store that fails in the middle, and one that stays away`(_ backend: Backend) async throws {
+    func `a store that fails during a restore, and one that stays unavailable`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             try await Self.own(["hats"], on: device)
@@ -165,7 +165,7 @@ struct RestoreJourneyTests {
     // MARK: Receipts
 
     @Test(arguments: Backend.available)
-    func `a receipt copied from another device is refused, and a refresh mends it`(_ backend: Backend) async throws {
+    func `a receipt copied from another device is refused, and a refresh replaces it`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let first = try await JourneyDevice(store)
             try await Self.own(["hats"], on: first)
@@ -264,7 +264,7 @@ struct RestoreJourneyTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a restore by name brings what was bought under it`(_ backend: Backend) async throws {
+    func `a restore with a user name brings only that user's purchases`(_ backend: Backend) async throws {
         try await JourneyStore.with(backend) { store async throws in
             let device = try await JourneyDevice(store)
             let app = JourneyApp(device.launch(), grants: Grants())

@@ -5,7 +5,7 @@ import Merchant
 import TestSupport
 import Testing
 
-@Suite("Killed again and again", .timeLimit(.minutes(1)))
+@Suite("Repeated kills", .timeLimit(.minutes(1)))
 struct KillTests {
     /// Three runs on each of two databases make 300 kills of this.
     private static let kills = 50
@@ -45,7 +45,7 @@ struct KillTests {
     }
 
     @Test(arguments: Backend.available)
-    func `merchants are killed at every step and at random, and everything is granted, spent and told once`(
+    func `merchants are killed at every step and at random, and each grant, spend and event happens once`(
         _ backend: Backend
     ) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)

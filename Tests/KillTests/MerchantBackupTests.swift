@@ -50,7 +50,7 @@ struct MerchantBackupTests {
     }
 
     @Test(arguments: Backend.available)
-    func `what was confirmed before a backup under load is there after its restore elsewhere`(
+    func `a restored backup contains everything confirmed before it, also under load`(
         _ backend: Backend
     ) async throws {
         try await withPlaces(backend) { setup, other in
@@ -176,7 +176,7 @@ struct MerchantBackupTests {
     }
 
     @Test(arguments: Backend.available)
-    func `a restore that is killed leaves what was there, or what it brought, and can be run again`(
+    func `a killed restore leaves the old or the new data, and can run again`(
         _ backend: Backend
     ) async throws {
         try await withPlaces(backend) { setup, other in
@@ -253,7 +253,7 @@ struct MerchantBackupTests {
     }
 
     @Test(.enabled(if: Backend.available.contains(.postgresql)))
-    func `a schema is not replaced with what others have there, or need of it`() async throws {
+    func `a schema with other programs' objects or dependents is not replaced`() async throws {
         try await withPlaces(.postgresql) { setup, _ in
             let merchant = try MerchantProcess(setup)
             try await merchant.start()
@@ -302,7 +302,7 @@ struct MerchantBackupTests {
     }
 
     @Test(.enabled(if: S3Server.isTested))
-    func `content in a bucket is delivered, backed up and restored into another`() async throws {
+    func `content in a bucket is delivered, backed up and restored into another bucket`() async throws {
         try await TemporaryDirectory.with { directory async throws in
             var setup = try await MerchantSetup(
                 Programs.built(), folder: directory.url, databaseURL: nil, schema: "unused", items: ["book"])

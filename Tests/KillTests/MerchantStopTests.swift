@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Stopping a merchant", .serialized, .timeLimit(.minutes(1)))
 struct MerchantStopTests {
-    @Test func `a download that is under way is delivered whole before the process ends`() async throws {
+    @Test func `a running download completes before the process ends`() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let setup = try await MerchantSetup(
                 Programs.built(), folder: directory.url, databaseURL: nil, schema: "unused", items: ["book"])

@@ -148,7 +148,7 @@ struct SeveralMerchantsTests {
         }
     }
 
-    @Test func `a second server on one SQLite folder says who has it, and the operator's commands work beside`()
+    @Test func `a second server on one SQLite folder names the first, and the operator's commands work`()
         async throws
     {
         try await TemporaryDirectory.with { directory async throws in

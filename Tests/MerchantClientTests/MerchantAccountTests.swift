@@ -5,9 +5,28 @@ import Testing
 
 @testable import MerchantClient
 
+/// A user's token that comes when the test wants it to.
+private struct HeldToken: Sendable {
+    private let asked = AsyncStream.makeStream(of: Void.self)
+    private let arrival = AsyncStream.makeStream(of: Void.self)
+
+    /// Waits for ``come()`` and returns the token.
+    func wait() async -> String {
+        asked.continuation.finish()
+        for await _ in arrival.stream {}
+        return "token"
+    }
+
+    /// Waits until the client waits for the token.
+    func isAsked() async { for await _ in asked.stream {} }
+
+    /// Lets the token come.
+    func come() { arrival.continuation.finish() }
+}
+
 @Suite("Products and the user's account", .timeLimit(.minutes(1)))
 struct MerchantAccountTests {
-    @Test func `the list is transferred when it has changed, and there offline`() async throws {
+    @Test func `the product list is transferred when it has changed, and is available offline`() async throws {
         try await withMerchant { merchant, device, log in
             let client = try await device.launch(log)
             #expect(client.cachedProducts.isEmpty)
@@ -30,7 +49,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `without a list and a merchant there is an error`() async throws {
+    @Test func `without a saved list an unavailable merchant is an error`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.trouble(.products(""), .status(500))
             let client = try await device.launch(log)
@@ -64,7 +83,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `a spend whose answer is lost is not made by who signs in meanwhile`() async throws {
+    @Test func `a spend whose answer is lost is not repeated for a user who signs in meanwhile`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change {
                 $0.gems = 10
@@ -90,44 +109,34 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `what is asked before anybody has signed in is asked for who does`() async throws {
+    @Test func `a request before the first sign-in is made for the user who signs in`() async throws {
         try await withMerchant { merchant, device, log in
-            let (asked, note) = AsyncStream.makeStream(of: Void.self)
-            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            let token = HeldToken()
             var configuration = device.configuration(log)
-            configuration.token = { _ in
-                note.finish()
-                for await _ in silence {}
-                return "token"
-            }
+            configuration.token = { _ in await token.wait() }
             let client = try MerchantClient(configuration)
             await client.open()
             async let account = client.account()
-            for await _ in asked {}
+            await token.isAsked()
             await client.userChanged()
-            speak.finish()
+            token.come()
             #expect(try await account.userID == "ape")
             await client.close()
         }
     }
 
-    @Test func `a spend that waits for the first token is not made by who signs in meanwhile`() async throws {
+    @Test func `a spend that waits for a token is not made for a user who signs in meanwhile`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.gems = 10 }
-            let (asked, note) = AsyncStream.makeStream(of: Void.self)
-            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            let token = HeldToken()
             var configuration = device.configuration(log)
-            configuration.token = { _ in
-                note.finish()
-                for await _ in silence {}
-                return "token"
-            }
+            configuration.token = { _ in await token.wait() }
             let client = try MerchantClient(configuration)
             await client.open()
             let spend = Task { try await client.spend(3, of: "gems", key: "hat-17") }
-            for await _ in asked {}
+            await token.isAsked()
             await client.userChanged()
-            speak.finish()
+            token.come()
             let error = await #expect(throws: MerchantClientError.self) { try await spend.value }
             #expect(error?.code == .cancelled && merchant.count(.spends) == 0)
             // Asked again, it is made.
@@ -142,7 +151,7 @@ struct MerchantAccountTests {
         (MerchantClientError(.unreachable, "later"), true), (URLError(.userAuthenticationRequired), false),
         (Device.NoToken(), false),
     ])
-    func `a token that cannot be had now is asked for again`(
+    func `a temporarily missing token is requested again`(
         _ thrown: any Error & Sendable, _ isTemporary: Bool
     ) async throws {
         try await withMerchant { merchant, device, log in
@@ -175,11 +184,10 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `what the second user asks is not asked for the third`() async throws {
+    @Test func `a request of one user is not made for the next user`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.gems = 10 }
-            let (asked, note) = AsyncStream.makeStream(of: Void.self)
-            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            let token = HeldToken()
             let count = Mutex(0)
             var configuration = device.configuration(log)
             configuration.token = { _ in
@@ -187,31 +195,26 @@ struct MerchantAccountTests {
                     count += 1
                     return count
                 }
-                if number == 2 {
-                    note.finish()
-                    for await _ in silence {}
-                }
-                return "token"
+                return number == 2 ? await token.wait() : "token"
             }
             let client = try MerchantClient(configuration)
             await client.open()
             _ = try await client.account()
             await client.userChanged()
             let spend = Task { try await client.spend(3, of: "gems", key: "hat-17") }
-            for await _ in asked {}
+            await token.isAsked()
             await client.userChanged()
-            speak.finish()
+            token.come()
             let error = await #expect(throws: MerchantClientError.self) { try await spend.value }
             #expect(error?.code == .cancelled && merchant.count(.spends) == 0)
             await client.close()
         }
     }
 
-    @Test func `a redemption that waits for a token takes that of who signs in`() async throws {
+    @Test func `a redemption that waits for a token uses the token of the user who signs in`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")
-            let (asked, note) = AsyncStream.makeStream(of: Void.self)
-            let (silence, speak) = AsyncStream.makeStream(of: Void.self)
+            let token = HeldToken()
             let isFirst = Mutex(true)
             var configuration = device.configuration(log)
             configuration.token = { _ in
@@ -220,16 +223,15 @@ struct MerchantAccountTests {
                     return first
                 }
                 guard waits else { return "token" }
-                note.finish()
-                for await _ in silence {}
+                _ = await token.wait()
                 throw Device.NoToken()
             }
             let client = try MerchantClient(configuration)
             await client.open()
             await client.begin(device.buy("1"))
-            for await _ in asked {}
+            await token.isAsked()
             await client.userChanged()
-            speak.finish()
+            token.come()
             await log.told("finished 1")
             #expect(!log.lines.contains { $0.hasPrefix("waiting") })
             await client.close()
@@ -251,7 +253,7 @@ struct MerchantAccountTests {
         }
     }
 
-    @Test func `what the merchant says of the user is read`() async throws {
+    @Test func `the merchant's account of the user can be read`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.change { $0.owners["1"] = "ape" }
             let client = try await device.launch(log)

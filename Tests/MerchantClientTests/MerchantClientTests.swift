@@ -44,7 +44,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `redeemed first, it is finished at once, and downloaded later`() async throws {
+    @Test func `with finishing after redemption, a purchase is finished at once and downloaded later`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")
             merchant.trouble(.contentFile(""), .status(503), .cut(after: 1000))
@@ -62,7 +62,7 @@ struct MerchantClientTests {
         FakeMerchant.Trouble.lost, .status(500), .status(503), .status(429), .status(408), .garbage, .status(302),
         .status(404), .refuses(503, .storeUnavailable), .refuses(429, .rateLimited), .refuses(500, .internalError),
     ])
-    func `a trouble of the merchant's is waited for, and nothing is granted twice`(
+    func `a failing merchant is asked again later, and nothing is granted twice`(
         trouble: FakeMerchant.Trouble
     ) async throws {
         try await withMerchant { merchant, device, log in
@@ -78,7 +78,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `the merchant says how long to wait`() async throws {
+    @Test func `the merchant's Retry-After is respected`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1", "gems")
             merchant.trouble(
@@ -97,7 +97,7 @@ struct MerchantClientTests {
         (.refuses(413, .tooLarge), "too_large"), (.refuses(403, .forbidden), "forbidden"),
         (.refuses(422, "some_new_code"), "some_new_code"),
     ])
-    func `a refusal is told, and the transaction stays`(trouble: FakeMerchant.Trouble, code: String) async throws {
+    func `a refusal is reported, and the transaction stays`(trouble: FakeMerchant.Trouble, code: String) async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1", "gems")
             merchant.trouble(.redemptions, trouble)
@@ -112,7 +112,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `a transaction is refused with the merchant's words`() async throws {
+    @Test func `a refused transaction has the merchant's message`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")
             merchant.change { $0.owners["1"] = "somebody else" }
@@ -125,7 +125,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `a refused token is replaced once, for all who wait`() async throws {
+    @Test func `a refused token is replaced once for all waiting requests`() async throws {
         try await withMerchant { merchant, device, log in
             device.change { $0.tokens = ["stale", "token"] }
             let client = try await device.launch(log)
@@ -139,7 +139,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `without a user everything waits for one`() async throws {
+    @Test func `without a user everything waits for a sign-in`() async throws {
         try await withMerchant { merchant, device, log in
             device.change { $0.tokens = [] }
             merchant.sell("1", "gems")
@@ -155,7 +155,7 @@ struct MerchantClientTests {
     }
 
     @Test(arguments: ["", "with space", "with\r\nHeader: x", String(repeating: "a", count: 10_000)])
-    func `a token that no header carries is none`(token: String) async throws {
+    func `a token that cannot be in a header is refused`(token: String) async throws {
         try await withMerchant { _, device, log in
             device.change { $0.tokens = [token, token] }
             let client = try await device.launch(log)
@@ -165,7 +165,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `one answer settles all that the app's receipt speaks of`() async throws {
+    @Test func `one answer settles all transactions of the app's receipt`() async throws {
         try await withMerchant { merchant, device, log in
             for id in ["1", "2"] { merchant.sell(id, "gems") }
             try Data("1,2".utf8).write(to: device.folder.appendingPathComponent("receipt"))
@@ -181,7 +181,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `a receipt that says nothing of it asks for a better one`() async throws {
+    @Test func `a receipt without the transaction is refreshed`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1", "gems")
             let client = try await device.launch(log)
@@ -196,7 +196,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `one process at a time has the folder`() async throws {
+    @Test func `only one process can use the folder`() async throws {
         try await withMerchant { _, device, log in
             let client = try await device.launch(log)
             let error = #expect(throws: MerchantClientError.self) { try MerchantClient(device.configuration(log)) }
@@ -207,7 +207,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `a spoilt note is put aside`() async throws {
+    @Test func `a damaged note is set aside`() async throws {
         try await withMerchant { merchant, device, log in
             let folder = device.folder.appendingPathComponent("client/redemptions")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -222,7 +222,7 @@ struct MerchantClientTests {
         }
     }
 
-    @Test func `what cannot be written down goes on, and is not finished before it is delivered`() async throws {
+    @Test func `a redemption that cannot be saved continues, and is finished after delivery`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")
             merchant.trouble(.contentFile(""), .status(503))
@@ -244,7 +244,7 @@ struct MerchantClientTests {
         "http://merchant.example.com", "ftp://localhost", "http://user@localhost", "http://localhost/?a=b",
         "http://127.0.0.1.example.com", "localhost", "http://",
     ])
-    func `an address that is none, or shows the token to anybody, is refused`(address: String) async throws {
+    func `an invalid address, and one that would expose the token, is refused`(address: String) async throws {
         try await TemporaryDirectory.with { directory in
             let url = try #require(URL(string: address))
             var configuration = MerchantClientConfiguration(

@@ -21,7 +21,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `a cut download goes on where it was`() async throws {
+    @Test func `an interrupted download resumes`() async throws {
         try await Self.withReader { merchant, _, _, client in
             merchant.trouble(.contentFile(""), .cut(after: 10_000), .cut(after: 10_000))
             for received in [Int64(10_000), 20_000] {
@@ -40,7 +40,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `other bytes than announced are thrown away`() async throws {
+    @Test func `bytes with another digest are discarded`() async throws {
         try await Self.withReader { merchant, _, _, client in
             merchant.trouble(.contentFile(""), .otherBytes)
             let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
@@ -50,7 +50,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `a newer version comes beside the older one`() async throws {
+    @Test func `a newer version is kept beside the older one`() async throws {
         try await Self.withReader { merchant, _, _, client in
             let first = try await client.download("one")
             #expect(try await client.outdated(among: ["one", "two"]) == [])
@@ -66,7 +66,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `a version that is published meanwhile is taken`() async throws {
+    @Test func `a version that is published during a download is used`() async throws {
         try await Self.withReader { merchant, _, _, client in
             merchant.trouble(.contentFile(""), .cut(after: 10_000))
             await #expect(throws: MerchantClientError.self) { try await client.download("one") }
@@ -81,7 +81,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `what is there is not downloaded again`() async throws {
+    @Test func `existing content is not downloaded again`() async throws {
         try await Self.withReader { merchant, _, _, client in
             async let one = client.download("one")
             async let other = client.download("one")
@@ -91,7 +91,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `a paused download goes on when it is asked for`() async throws {
+    @Test func `a paused download resumes on request`() async throws {
         try await Self.withReader { merchant, device, log, client in
             merchant.publish("one", sample(3_000_000))
             await client.close()
@@ -114,7 +114,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `who waits for a slot may leave, and takes none`() async {
+    @Test func `a cancelled wait for a slot takes no slot`() async {
         let slots = DownloadSlots(1)
         #expect(await slots.take())
         let waiting = Task { await slots.take() }
@@ -131,7 +131,7 @@ struct MerchantContentTests {
     }
 
     @Test(arguments: [403, 404, 410])
-    func `bytes that somebody in between refuses are asked for again`(status: Int) async throws {
+    func `bytes that a proxy refuses are requested again`(status: Int) async throws {
         try await Self.withReader { merchant, device, log, client in
             merchant.trouble(.contentFile(""), .status(status))
             let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
@@ -145,7 +145,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `bytes that the merchant refuses are refused in its words`() async throws {
+    @Test func `bytes that the merchant refuses have the merchant's message`() async throws {
         try await Self.withReader { merchant, _, _, client in
             // The purchase is taken back after the file was described.
             merchant.trouble(.content(""), .otherBytes, .refuses(403, .revoked))
@@ -155,7 +155,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `an item of the longest name is kept under another`() async throws {
+    @Test func `an item with the longest name is stored under a shorter one`() async throws {
         try await Self.withReader { merchant, _, _, client in
             for letter in ["a", "ж"] {
                 let name = String(repeating: letter, count: MerchantLimits.identifier / letter.utf8.count)
@@ -172,7 +172,7 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `a token that runs out in between is replaced`() async throws {
+    @Test func `a token that expires during a download is replaced`() async throws {
         try await Self.withReader { merchant, device, _, client in
             merchant.trouble(.contentFile(""), .refuses(401, .notSignedIn))
             device.change { $0.tokens = ["token", "other"] }
@@ -182,7 +182,8 @@ struct MerchantContentTests {
         }
     }
 
-    @Test func `without a purchase it is refused; with one in the app's receipt that is redeemed`() async throws {
+    @Test func `content without a purchase is refused, and with a purchase in the receipt it is redeemed`() async throws
+    {
         try await withMerchant { merchant, device, log in
             let client = try await device.launch(log)
             let error = await #expect(throws: MerchantClientError.self) { try await client.download("one") }
@@ -198,7 +199,7 @@ struct MerchantContentTests {
     }
 
     @Test(arguments: ["..", "../../escape", "a/b", "", ".", "%2e%2e"])
-    func `an item's name stays in its folder`(name: String) throws {
+    func `an item's name cannot leave its folder`(name: String) throws {
         guard let file = FileNames.name(name) else {
             #expect(name.isEmpty)
             return
@@ -206,7 +207,7 @@ struct MerchantContentTests {
         #expect(!file.contains("/") && !file.hasPrefix("."))
     }
 
-    @Test func `names are kept apart, and bounded`() throws {
+    @Test func `stored names are distinct and bounded`() throws {
         #expect(FileNames.name("a.b-1_c") == "a.b-1_c")
         #expect(FileNames.name("a/b") != FileNames.name("a%2Fb"))
         let long = try #require(FileNames.name(String(repeating: "a", count: 201)))

@@ -11,7 +11,7 @@ struct MerchantCrashTests {
     struct Crash: Error {}
 
     @Test(arguments: RedemptionStep.allCases, [MerchantClientConfiguration.Finishing.afterDelivery, .afterRedemption])
-    func `the next launch ends what was begun, once`(
+    func `the next launch completes a begun redemption once`(
         step: RedemptionStep, finishing: MerchantClientConfiguration.Finishing
     ) async throws {
         try await withMerchant { merchant, device, log in
@@ -46,7 +46,7 @@ struct MerchantCrashTests {
         }
     }
 
-    @Test func `a redemption that was begun is ended though StoreKit has not told it yet`() async throws {
+    @Test func `a begun redemption completes before StoreKit delivers its transaction`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1")
             let told = EventLog()
@@ -72,7 +72,7 @@ struct MerchantCrashTests {
         }
     }
 
-    @Test func `attempts are counted over launches`() async throws {
+    @Test func `the number of attempts survives launches`() async throws {
         try await withMerchant { merchant, device, log in
             merchant.sell("1", "gems")
             merchant.trouble(.redemptions, .status(503), .status(503), .status(503))

@@ -135,7 +135,7 @@ private struct World {
 
 @Suite("Redemptions in any order, with crashes")
 struct RedemptionPropertyTests {
-    @Test func `whatever happens, every purchase ends once, and nothing that is due is lost`() {
+    @Test func `in any order of events every purchase ends once, and no content is lost`() {
         for seed in UInt64(1)...2000 {
             var world = World(seed: seed)
             for _ in 0..<120 { world.step() }

@@ -40,7 +40,7 @@ struct RedemptionStateMachineTests {
         return entry
     }
 
-    @Test func `what begins is written down before the merchant is asked`() {
+    @Test func `a redemption is saved before the merchant is asked`() {
         var machine = Machine(finishing: .afterDelivery)
         let one = entry("1")
         #expect(
@@ -49,7 +49,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.isBusy)
     }
 
-    @Test func `without content it is finished when the merchant has confirmed it`() {
+    @Test func `a purchase without content is finished when the merchant has confirmed it`() {
         var machine = Self.asking()
         let answer = redeemed("1", .credits("gems", amount: 5, lifetime: nil))
         #expect(
@@ -59,7 +59,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.entries.isEmpty && !machine.isBusy)
     }
 
-    @Test func `with content it is finished when that is on the disk`() {
+    @Test func `a purchase with content is finished when the content is on the disk`() {
         var machine = Self.asking()
         let answer = redeemed("1", .content("a"), .content("b"), .content("a"))
         #expect(
@@ -71,7 +71,7 @@ struct RedemptionStateMachineTests {
             machine.delivered("b") == [.finish(Self.purchase), .tell(.finished(Self.purchase)), .forget("1")])
     }
 
-    @Test func `or at once, when the app wants it so and what is due is written down`() {
+    @Test func `a purchase is finished before its delivery if the app chose so and the delivery is saved`() {
         var machine = Self.asking(.afterRedemption)
         let answer = redeemed("1", .content("a"))
         var due = Self.delivering("a")
@@ -85,7 +85,7 @@ struct RedemptionStateMachineTests {
     }
 
     @Test(arguments: [MerchantClientError.Code.unreachable, .badAnswer])
-    func `no answer, or none that is one, is asked for again`(code: MerchantClientError.Code) {
+    func `a missing or malformed answer is requested again`(code: MerchantClientError.Code) {
         var machine = Self.asking()
         let error = MerchantClientError(code, "")
         for attempt in 1...3 {
@@ -102,7 +102,7 @@ struct RedemptionStateMachineTests {
         }
     }
 
-    @Test func `a download that is paused stays so, whatever was tried before`() {
+    @Test func `a paused download stays paused`() {
         var machine = Machine(finishing: .afterDelivery)
         _ = machine.launched([Self.delivering("a")])
         #expect(machine.wake().isEmpty)
@@ -111,7 +111,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.failed(.deliver("a"), error) == [.tell(.notDelivered("a", error, seconds: nil))])
     }
 
-    @Test func `a delay that was cut short asks for nothing when it ends`() {
+    @Test func `the end of a cancelled delay has no effect`() {
         var machine = Self.asking()
         let error = MerchantClientError(.unreachable, "", retryAfter: 600)
         let request = RedemptionRequest(signedTransaction: "1")
@@ -123,7 +123,7 @@ struct RedemptionStateMachineTests {
     }
 
     @Test(arguments: [MerchantClientError.Code.notSignedIn, .cancelled, .storage])
-    func `what somebody had to do something about while it ran is tried once more`(code: MerchantClientError.Code) {
+    func `a change during an attempt causes one more attempt`(code: MerchantClientError.Code) {
         let error = MerchantClientError(code, "")
         var machine = Self.asking()
         #expect(machine.wake().isEmpty)
@@ -138,7 +138,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.failed(.deliver("a"), error) == [.tell(.notDelivered("a", error, seconds: nil))])
     }
 
-    @Test func `a refusal is told, and may be tried again when StoreKit tells the transaction again`() {
+    @Test func `a refusal is reported, and tried again when StoreKit delivers the transaction again`() {
         var machine = Self.asking()
         let refusal = RefusedTransaction(
             transactionID: "1", productID: "magazine", code: .alreadyRedeemed, message: "taken")
@@ -150,7 +150,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.began(entry("1")).count == 2)
     }
 
-    @Test func `a refusal for now is asked for again`() {
+    @Test func `a temporary refusal is tried again`() {
         var machine = Self.asking()
         let refusal = RefusedTransaction(
             transactionID: "1", productID: "magazine", code: .storeUnavailable, message: "later")
@@ -162,7 +162,7 @@ struct RedemptionStateMachineTests {
                     MerchantClientError(.unreachable, "later", reason: .storeUnavailable)))
     }
 
-    @Test func `an answer that does not speak of the transaction asks for a better receipt`() {
+    @Test func `an answer without the transaction causes a receipt refresh`() {
         var machine = Self.asking()
         let actions = machine.answered("1", RedemptionAnswer(redeemed: [redeemed("2")], refused: []))
         guard case .tell(.refused(Self.purchase, let error))? = actions.last else {
@@ -172,7 +172,7 @@ struct RedemptionStateMachineTests {
         #expect(error.code == .noEvidence)
     }
 
-    @Test func `one answer settles all that it speaks of`() {
+    @Test func `one answer settles all transactions in it`() {
         var machine = Self.asking()
         _ = machine.began(entry("2"))
         let answer = RedemptionAnswer(redeemed: [redeemed("1"), redeemed("2")], refused: [])
@@ -194,14 +194,14 @@ struct RedemptionStateMachineTests {
         #expect(!renewal.contains { if case .finish = $0 { true } else { false } })
     }
 
-    @Test func `what went to its owner is finished, and not downloaded by somebody else`() {
+    @Test func `a purchase of another user is finished and not downloaded`() {
         var machine = Self.asking()
         let answer = redeemed("1", .content("a"), toOwner: true)
         let actions = machine.answered("1", RedemptionAnswer(redeemed: [answer], refused: []))
         #expect(actions.contains(.finish(Self.purchase)) && !actions.contains(.deliver("a")))
     }
 
-    @Test func `a launch goes on with what was begun, and finishes when StoreKit tells it`() {
+    @Test func `a launch continues begun redemptions, and finishes when StoreKit delivers them`() {
         var machine = Machine(finishing: .afterDelivery)
         #expect(machine.launched([entry("1")]) == [.redeem("1", RedemptionRequest(signedTransaction: "1"))])
         let answer = RedemptionAnswer(redeemed: [redeemed("1")], refused: [])
@@ -209,7 +209,8 @@ struct RedemptionStateMachineTests {
         #expect(machine.began(entry("1")) == [.finish(Self.purchase), .tell(.finished(Self.purchase))])
     }
 
-    @Test func `a crash between writing and finishing is finished when StoreKit tells it again`() {
+    @Test
+    func `after a crash between saving and finishing, the transaction is finished when StoreKit delivers it again`() {
         var machine = Machine(finishing: .afterRedemption)
         var due = Self.delivering("a")
         due.isFinished = true
@@ -223,7 +224,7 @@ struct RedemptionStateMachineTests {
         (MerchantClientError.Code.unreachable, true), (.badAnswer, true), (.wrongContent, true), (.noSpace, false),
         (.refused, false), (.notSignedIn, false), (.storage, false), (.cancelled, false),
     ])
-    func `a failed download waits, or for somebody to do something`(code: MerchantClientError.Code, waits: Bool) {
+    func `a failed download waits for a delay or for a change`(code: MerchantClientError.Code, waits: Bool) {
         var machine = Machine(finishing: .afterDelivery)
         _ = machine.launched([Self.delivering("a")])
         let error = MerchantClientError(code, "")
@@ -238,7 +239,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.due(.deliver("a"), 1).isEmpty)
     }
 
-    @Test func `without a token everything waits for one`() {
+    @Test func `without a token everything waits`() {
         var machine = Self.asking()
         let error = MerchantClientError(.notSignedIn, "")
         #expect(
@@ -255,7 +256,7 @@ struct RedemptionStateMachineTests {
         #expect(machine.delivered("a").filter { if case .finish = $0 { true } else { false } }.count == 2)
     }
 
-    @Test func `what the app gives up is forgotten`() {
+    @Test func `a redemption that the app gives up is forgotten`() {
         var machine = Self.asking()
         #expect(machine.abandoned("1") == [.forget("1")])
         #expect(machine.abandoned("1").isEmpty)

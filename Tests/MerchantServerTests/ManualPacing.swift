@@ -34,4 +34,16 @@ final class ManualPacing: Sendable {
             },
             random: { random })
     }
+
+    /// A pacing whose sleeps last until the task is cancelled.
+    func pacingWithoutEnd() -> Pacing {
+        var pacing = self.pacing()
+        pacing.sleep = { _ in
+            let (silence, end) = AsyncStream.makeStream(of: Void.self)
+            for await _ in silence {}
+            end.finish()
+            throw CancellationError()
+        }
+        return pacing
+    }
 }

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func spendsRaceToZero(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentSpendsStopAtZero(_ backend: Backend) async throws {
         try await TestMerchant.with(backend, connections: 8) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1, quantity: 3), for: "ann")
             let spent = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -65,7 +65,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func oneReceiptAtOnceForTwoUsersIsOneUsers(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentRedemptionsGiveAReceiptToOneUser(_ backend: Backend) async throws
+    {
         try await TestMerchant.with(backend, connections: 8) { shop async throws in
             for round in 0..<20 {
                 let pro = shop.purchase("pro", 1_000 + round)

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theOperatorMayJoinThem(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func thePolicyCanJoinTheEnvironmentsBalances(_ backend: Backend) async throws {
         try await TestMerchant.with(backend, policy: Self.joined) { shop async throws in
             let test = shop.purchase("coins", 1, environment: .sandbox)
             _ = try await shop.redeem(test, shop.purchase("coins", 2, environment: .sandbox), for: "ann")
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatIsUsualIsThePolicys(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func thePolicySetsTheDefaultEnvironment(_ backend: Backend) async throws {
         #expect(MerchantPolicy(environments: [.sandbox]).usualEnvironment == .sandbox)
         #expect(MerchantPolicy(environments: [.sandbox, .production]).usualEnvironment == .production)
         let policy = MerchantPolicy(environments: [.production, .sandbox], usualEnvironment: .sandbox)

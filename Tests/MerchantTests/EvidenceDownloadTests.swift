@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func twoAtOnceAreNotBothTheFirst(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func oneOfTwoConcurrentRedemptionsIsTheFirst(_ backend: Backend) async throws {
         try await Self.with(backend, Self.policy(.refuse, downloads: 5)) { shop async throws in
             let evidence = try Self.signed(shop)
             let codes = try await withThrowingTaskGroup(of: (Int, MerchantErrorCode?).self) { group in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aFamilyHasAsManyPlaces(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aFamilyHasALimitedNumberOfMembers(_ backend: Backend) async throws {
         try await Self.with(backend, Self.policy(.family(members: 3))) { shop async throws in
             let evidence = try Self.signed(shop)
             for user in ["ann", "bob"] as [UserID] { #expect(try await Self.download(shop, user, evidence) == nil) }
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Whom the purchase names has it, whoever downloaded before the merchant knew the name.
-    @Test(arguments: Backend.available) func theNamedOwnerIsNotKeptOut(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theNamedOwnerIsNotRefused(_ backend: Backend) async throws {
         try await Self.with(backend, Self.policy(.refuse)) { shop async throws in
             let named = try Self.signed(shop, ["appAccountToken": AccountToken.token(of: "ann")])
             #expect(try await Self.download(shop, "bob", named) == nil)

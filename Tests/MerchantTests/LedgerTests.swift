@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Whatever happens in whatever order, the books are those of a simple model.
-    @Test(arguments: Backend.available, [UInt64(1), 2, 3]) func theBooksAreAModels(
+    @Test(arguments: Backend.available, [UInt64(1), 2, 3]) func theLedgerAgreesWithAModel(
         _ backend: Backend, _ seed: UInt64
     ) async throws {
         let policies = RefundPolicy.allCases
@@ -259,7 +259,7 @@ import Testing
         """
     }
 
-    @Test(arguments: Backend.available) func theCheckFindsWhatDoesNotFit(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theCheckFindsInconsistencies(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")
             _ = try await shop.redeem(shop.purchase("coins", 2), for: "bob")

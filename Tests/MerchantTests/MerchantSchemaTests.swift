@@ -9,7 +9,7 @@ import Testing
 @testable import Merchant
 
 @Suite struct MerchantSchemaTests {
-    @Test func aRowIsWrittenWithoutATableBuiltForIt() async throws {
+    @Test func writingARowBuildsNoTemporaryTable() async throws {
         #expect(try await SQLiteProgram.tablesWithCostlyRows(MerchantSchema.migrations) == [])
     }
 

@@ -10,7 +10,7 @@ import Testing
     private static let composed: UserID = "Jos\u{e9}"
     private static let decomposed: UserID = "Jose\u{301}"
 
-    @Test(arguments: Backend.available) func twoSpellingsAreTwoUsers(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func twoSpellingsOfANameAreTwoUsers(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let merchant = shop.merchant
             _ = try await shop.redeem(shop.purchase("coins", 1), shop.purchase("pro", 2), for: Self.composed)

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatLastsIsRevoked(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRefundRevokesANonConsumable(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("issue", 2), for: "ann")
             try await shop.notify("REVOKE", shop.purchase("pro", 1))

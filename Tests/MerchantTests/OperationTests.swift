@@ -133,7 +133,7 @@ import Testing
     }
 
     /// What ended is taken out, and told of, by the server; who looks beside it must not do it in silence.
-    @Test(arguments: Backend.available) func whoLooksChangesNothing(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func readsChangeNothing(_ backend: Backend) async throws {
         let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             _ = try await shop.redeem(shop.purchase("passing", 1), shop.purchase("coins", 2), for: "ann")
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatEndsIsToldOfWhoeverFindsIt(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anExpiryIsReportedOnceByAnyRequest(_ backend: Backend) async throws {
         let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             func news() async throws -> [String] {
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func contentBelongsToWhoBoughtIt(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func contentBelongsToItsBuyer(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             try await TemporaryDirectory.with { directory async throws in
                 func add(_ text: String) async throws -> ContentVersion {

@@ -409,7 +409,8 @@ import Testing
         """
     }
 
-    @Test(arguments: Backend.available) func aRightThatNobodyBoughtIsFound(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theCheckFindsAnEntitlementWithoutAPurchase(_ backend: Backend) async throws
+    {
         try await TestMerchant.with(backend) { shop async throws in
             try await shop.merchant.put(
                 MerchantProduct(

@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func thePurchaseNamesItsOwner(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aPurchaseBelongsToTheUserOfItsAccountToken(_ backend: Backend) async throws
+    {
         try await TestMerchant.with(backend) { shop async throws in
             let ann = try await shop.merchant.describe("ann")
             let coins = shop.purchase("coins", 1, token: ann.accountToken)
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aTransferTakesTheRightsAlong(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aTransferMovesTheEntitlements(_ backend: Backend) async throws {
         let policy = MerchantPolicy(conflict: .transfer, environments: [.production])
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             _ = try await shop.redeem(shop.purchase("pro", 1), shop.purchase("coins", 2), for: "ann")
@@ -114,7 +115,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aFamilyHasRightsAndNoCredits(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aFamilySharesEntitlementsAndNoCredits(_ backend: Backend) async throws {
         let policy = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             let month = shop.purchase("monthly", 3, expiresIn: 60_000)
@@ -175,7 +176,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func productsAreCalledAsInAppStoreConnectAndFoundByTheirBytes(
+    @Test(arguments: Backend.available) func productIdentifiersFollowAppStoreConnectAndCompareByBytes(
         _ backend: Backend
     ) async throws {
         try await TestMerchant.with(backend) { shop async throws in
@@ -200,7 +201,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func namesAreBoundedWherePeopleAskByThem(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func namesInRequestsAreBounded(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let merchant = shop.merchant
             for name in ["", "a\u{0}", String(repeating: "a", count: 256)] {

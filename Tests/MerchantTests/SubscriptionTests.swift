@@ -101,7 +101,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aRefundReachesWhoHasTheSubscriptionNow(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRefundReachesTheSubscriptionsCurrentOwner(_ backend: Backend) async throws
+    {
         let policy = MerchantPolicy(conflict: .transfer, environments: [.production], sendsWebhooks: true)
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             func told(_ type: String) async throws -> [String] {
@@ -185,7 +186,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatTheStoreSaysReachesTheWholeFamily(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func storeNotificationsReachTheWholeFamily(_ backend: Backend) async throws {
         let family = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
         try await TestMerchant.with(backend, policy: family) { shop async throws in
             let plans = Plans(shop)
@@ -260,7 +261,7 @@ import Testing
 
     /// Ann's month is over, and bob buys the subscription anew at the same store account, which leaves it its original
     /// id.
-    @Test(arguments: Backend.available, [true, false]) func itIsTheirsWhoBuyItAnew(
+    @Test(arguments: Backend.available, [true, false]) func aSubscriptionBelongsToTheUserWhoBuysItAgain(
         _ backend: Backend, _ isNotified: Bool
     ) async throws {
         try await TestMerchant.with(backend) { shop async throws in
@@ -316,7 +317,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aRenewalRepeatsAnOldName(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRenewalWithTheOldAccountTokenKeepsTheOwner(_ backend: Backend)
+        async throws
+    {
         try await TestMerchant.with(backend) { shop async throws in
             // Ann is not known when bob brings it.
             let token = AccountToken.token(of: "ann")
@@ -341,7 +344,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available, [true, false]) func whatWasRefundedIsOver(
+    @Test(arguments: Backend.available, [true, false]) func aRefundedPeriodIsOver(
         _ backend: Backend, _ isNotified: Bool
     ) async throws {
         try await TestMerchant.with(backend) { shop async throws in
@@ -361,7 +364,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatIsGivenBackGoesOn(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aReversedRefundContinuesTheSubscription(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let token = try await shop.merchant.describe("bob").accountToken
             let year = shop.purchase("gold", 1, expiresIn: 365 * Self.day)
@@ -376,7 +379,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whoIsNotKnownYetIsWaitedFor(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aPurchaseWaitsForItsUnknownOwner(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("monthly", 1, expiresIn: 60_000), for: "ann")
             shop.clock.milliseconds += 60_000
@@ -392,7 +395,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available, [true, false]) func boughtAnewAndHeardOfLateItIsTheirsToo(
+    @Test(arguments: Backend.available, [true, false]) func aSubscriptionBelongsToItsNewBuyerEvenIfReportedLate(
         _ backend: Backend, _ isNotified: Bool
     ) async throws {
         try await TestMerchant.with(backend) { shop async throws in
@@ -415,7 +418,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func anOldRefundIsToldToWhoHadIt(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anOldRefundIsReportedToTheFormerOwner(_ backend: Backend) async throws {
         let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
         try await TestMerchant.with(backend, policy: policy) { shop async throws in
             func told(_ type: String) async throws -> [Bool] {
@@ -439,7 +442,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available, [true, false]) func whatRenewsAPurchaseThatWaitsWaitsToo(
+    @Test(arguments: Backend.available, [true, false]) func theRenewalOfAWaitingPurchaseWaits(
         _ backend: Backend, _ annIsNamed: Bool
     ) async throws {
         try await TestMerchant.with(backend) { shop async throws in
@@ -461,7 +464,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatWasHeldBeforeDoesNotTakeWhatWaits(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anEarlierOwnerDoesNotGetAWaitingPurchase(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let ann = try await shop.merchant.describe("ann").accountToken
             let year = shop.purchase("gold", 1, expiresIn: 365 * Self.day, token: ann)
@@ -481,7 +484,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aNameThatTheMerchantDoesNotKnowMayBeTheSameAsBefore(_ backend: Backend)
+    @Test(arguments: Backend.available) func anUnknownAccountTokenIsComparedWithTheEarlierOne(_ backend: Backend)
         async throws
     {
         try await TestMerchant.with(backend) { shop async throws in
@@ -505,7 +508,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theRefundMayBeHeardOfAfterThePurchase(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRefundMayBeReportedAfterTheNextPurchase(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let ann = try await shop.merchant.describe("ann").accountToken
             let bob = try await shop.merchant.describe("bob").accountToken
@@ -527,7 +530,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theRenewalMayBeHeardOfBeforeThePurchase(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRenewalMayBeReportedBeforeThePurchase(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let ann = try await shop.merchant.describe("ann").accountToken
             let bob = try await shop.merchant.describe("bob").accountToken
@@ -576,7 +579,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whoHadAnEarlierPeriodGetsNothingOfThis(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theOwnerOfAnEarlierPeriodGetsNothingOfThisPeriod(_ backend: Backend)
+        async throws
+    {
         let family = MerchantPolicy(conflict: .family(members: 3), environments: [.production])
         try await TestMerchant.with(backend, policy: family) { shop async throws in
             let first = shop.purchase("monthly", 1, expiresIn: 60_000)

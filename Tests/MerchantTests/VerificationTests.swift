@@ -8,7 +8,7 @@ import Testing
 @testable import Merchant
 
 @Suite struct VerificationTests {
-    @Test func whatIsSignedIsTaken() async throws {
+    @Test func signedEvidenceIsAccepted() async throws {
         try await TestMerchant.with(.sqlite) { shop async throws in
             let receipt = try shop.receipt([
                 shop.inApp("coins", "2000000000000001"),
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotInOrderIsRefusedWithItsOwnCode() async throws {
+    @Test func invalidEvidenceIsRefusedWithItsOwnCode() async throws {
         let policy = MerchantPolicy(environments: [.production])
         try await TestMerchant.with(.sqlite, policy: policy) { shop async throws in
             func code(_ evidence: Evidence) async throws -> MerchantErrorCode? {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func whoIsNamedIsTheOwnerWhereTheEvidenceNamesAnybody() async throws {
+    @Test func theUserNamedByTheEvidenceIsTheOwner() async throws {
         try await TestMerchant.with(.sqlite) { shop async throws in
             let token = try await shop.merchant.describe("ann").accountToken
             let signed = shop.transaction("coins", "2000000000000001", ["appAccountToken": token])

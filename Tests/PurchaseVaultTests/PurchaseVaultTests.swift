@@ -11,7 +11,7 @@ import Testing
 struct PurchaseVaultTests {
     private typealias Bench = VaultBench
 
-    @Test func `what was bought is there at the next launch, once`() async throws {
+    @Test func `a purchase is present once at the next launch`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([.init(product: Bench.sepia, id: "1")])
             let vault = try await bench.open()
@@ -32,7 +32,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `a spend is made once for its key, and never below nought`() async throws {
+    @Test func `a spend happens once for its key, and never below zero`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([])
             let vault = try await bench.open()
@@ -61,7 +61,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `credits that are used up take no room`() async throws {
+    @Test func `spent credits take no space`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([])
             let vault = try await bench.open()
@@ -95,8 +95,7 @@ struct PurchaseVaultTests {
 
     // MARK: Evidence
 
-    @Test func `nothing enters without evidence that is genuine, of this app, this device and this store`() async throws
-    {
+    @Test func `only genuine evidence of this app, device and store is recorded`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([.init(product: Bench.mono, id: "77")])
             let vault = try await bench.open()
@@ -147,7 +146,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `receipts of a stranger's root, another app or another device prove nothing`() async throws {
+    @Test func `receipts of another root, app or device prove nothing`() async throws {
         try await TemporaryDirectory.with { directory in
             let bench = try await VaultBench(directory)
             let stranger = try await VaultBench(
@@ -190,7 +189,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `a subscription runs out by the clock, and a renewal extends it`() async throws {
+    @Test func `a subscription expires by the clock, and a renewal extends it`() async throws {
         try await VaultBench.with { bench in
             let day = 86_400.0
             try bench.layReceipt([
@@ -208,7 +207,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `what was refunded is taken back, and an older receipt does not undo it`() async throws {
+    @Test func `a refunded purchase is revoked, and an older receipt does not restore it`() async throws {
         try await VaultBench.with { bench in
             let old = try bench.layReceipt([.init(product: Bench.sepia, id: "1"), .init(product: Bench.mono, id: "2")])
             let vault = try await bench.open()
@@ -229,7 +228,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `evidence that no longer verifies gives nothing, is reported, and counts again when it does`()
+    @Test func `evidence that no longer verifies is reported and ignored until it verifies again`()
         async throws
     {
         try await TemporaryDirectory.with { directory in
@@ -257,7 +256,7 @@ struct PurchaseVaultTests {
 
     // MARK: Processes
 
-    @Test func `one holds it at a time`() async throws {
+    @Test func `only one process can open the vault`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([])
             let vault = try await bench.open()
@@ -271,7 +270,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `files are the owner's alone, and an exposed key is refused with what to do`() async throws {
+    @Test func `files are readable by the owner only, and an exposed key is refused with advice`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([])
             let vault = try await bench.open()
@@ -300,7 +299,7 @@ struct PurchaseVaultTests {
         }
     }
 
-    @Test func `an amount that is too large for a number is no amount`() async throws {
+    @Test func `an amount that is too large for an integer is refused`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([])
             let configuration = try bench.configuration(grants: [Bench.coins: .credit(.max / 2, of: "coins")])

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseVault
 
 /// Against a real secret service, in a session of the test's own.
-@Suite("The key with the desktop's secret service", .serialized)
+@Suite("The key in the desktop's secret service", .serialized)
 struct SecretServiceTests {
     typealias Bench = VaultBench
 
@@ -33,7 +33,7 @@ struct SecretServiceTests {
         vault.close()
     }
 
-    @Test func `a vault is opened again with the service's key, and there is no file`() async throws {
+    @Test func `a vault opens again with the service's key, without a key file`() async throws {
         try await with { bench, session in
             let configuration = try configuration(bench, session.environment)
             try bench.layReceipt([])
@@ -46,7 +46,7 @@ struct SecretServiceTests {
         }
     }
 
-    @Test func `two vaults have two keys, and a key that is replaced is the new one`() async throws {
+    @Test func `two vaults have two keys, and a replaced key is the new one`() async throws {
         try await with { bench, session in
             let sandbox = SecretServiceVaultKeyStore(
                 for: try bench.configuration(.sandbox), environment: session.environment)
@@ -63,7 +63,7 @@ struct SecretServiceTests {
         }
     }
 
-    @Test func `while the service does not answer the vault stays shut, and is whole afterwards`() async throws {
+    @Test func `the vault stays closed and undamaged while the service does not answer`() async throws {
         try await with { bench, session in
             let known = try configuration(bench, session.environment)
             try bench.layReceipt([])
@@ -81,7 +81,7 @@ struct SecretServiceTests {
         }
     }
 
-    @Test func `a key that is locked away is not taken for none`() async throws {
+    @Test func `a locked key is not treated as missing`() async throws {
         try await with { bench, session in
             let known = try configuration(bench, session.environment)
             try bench.layReceipt([])
@@ -99,7 +99,7 @@ struct SecretServiceTests {
         }
     }
 
-    @Test func `a service that does not answer in time is not taken for one without the key`() async throws {
+    @Test func `a slow service is not treated as one without the key`() async throws {
         try await with { bench, session in
             let socket = try SilentSocket(folder: try #require(session.environment["XDG_RUNTIME_DIR"]))
             var silent = session.environment
@@ -112,7 +112,7 @@ struct SecretServiceTests {
         }
     }
 
-    @Test func `without a service the key lies in a file, and stays there when a desktop comes`() async throws {
+    @Test func `without a service the key is in a file, and stays there`() async throws {
         try await with { bench, session in
             var away = session.environment
             away["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=\(bench.folder.path)/nobody"

@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseVault
 @testable import StoreKit
 
-@Suite("A vault that was tampered with", .timeLimit(.minutes(1)))
+@Suite("A tampered vault", .timeLimit(.minutes(1)))
 struct TamperingTests {
     private typealias Bench = VaultBench
 
@@ -51,7 +51,7 @@ struct TamperingTests {
     }
 
     @Test(arguments: [0, 3, 7, 8, 15, 21, 500, -1, -16, -17])
-    func `a changed file is reported, put aside, and gives nothing`(position: Int) async throws {
+    func `a changed file is reported, set aside and ignored`(position: Int) async throws {
         try await VaultBench.with { bench in
             try await filled(bench)
             var bytes = try Data(contentsOf: bench.file)
@@ -63,7 +63,7 @@ struct TamperingTests {
     }
 
     @Test(arguments: ["empty", "cut", "longer", "text", "another's", "the mark", "a folder", "of production"])
-    func `what is no vault of this app is reported and gives nothing`(kind: String) async throws {
+    func `a file that is not this app's vault is reported and ignored`(kind: String) async throws {
         try await TemporaryDirectory.with { directory in
             let bench = try await VaultBench(directory)
             try await filled(bench)
@@ -97,7 +97,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `an older copy gives no spends back, and unlocks stay`() async throws {
+    @Test func `an older copy restores no spent credits, and unlocks stay`() async throws {
         try await VaultBench.with { bench in
             try await filled(bench)
             try Bench.copy(bench.file, to: bench.aside("vault"))
@@ -119,7 +119,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `credits lost with an older copy come back by their receipts, up to what was left`() async throws {
+    @Test func `credits missing from an older copy come back from receipts, up to the last balance`() async throws {
         try await VaultBench.with { bench in
             try await filled(bench)
             try Bench.copy(bench.file, to: bench.aside("vault"))
@@ -141,7 +141,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `an older copy opened under other roots gives no spends back either`() async throws {
+    @Test func `an older copy under other roots restores no spent credits`() async throws {
         try await TemporaryDirectory.with { directory in
             let bench = try await VaultBench(directory)
             try await filled(bench)
@@ -163,7 +163,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `passing for another device for a while gives no spends back`() async throws {
+    @Test func `changing the device identifier for a while restores no spent credits`() async throws {
         try await VaultBench.with { bench in
             try await filled(bench)
             try Bench.copy(bench.file, to: bench.aside("vault"))
@@ -186,7 +186,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `a removed vault: what was spent stays spent, and what is bought anew counts`() async throws {
+    @Test func `after a vault is removed, spent credits stay spent, and new purchases count`() async throws {
         try await VaultBench.with { bench in
             try await filled(bench, spending: 4)
             try FileManager.default.removeItem(at: bench.file)
@@ -204,7 +204,7 @@ struct TamperingTests {
     }
 
     @Test(arguments: ["removed", "changed", "removed, with an older vault"])
-    func `without the mark nobody knows what was spent`(kind: String) async throws {
+    func `without the mark the balances are lost`(kind: String) async throws {
         try await VaultBench.with { bench in
             try await filled(bench)
             try Bench.copy(bench.file, to: bench.aside("vault"))
@@ -275,7 +275,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `on another device what its own receipt proves is kept, and balances stay behind`() async throws {
+    @Test func `another device keeps the unlocks of its own receipt, and no balances`() async throws {
         try await TemporaryDirectory.with { directory in
             let first = try await VaultBench(directory, device: "first")
             first.now += 1
@@ -326,7 +326,7 @@ struct TamperingTests {
         }
     }
 
-    @Test func `who has the key still needs the evidence`() async throws {
+    @Test func `the key alone unlocks nothing without evidence`() async throws {
         try await VaultBench.with { bench in
             try await filled(bench)
             let seal = VaultSeal(key: [UInt8](try Data(contentsOf: bench.key)), owner: "\(Bench.bundleID)\nsandbox")

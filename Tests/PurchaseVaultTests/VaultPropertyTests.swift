@@ -129,7 +129,7 @@ struct VaultPropertyTests {
     }
 
     @Test(arguments: VaultFiles.Step.all.map { "\($0.purpose) \($0.write)" })
-    func `a crash at each step of the first writing, and of going on without a launch`(name: String) async throws {
+    func `a crash at each step of the first write, and continuing without a relaunch`(name: String) async throws {
         let step = try #require(VaultFiles.Step.all.first { "\($0.purpose) \($0.write)" == name })
         try await VaultBench.with { bench in
             try bench.layReceipt([])
@@ -149,7 +149,7 @@ struct VaultPropertyTests {
         }
     }
 
-    @Test func `a crash while a loss is mended is mended at the next launch`() async throws {
+    @Test func `a crash during a repair is repaired at the next launch`() async throws {
         for step in VaultFiles.Step.all {
             try await VaultBench.with { bench in
                 try bench.layReceipt([])
@@ -171,7 +171,7 @@ struct VaultPropertyTests {
         }
     }
 
-    @Test func `what a killed writing left behind is removed`() async throws {
+    @Test func `the files of a killed write are removed`() async throws {
         try await VaultBench.with { bench in
             try bench.layReceipt([])
             let vault = try await bench.open()

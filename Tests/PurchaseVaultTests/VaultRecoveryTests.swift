@@ -3,7 +3,7 @@ import Testing
 
 @testable import PurchaseVault
 
-@Suite("What is believed of a file and its mark")
+@Suite("The decision about a file and its mark")
 struct VaultRecoveryTests {
     private static let device = UUID(uuidString: "00000000-0000-4000-8000-000000000001") ?? UUID()
 
@@ -29,7 +29,7 @@ struct VaultRecoveryTests {
         var mustWrite: Bool
     }
 
-    @Test func `each pair has one answer`() {
+    @Test func `each pair of a file and a mark has one result`() {
         let three = Self.mark(3, digest: 33)
         let cases = [
             Case(file: .absent, mark: .absent, incidents: [], ceiling: .none, last: 0, mustWrite: true),

@@ -46,7 +46,7 @@ struct CallbackQueueTests {
         func request(_ request: SKRequest, didFailWithError error: any Error) { note("failed") }
     }
 
-    @Test func `every call of an app that chose none comes on the main queue`() async throws {
+    @Test func `without a chosen queue every call comes on the main queue`() async throws {
         let device = try TestDevice()
         var configuration = device.configuration()
         configuration.callbackQueue =
@@ -96,7 +96,7 @@ struct CallbackQueueTests {
         }
     }
 
-    @Test func `an observer hears of unfinished transactions before a later request is answered`() async throws {
+    @Test func `observers get unfinished transactions before a later request is answered`() async throws {
         let device = try TestDevice()
         let bought = device.launch()
         let buyer = ObserverRecorder()

@@ -19,7 +19,7 @@ struct ContentShelfTests {
         return folder
     }
 
-    @Test func `versions stand beside one another, compared number by number`() async throws {
+    @Test func `versions are kept side by side and compared number by number`() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             #expect(shelf.newest(of: "a.book") == nil)
@@ -39,7 +39,7 @@ struct ContentShelfTests {
         }
     }
 
-    @Test func `what is no content is refused, and nothing is left`() async throws {
+    @Test func `a folder without content is refused, and nothing is left`() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             let before = try FileManager.default.contentsOfDirectory(atPath: shelf.folder.path)
@@ -57,7 +57,7 @@ struct ContentShelfTests {
         }
     }
 
-    @Test func `a product's name that leads elsewhere is none`() async throws {
+    @Test func `a product identifier that leads outside the folder is refused`() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let shelf = try ContentShelf(folder: directory.url.appendingPathComponent("shelf"))
             let elsewhere = try content(directory, "1", product: "../../etc")
@@ -137,7 +137,7 @@ struct ContentShelfTests {
         }
     }
 
-    @Test func `one updater does one update at a time, and a stopped update is gone on with`() async throws {
+    @Test func `one updater runs one update at a time, and resumes a stopped update`() async throws {
         try await DownloadScene.run { scene async throws in
             let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))
             let engine = scene.launch()
@@ -174,7 +174,7 @@ struct ContentShelfTests {
         }
     }
 
-    @Test func `an update that cannot be had says why, and the older one stays`() async throws {
+    @Test func `a failed update has a reason, and the older version stays`() async throws {
         try await DownloadScene.run { scene async throws in
             let shelf = try ContentShelf(folder: scene.device.folder.appendingPathComponent("shelf"))
             let engine = scene.launch()

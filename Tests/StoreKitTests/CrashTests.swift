@@ -16,7 +16,7 @@ struct CrashTests {
     }
 
     @Test(arguments: Trouble.allCases)
-    func `a kill before any action ends, after relaunch, in exactly one purchase`(trouble: Trouble) async throws {
+    func `a kill before any action ends in exactly one purchase after a relaunch`(trouble: Trouble) async throws {
         var kills = 0
         for step in 1...40 {
             let device = try TestDevice()

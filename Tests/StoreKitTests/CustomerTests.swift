@@ -26,7 +26,7 @@ struct CustomerTests {
         ] { #expect(try intent(bad) == nil, "\(bad)") }
     }
 
-    @Test func `a restricted device buys nothing and reads prices`() async throws {
+    @Test func `a restricted device reads prices and cannot buy`() async throws {
         let device = try TestDevice()
         let engine = device.launch()
         let queue = SKPaymentQueue(engine: engine)
@@ -55,7 +55,7 @@ struct CustomerTests {
         await engine.stop()
     }
 
-    @Test func `another storefront is told on the callback queue, to notifications as to observers`() async throws {
+    @Test func `notifications and observers get a changed storefront on the callback queue`() async throws {
         let device = try TestDevice()
         let isCallbackQueue = DispatchSpecificKey<Bool>()
         let configuration = device.configuration()
@@ -90,7 +90,7 @@ struct CustomerTests {
         await engine.stop()
     }
 
-    @Test func `three wrong passwords end as Apple's servers say it, in the app's language`() async throws {
+    @Test func `three wrong passwords end with Apple's text, in the app's language`() async throws {
         let device = try TestDevice()
         let asked = LockedList<SignInPrompt>()
         let told = LockedList<String>()
@@ -127,7 +127,7 @@ struct CustomerTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a declined card is told on the sheet before the transaction fails`() async throws {
+    func `the sheet shows a declined card before the transaction fails`() async throws {
         let device = try TestDevice()
         device.store.change { $0.declines = true }
         let events = LockedList<String>()
@@ -149,7 +149,7 @@ struct CustomerTests {
         await engine.stop()
     }
 
-    @Test func `the terminal says what is free, and repaints nothing`() {
+    @Test func `the terminal shows a free price, and prints no control characters`() {
         var request = PaymentSheetRequest(
             productIdentifier: "hats", productName: "Hats\u{1B}[2J", unitPrice: 2.99, quantity: 1,
             priceLocale: Locale(identifier: "en_US@currency=USD"), account: "a@example.com", isAlreadyOwned: true)

@@ -21,7 +21,7 @@ struct DeviceTests {
             payment: PaymentValues(productIdentifier: "p\(number)"), phase: .queued)
     }
 
-    @Test func `its ids are made once and it is private`() throws {
+    @Test func `the device's ids are created once, and its folder is private`() throws {
         let first = try DeviceFolder(device.folder)
         let second = try DeviceFolder(device.folder)
         #expect(first.deviceID == second.deviceID)
@@ -39,12 +39,12 @@ struct DeviceTests {
     }
 
     @Test(arguments: ["..", "../../etc/passwd", ".hidden", "a/b", "a\0b", String(repeating: "x", count: 10_000)])
-    func `no bundle id leaves the folder`(name: String) {
+    func `no bundle id leads outside the folder`(name: String) {
         let file = DeviceFolder.fileName(name)
         #expect(!file.contains("/") && !file.hasPrefix(".") && !file.contains("\0") && file.utf8.count <= 600)
     }
 
-    @Test func `tokens are kept for the owner alone, one file a store`() throws {
+    @Test func `tokens are readable by the owner only, in one file for each store`() throws {
         let folder = try DeviceFolder(device.folder)
         let sandboxURL = try #require(URL(string: "http://127.0.0.1:8401"))
         let productionURL = try #require(URL(string: "http://127.0.0.1:8402"))
@@ -68,7 +68,7 @@ struct DeviceTests {
         #expect(AccountTokens(file: sandbox).current == nil)
     }
 
-    @Test func `the journal keeps entries in order, and lets one holder in`() throws {
+    @Test func `the journal keeps entries in order, and only one process can open it`() throws {
         let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
         let journal = try SQLitePaymentJournal(folder: folder, name: "j") { _ in }
         try journal.save([entry(2), entry(1)], isGate: false)
@@ -88,7 +88,7 @@ struct DeviceTests {
         withExtendedLifetime(copies) {}
     }
 
-    @Test func `a damaged journal is set aside and said`() throws {
+    @Test func `a damaged journal is set aside and reported`() throws {
         let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
         try Data(repeating: 0x41, count: 8192).write(to: folder.appendingPathComponent("j"))
         let said = LockedList<String>()
@@ -99,7 +99,7 @@ struct DeviceTests {
         #expect(names.contains { $0.contains("damaged") })
     }
 
-    @Test func `what a killed write left behind goes at the next start`() throws {
+    @Test func `the next start removes the files of a killed write`() throws {
         let folder = device.folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let leftover = folder.appendingPathComponent(".sandboxReceipt.\(UUID().uuidString)")
@@ -139,7 +139,7 @@ struct StoreKitConfigurationTests {
         try FileManager.default.createDirectory(at: device.folder, withIntermediateDirectories: true)
     }
 
-    @Test func `nothing set is no store, and a folder in the user's state`() {
+    @Test func `without settings there is no store, and the folder is in the user's state`() {
         let configuration = StoreKitConfiguration(environment: ["HOME": "/home/m"], executable: nil)
         #expect(configuration.store == nil)
         #expect(configuration.bundleIdentifier == nil)
@@ -150,7 +150,7 @@ struct StoreKitConfigurationTests {
         #expect(xdg.deviceFolder.path == "/s/cornerstore/device")
     }
 
-    @Test func `the environment names everything`() {
+    @Test func `the environment sets everything`() {
         let configuration = StoreKitConfiguration(
             environment: [
                 "CORNERSTORE_STORE": "http://127.0.0.1:8402", "CORNERSTORE_ENVIRONMENT": "production",
@@ -175,7 +175,8 @@ struct StoreKitConfigurationTests {
         ("CORNERSTORE_STORE", "http://", "http://127.0.0.1:8401"),
         ("CORNERSTORE_CONTROL", "here", "http://127.0.0.1:8400"),
     ])
-    func `a misspelt variable is said, and no store is guessed`(name: String, value: String, taken: String) async throws
+    func `a misspelt variable is reported, and no store is guessed`(name: String, value: String, taken: String)
+        async throws
     {
         try Data(#"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2"}"#.utf8).write(
             to: device.folder.appendingPathComponent("addresses.json"))
@@ -220,7 +221,7 @@ struct StoreKitConfigurationTests {
     ]
 
     @Test(arguments: missing)
-    func `what is missing is said without CORNERSTORE_LOG, each once`(
+    func `missing settings are reported once each, without CORNERSTORE_LOG`(
         variables: [String: String], texts: [String]
     ) async throws {
         let said = LockedList<String>()
@@ -236,7 +237,7 @@ struct StoreKitConfigurationTests {
         await engine.stop()
     }
 
-    @Test func `a program's own configuration is told of as well`() async {
+    @Test func `problems of a program's own configuration are reported too`() async {
         let said = LockedList<String>()
         var configuration = device.configuration()
         configuration.bundleIdentifier = nil
@@ -246,7 +247,7 @@ struct StoreKitConfigurationTests {
         await engine.stop()
     }
 
-    @Test func `a script hears why nobody was signed in`() async throws {
+    @Test func `a script gets the reason for a missing sign-in`() async throws {
         let said = LockedList<String>()
         let password = device.folder.appendingPathComponent("password")
         try Data("bananas\n".utf8).write(to: password)
@@ -272,7 +273,7 @@ struct StoreKitConfigurationTests {
         #expect(said.all.count == 1 && said.all.first?.contains("CORNERSTORE_CONTROL") == true)
     }
 
-    @Test func `a data directory's addresses and roots are found, and a bad one is no crash`() throws {
+    @Test func `a data directory's addresses and roots are found, and a bad one does not crash`() throws {
         let file = device.folder.appendingPathComponent("addresses.json")
         try Data(#"{"sandbox":"http://127.0.0.1:1","production":"http://127.0.0.1:2"}"#.utf8).write(to: file)
         let roots = device.folder.appendingPathComponent("roots")
@@ -301,7 +302,7 @@ struct StoreKitConfigurationTests {
         #expect(configuration.bundleVersion == "42")
     }
 
-    @Test func `a password is in no description`() {
+    @Test func `no description contains a password`() {
         let credentials = StoreCredentials(email: "e", password: "hunter2")
         var dumped = ""
         dump(credentials, to: &dumped)

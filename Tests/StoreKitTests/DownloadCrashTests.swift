@@ -65,7 +65,7 @@ struct DownloadCrashTests {
         journal.close()
     }
 
-    @Test func `what was active goes on by itself after a relaunch, where it stopped`() async throws {
+    @Test func `an active download resumes automatically after a relaunch`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
@@ -87,7 +87,7 @@ struct DownloadCrashTests {
         }
     }
 
-    @Test func `what was paused is paused after a relaunch, and what was finished is finished`() async throws {
+    @Test func `paused and finished downloads keep their state over a relaunch`() async throws {
         try await DownloadScene.run(products: 2) { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
@@ -133,7 +133,7 @@ struct DownloadCrashTests {
         }
     }
 
-    @Test func `journals of earlier versions are read, and one of a later is refused`() throws {
+    @Test func `journals of earlier versions can be read, and one of a later version is refused`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -43,7 +43,7 @@ struct DownloadStateMachineTests {
         return machine
     }
 
-    @Test func `what is known waits, and nothing is written down or told`() {
+    @Test func `a known download waits, and nothing is journaled or delivered`() {
         var machine = DownloadStateMachine(places: 3)
         #expect(machine.known([entry(1), entry(2)]).isEmpty)
         #expect(machine.entries.values.allSatisfy { $0.phase == .waiting })
@@ -69,7 +69,7 @@ struct DownloadStateMachineTests {
         #expect(machine.ticked(at: 2).isEmpty)
     }
 
-    @Test func `only so many run, and the next follows by itself`() {
+    @Test func `a limited number of downloads runs, and the next starts automatically`() {
         var machine = machine(5, places: 2)
         #expect(
             names(machine.start(ids(3, 1, 2, 5, 4))) == [
@@ -90,7 +90,7 @@ struct DownloadStateMachineTests {
         #expect(machine.running == Set(ids(2, 5)))
     }
 
-    @Test func `started again, what is under way is left alone`() {
+    @Test func `starting a running download again has no effect`() {
         var machine = machine(4, places: 1)
         _ = machine.start(ids(1, 2))
         #expect(machine.start(ids(1, 2)).isEmpty)
@@ -100,7 +100,7 @@ struct DownloadStateMachineTests {
     }
 
     @Test(arguments: [DownloadEntry.Phase.waiting, .wanted, .active, .paused, .failed])
-    func `cancelling gives up all but what is finished`(phase: DownloadEntry.Phase) {
+    func `cancelling stops every unfinished download`(phase: DownloadEntry.Phase) {
         var machine = DownloadStateMachine(journal: [entry(1, phase)], places: 1)
         _ = machine.known([entry(1)])
         let actions = names(machine.cancel(ids(1)))
@@ -112,7 +112,7 @@ struct DownloadStateMachineTests {
         #expect(names(machine.start(ids(1))).contains { $0.hasPrefix("transfer 1") })
     }
 
-    @Test func `what is finished is not cancelled, paused or resumed`() {
+    @Test func `a finished download cannot be cancelled, paused or resumed`() {
         var machine = machine()
         _ = machine.start(ids(1))
         _ = machine.ended(id(1), run: 1, .finished)
@@ -122,7 +122,7 @@ struct DownloadStateMachineTests {
         #expect(machine.start(ids(1)).isEmpty)
     }
 
-    @Test func `a lost network is waited for, longer each time until something came`() {
+    @Test func `pauses grow while the network is lost, and start over when bytes arrive`() {
         var machine = machine()
         _ = machine.start(ids(1))
         #expect(names(machine.ended(id(1), run: 1, .unreachable)) == ["wait 1 1"])
@@ -138,7 +138,7 @@ struct DownloadStateMachineTests {
         #expect(machine.waited(for: id(1), run: 3).isEmpty)
     }
 
-    @Test func `answers to a transfer that was stopped come too late`() {
+    @Test func `answers to a stopped transfer are ignored`() {
         var machine = machine()
         _ = machine.start(ids(1))
         _ = machine.pause(ids(1))
@@ -151,7 +151,7 @@ struct DownloadStateMachineTests {
         #expect(machine.status(of: id(1))?.entry.phase == .active)
     }
 
-    @Test func `what a launch finds sleeps until its transaction is told`() {
+    @Test func `a download found at launch waits until its transaction is delivered`() {
         let journal = [entry(1, .active), entry(2, .paused), entry(3, .finished), entry(4, .failed), entry(5, .wanted)]
         var machine = DownloadStateMachine(journal: journal, places: 1) { $0.id == id(1) ? 400 : 0 }
         #expect(machine.start(ids(1, 2, 3, 4, 5)).isEmpty)
@@ -168,7 +168,7 @@ struct DownloadStateMachineTests {
         #expect(machine.start(ids(3)).isEmpty)
     }
 
-    @Test func `finishing the transaction cancels what is not finished`() {
+    @Test func `finishing the transaction cancels its unfinished downloads`() {
         var machine = machine(3, places: 1)
         _ = machine.start(ids(1, 2))
         #expect(
@@ -182,7 +182,7 @@ struct DownloadStateMachineTests {
         #expect(machine.entries.isEmpty)
     }
 
-    @Test func `a newer version is taken up until one is begun`() {
+    @Test func `a newer version replaces an older one that has not started`() {
         var machine = machine()
         var newer = entry(1, length: 3000)
         newer.version = "2.0"

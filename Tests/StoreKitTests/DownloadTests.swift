@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Downloads", .timeLimit(.minutes(1)))
 struct DownloadTests {
-    @Test func `a product says what can be downloaded`() async throws {
+    @Test func `a product describes its downloadable content`() async throws {
         try await DownloadScene.run(length: 12_345) { scene async throws in
             let engine = scene.launch()
             let identifiers: Set = [DownloadScene.product(1).rawValue, "com.example.monkeys.credits5"]
@@ -71,7 +71,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `progress is told about once a second, and the time that is left`() async throws {
+    @Test func `progress and the remaining time are reported about once a second`() async throws {
         try await DownloadScene.run(length: 400_000) { scene async throws in
             scene.server.trouble(.silent(after: 100_000))
             let timer = ManualTimer()
@@ -100,7 +100,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `paused, resumed, and the bytes that came are not asked for again`() async throws {
+    @Test func `a resumed download does not request the received bytes again`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
@@ -120,7 +120,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `cancelled, nothing is left, and it can be started anew`() async throws {
+    @Test func `a cancelled download leaves no files and can start again`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             let engine = scene.launch()
@@ -139,7 +139,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `a lost network is no end`() async throws {
+    @Test func `a download survives a lost network`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.cut(after: 50_000), .status(503), .cut(after: 10_000))
             scene.device.store.failNext("content", .lostRequest)
@@ -155,7 +155,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `an expired address is asked for anew`() async throws {
+    @Test func `an expired address is requested again`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.cut(after: 50_000), .status(403), .status(404), .cut(after: 50_000), .status(410))
             let engine = scene.launch()
@@ -210,7 +210,7 @@ struct DownloadTests {
     ]
 
     @Test(arguments: lies)
-    func `a lie of the store fails the download, and leaves nothing but the transaction`(lie: Lie) async throws {
+    func `a false answer of the store fails the download and leaves only the transaction`(lie: Lie) async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let observer = DownloadObserver(startsAll: false)
@@ -297,7 +297,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `finishing the transaction cancels its download and removes what came`() async throws {
+    @Test func `finishing the transaction cancels its download and removes its files`() async throws {
         try await DownloadScene.run { scene async throws in
             scene.server.trouble(.silent(after: 70_000))
             // On a machine so busy that the silence is taken for a lost connection, going on brings little more.
@@ -320,7 +320,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `an app hears that a download is cancelled before its transaction is gone`() async throws {
+    @Test func `an app gets the cancelled download before its transaction is removed`() async throws {
         try await DownloadScene.run(products: 5) { scene async throws in
             let steps = LockedList<String>()
             let downloading = DownloadBoundary(
@@ -352,7 +352,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func `downloads of nobody are left alone`() async throws {
+    @Test func `downloads without a transaction are left alone`() async throws {
         try await DownloadScene.run { scene async throws in
             let engine = scene.launch()
             let queue = SKPaymentQueue(engine: engine)

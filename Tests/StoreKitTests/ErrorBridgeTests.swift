@@ -43,7 +43,7 @@ struct ErrorBridgeTests {
         #expect(SKError(_nsError: NSError(domain: "other", code: -1)).code == .unknown)
     }
 
-    @Test func `another domain is no SKError, and an unknown code is unknown`() {
+    @Test func `an error of another domain is not an SKError, and an unknown code is unknown`() {
         #expect(NSError(domain: "other", code: 2) as? SKError == nil)
         let newer = NSError(domain: SKErrorDomain, code: 999) as? SKError
         #expect(newer?.code == .unknown && newer?.errorCode == 999)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("What errors say, in the customer's language")
+@Suite("Error texts in the customer's language")
 struct ErrorTextsTests {
     @Test(arguments: ErrorTexts.Key.allCases)
-    func `every text is there in every language, and none is another's`(key: ErrorTexts.Key) throws {
+    func `every text exists in every language, and no two are the same`(key: ErrorTexts.Key) throws {
         let row = try #require(ErrorTexts.table[key])
         #expect(row.count == ErrorTexts.Language.allCases.count)
         #expect(Set(row).count == row.count)
@@ -35,7 +35,7 @@ struct ErrorTextsTests {
         ("zh-Hant", "zh-Hant"), ("ZH-hant-hk", "zh-Hant"), ("fr-CA", "fr"), ("de@euro", "de"), ("es-419", "es"),
         ("ja", "ja"), ("tlh", "en"), ("", "en"), ("-", "en"), ("sv,fr,de", "fr"), ("zhx,de", "de"),
     ])
-    func `languages fall back to what there is`(tags: String, language: String) {
+    func `a missing language falls back to an available one`(tags: String, language: String) {
         #expect(
             ErrorTexts.Language(preferred: tags.split(separator: ",").map(String.init)).rawValue == language, "\(tags)")
     }
@@ -74,7 +74,7 @@ struct ErrorTextsTests {
         #expect(try text(5002) == "An unknown error has occurred.")
     }
 
-    @Test func `an ordered error that StoreKit does not give is a failure as any other`() {
+    @Test func `an ordered error that StoreKit does not have is an ordinary failure`() {
         for error in [
             OrderedError(domain: "SKErrorDomain", code: 99), OrderedError(domain: "NSCocoaErrorDomain", code: 4),
         ] {
@@ -83,7 +83,7 @@ struct ErrorTextsTests {
         }
     }
 
-    @Test func `the store's own words are said in English, and the table's elsewhere`() {
+    @Test func `English shows the store's own text, and other languages show the table's`() {
         let failure = PaymentFailure(refusal: WireError(code: .paymentDeclined, message: "Visa said no."))
         #expect(failure.error(in: ["en_GB"]).localizedDescription == "Visa said no.")
         #expect(failure.error(in: ["fr_FR"]).localizedDescription == "Votre paiement a été refusé.")
@@ -91,7 +91,7 @@ struct ErrorTextsTests {
         #expect(unnamed.error(in: ["fr"]).localizedDescription == "New.")
     }
 
-    @Test func `a failure of an older journal still reads`() throws {
+    @Test func `a failure in an older journal can be read`() throws {
         let old = Data(#"{"code":0,"text":"Cannot connect to iTunes Store"}"#.utf8)
         let failure = try JSONDecoder().decode(PaymentFailure.self, from: old)
         #expect(failure.error(in: ["ja"]).localizedDescription == "Cannot connect to iTunes Store")

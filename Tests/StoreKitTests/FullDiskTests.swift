@@ -50,7 +50,9 @@ private struct SmallDisk {
 @Suite("Downloads on a disk that fills", .timeLimit(.minutes(1)))
 struct FullDiskTests {
     @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
-    func `a disk that fills fails the download with its own error, and with some room made it goes on`() async throws {
+    func `a full disk fails the download with its own error, and the download resumes when there is space`()
+        async throws
+    {
         try await DownloadScene.run(length: 400_000) { scene async throws in
             let disk = try #require(SmallDisk(over: scene.device.folder, megabytes: 8))
             defer { disk.unmount() }

@@ -60,7 +60,7 @@ struct HTTPTransportTests {
         }
     }
 
-    @Test func `a port where nobody listens is unreachable`() async throws {
+    @Test func `a port without a server is unreachable`() async throws {
         let url = try #require(URL(string: "http://127.0.0.1:1"))
         let transport = try #require(HTTPTransport(store: url))
         await #expect(throws: StoreFailure.unreachable) {

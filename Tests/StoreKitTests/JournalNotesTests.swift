@@ -7,7 +7,7 @@ import Testing
 @testable import StoreKit
 
 /// What is in the journal at the moment when `add` and `finishTransaction` return.
-@Suite("What an app does last before it exits", .timeLimit(.minutes(1)))
+@Suite("An app's last calls before it exits", .timeLimit(.minutes(1)))
 struct JournalNotesTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
@@ -95,7 +95,7 @@ struct JournalNotesTests {
         }
     }
 
-    @Test func `what was finished before an exit is told to the store and never delivered again`() async throws {
+    @Test func `a finish before an exit reaches the store, and the transaction is not delivered again`() async throws {
         let engine = device.launch(mayPerform: { action in
             // The process ends before the queue has done anything about the finish.
             guard case .save(let entries, _) = action else { return true }
@@ -124,7 +124,7 @@ struct JournalNotesTests {
         #expect(try journalNow().isEmpty)
     }
 
-    @Test func `notes are taken up at the next launch, and go with their entries`() throws {
+    @Test func `the next launch applies notes, and removes them with their entries`() throws {
         let journal = try SQLitePaymentJournal(folder: folder(), name: "j") { Issue.record("\($0)") }
         let saved: [PaymentQueueEntry.Phase] = [.purchased, .restored, .failed, .queued, .purchased]
         try journal.save(saved.enumerated().map { entry($0.offset + 1, $0.element) }, isGate: true)
@@ -182,7 +182,7 @@ struct JournalNotesTests {
         journal.close()
     }
 
-    @Test func `finishing what is not in the queue, or not over, notes nothing`() async throws {
+    @Test func `finishing an unknown or running transaction writes no note`() async throws {
         let engine = device.launch()
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
@@ -219,7 +219,8 @@ struct DamagedJournalTests {
     }
 
     @Test(arguments: Damage.allCases)
-    func `one that is damaged behind its header is set aside, and the app can buy`(_ damage: Damage) async throws {
+    func `a journal that is damaged behind its header is set aside, and the app can buy`(_ damage: Damage) async throws
+    {
         let folder = try DeviceFolder(device.folder).bundleFolder(of: BundleID(TestDevice.bundleID))
         let file = folder.appendingPathComponent("sandbox.journal")
         let journal = try SQLitePaymentJournal(folder: folder, name: "sandbox.journal") { _ in }

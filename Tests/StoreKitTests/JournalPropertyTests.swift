@@ -120,7 +120,7 @@ struct JournalPropertyTests {
     }
 
     @Test(arguments: 0..<12 as Range<UInt64>)
-    func `what was written is read, wherever the process was killed`(seed: UInt64) throws {
+    func `written entries can be read after a kill at any point`(seed: UInt64) throws {
         let device = try TestDevice()
         var subject = try Subject(seed: seed, root: device.folder)
         try subject.run(changes: 60)

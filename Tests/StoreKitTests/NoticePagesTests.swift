@@ -20,7 +20,7 @@ private final class RevocationObserver: NSObject, SKPaymentTransactionObserver, 
     ) { told.append(productIdentifiers) }
 }
 
-@Suite("Refunds that are told in pages", .timeLimit(.minutes(1)))
+@Suite("Refunds in pages", .timeLimit(.minutes(1)))
 struct NoticePagesTests {
     /// A device on which somebody has signed in.
     private func signedIn() async throws -> TestDevice {
@@ -35,7 +35,7 @@ struct NoticePagesTests {
         return device
     }
 
-    @Test func `all pages are one call, and the next launch tells nothing again`() async throws {
+    @Test func `all pages are delivered in one call, and the next launch repeats nothing`() async throws {
         let device = try await signedIn()
         // A page is two; one product stands twice.
         device.store.change { $0.lost = ["a", "b", "c", "a", "d"] }
@@ -63,7 +63,7 @@ struct NoticePagesTests {
     }
 
     /// The app is told once, although the store is asked again and again, and the engine is stopped meanwhile.
-    @Test func `an engine that is stopped while observers are told tells all of them, and notes it`() async throws {
+    @Test func `an engine that stops during a call to observers calls all of them and records it`() async throws {
         let device = try await signedIn()
         device.store.change { $0.lost = [] }
         for isFirst in [true, false] {
@@ -84,7 +84,7 @@ struct NoticePagesTests {
         }
     }
 
-    @Test func `a refund that no observer heard of is not noted as told`() async throws {
+    @Test func `a refund is recorded as delivered only when an observer got it`() async throws {
         let engine = try TestDevice().launch()
         let callbacks = PaymentQueueCallbacks(callbackQueue: DispatchQueue(label: "callbacks"))
         let noted = LockedList<String>()
@@ -99,7 +99,7 @@ struct NoticePagesTests {
         await engine.stop()
     }
 
-    @Test func `a store that has no end of pages is not asked without end`() async throws {
+    @Test func `a store with endless pages is not asked forever`() async throws {
         let device = try await signedIn()
         device.store.change {
             $0.lost = ["a"]

@@ -45,7 +45,7 @@ struct PaymentDiscountTests {
         await engine.stop()
     }
 
-    @Test func `a payment without a discount says nothing of offers`() async throws {
+    @Test func `a payment without a discount sends no offer`() async throws {
         let engine = device.launch()
         let observer = GrantBook().observer()
         let queue = SKPaymentQueue(engine: engine)
@@ -64,7 +64,7 @@ struct PaymentDiscountTests {
             (.missingOfferParameters, .missingOfferParams), (.invalidOfferPrice, .invalidOfferPrice),
             (.ineligibleForOffer, .ineligibleForOffer),
         ] as [(WireError.Code, SKError.Code)])
-    func `the store's refusal of an offer is Apple's code`(wire: WireError.Code, code: SKError.Code) async throws {
+    func `a refused offer has Apple's code`(wire: WireError.Code, code: SKError.Code) async throws {
         device.store.failNext("purchases", .refusal(409, WireError(code: wire, message: "Not this offer.")))
         let engine = device.launch()
         // The app leaves the failed transaction in the queue.
@@ -79,7 +79,7 @@ struct PaymentDiscountTests {
         await engine.stop()
     }
 
-    @Test func `what is signed is Apple's text`() {
+    @Test func `the signed text is Apple's`() {
         #expect(
             Self.signed.message(bundleID: "com.example.a", productID: "p", applicationUsername: "Ape")
                 == "com.example.a\u{2063}K1\u{2063}p\u{2063}half\u{2063}ape\u{2063}01020304-0506-0708-090a-0b0c0d0e0f10"
@@ -89,7 +89,7 @@ struct PaymentDiscountTests {
                 "\u{2063}half\u{2063}\u{2063}"))
     }
 
-    @Test func `a journal from before offers is read`() throws {
+    @Test func `a journal without offers can be read`() throws {
         let json = #"{"productIdentifier":"p","quantity":2,"simulatesAskToBuyInSandbox":false}"#
         let values = try JSONDecoder().decode(PaymentValues.self, from: Data(json.utf8))
         #expect(values.offer == nil && values.quantity == 2)

@@ -346,7 +346,7 @@ struct World {
 @Suite("The payment queue in any order of events")
 struct PaymentQueuePropertyTests {
     @Test(arguments: 0..<40)
-    func `everything sold is delivered, finished and removed once`(block: UInt64) {
+    func `every purchase is delivered, finished and removed once`(block: UInt64) {
         for seed in block * 50..<block * 50 + 50 {
             var world = World(seed: seed)
             for _ in 0..<250 { world.step() }

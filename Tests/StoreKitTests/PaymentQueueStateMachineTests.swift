@@ -94,7 +94,7 @@ struct PaymentQueueStateMachineTests {
         return machine
     }
 
-    @Test func `the journal comes before the word, the word before the deed`() {
+    @Test func `the journal is written before observers are called, and observers before the store`() {
         var machine = PaymentQueueStateMachine()
         #expect(names(machine.observerAdded(1, isFirst: true)) == ["list"])
         #expect(names(machine.add(values, key: key)) == ["gate queued", "update queued", "confirm"])
@@ -107,7 +107,7 @@ struct PaymentQueueStateMachineTests {
     }
 
     @Test(arguments: PaymentQueueEntry.Phase.allCases)
-    func `each phase takes each event as it should`(phase: PaymentQueueEntry.Phase) {
+    func `each phase handles each event`(phase: PaymentQueueEntry.Phase) {
         let agreed = PaymentQueueStateMachine.Confirmation.agreed(account: "me", price: price)
         let refused = PaymentQueueStateMachine.Answer.refused(.notAllowed)
         let deferred = PaymentQueueStateMachine.Answer.response(
@@ -155,7 +155,7 @@ struct PaymentQueueStateMachineTests {
     }
 
     @Test(arguments: PaymentQueueEntry.Phase.allCases)
-    func `a relaunch takes each phase up where the journal left it`(phase: PaymentQueueEntry.Phase) {
+    func `a relaunch continues each phase from the journal`(phase: PaymentQueueEntry.Phase) {
         let journal = machine(at: phase).inOrder
         var machine = PaymentQueueStateMachine(journal: journal)
         let expected: [String] =
@@ -172,7 +172,7 @@ struct PaymentQueueStateMachineTests {
         #expect(names(machine.observerAdded(1, isFirst: true)) == expected)
     }
 
-    @Test func `a transaction finished while the list was on its way is not delivered again`() {
+    @Test func `a transaction that is finished while the list is requested is not delivered again`() {
         var machine = machine(at: .finishing)
         _ = machine.observerAdded(2, isFirst: true)
         _ = machine.finished(key)
@@ -199,7 +199,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.count == 1)
     }
 
-    @Test func `what was finished is not remembered longer than the answers in which it may stand`() {
+    @Test func `a finished transaction is forgotten when no pending answer can contain it`() {
         var machine = machine(at: .finishing)
         _ = machine.expectTransactions()
         _ = machine.finished(key)
@@ -208,7 +208,7 @@ struct PaymentQueueStateMachineTests {
         #expect(!machine.isKnown(TransactionID(rawValue: 7)))
     }
 
-    @Test func `a listed transaction completes its payment, whatever became of the answer`() {
+    @Test func `a listed transaction completes its payment even if the purchase's answer was lost`() {
         for phase in [PaymentQueueEntry.Phase.sending, .deferred] {
             var machine = machine(at: phase)
             _ = machine.observerAdded(2, isFirst: true)
@@ -219,7 +219,7 @@ struct PaymentQueueStateMachineTests {
         }
     }
 
-    @Test func `a payment that failed and was completed at the store comes as a transaction of its own`() {
+    @Test func `a failed payment that the store completed is a new transaction`() {
         var machine = machine(at: .failed)
         _ = machine.observerAdded(2, isFirst: true)
         let page = UnfinishedTransactionsResponse(transactions: [transaction(7, key: key)], next: nil)
@@ -231,7 +231,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.count == 1)
     }
 
-    @Test func `what the store hosts only now is told of a transaction that the app knows`() {
+    @Test func `newly hosted content is delivered with a known transaction`() {
         var machine = PaymentQueueStateMachine()
         _ = machine.observerAdded(1, isFirst: true)
         var listed = transaction(7, key: nil)
@@ -251,7 +251,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.listed(page(listed), account: "me") { TestDevice.key(9) }.isEmpty)
     }
 
-    @Test func `a list that does not go on is not followed for ever`() {
+    @Test func `a list whose pages repeat is not followed forever`() {
         var machine = PaymentQueueStateMachine()
         _ = machine.observerAdded(1, isFirst: true)
         let page = UnfinishedTransactionsResponse(transactions: [], next: TransactionID(rawValue: 5))
@@ -259,7 +259,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.listed(page, account: "me") { TestDevice.key(99) } == [])
     }
 
-    @Test func `one sheet is up at a time, in order`() {
+    @Test func `payment sheets are shown one at a time, in order`() {
         var machine = PaymentQueueStateMachine()
         _ = machine.add(values, key: key)
         let second = TestDevice.key(2)
@@ -273,7 +273,7 @@ struct PaymentQueueStateMachineTests {
         #expect(entry.key == second)
     }
 
-    @Test func `what cannot be journaled is not sent, and what was paid is tried again`() {
+    @Test func `a payment that cannot be journaled is not sent, and a paid one is tried again`() {
         var machine = machine(at: .confirming)
         _ = machine.confirmed(key, .agreed(account: "me", price: price))
         #expect(names(machine.saveFailed([key])) == ["update failed"])
@@ -294,7 +294,7 @@ struct PaymentQueueStateMachineTests {
         return machine
     }
 
-    @Test func `each page is journaled, then told, then the next is asked for, and the end comes last`() {
+    @Test func `each page is journaled, delivered, and then the next is requested`() {
         var machine = quiet
         var made = 10
         func fresh() -> UUID {
@@ -321,7 +321,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.inOrder.allSatisfy { $0.isRestored == true && $0.account == "me" })
     }
 
-    @Test func `a page that brings nothing new is not journaled, and one that does not go on ends it`() {
+    @Test func `a page without new transactions is not journaled, and a repeated page ends the restore`() {
         var machine = quiet
         _ = machine.restore(username: nil, key: restoreKey)
         #expect(names(machine.restored(restoreKey, page([], next: nil)) { key }) == ["conclude"])
@@ -332,7 +332,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.count == 1)
     }
 
-    @Test func `calls for the same share a run, others wait for theirs, and each hears its end`() {
+    @Test func `equal restores share a run, others wait, and each call gets its end`() {
         var machine = quiet
         let (second, third) = (TestDevice.key(1001), TestDevice.key(1002))
         #expect(names(machine.restore(username: nil, key: restoreKey)) == ["restore"])
@@ -347,7 +347,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.restore == nil && machine.restoresToCome.isEmpty)
     }
 
-    @Test func `who signs in for a restore gets what is unfinished as well`() {
+    @Test func `signing in for a restore also delivers unfinished transactions`() {
         var machine = PaymentQueueStateMachine()
         _ = machine.observerAdded(1, isFirst: true)
         _ = machine.listingFailed(isWorthRetrying: false)
@@ -360,13 +360,13 @@ struct PaymentQueueStateMachineTests {
             names(machine.restored(restoreKey, page([9], next: nil)) { TestDevice.key(2) }).first == "gate restored")
     }
 
-    @Test func `without an observer a restore waits for the first`() {
+    @Test func `a restore waits for the first observer`() {
         var machine = PaymentQueueStateMachine()
         #expect(machine.restore(username: nil, key: restoreKey) == [])
         #expect(names(machine.observerAdded(1, isFirst: true)) == ["list", "restore"])
     }
 
-    @Test func `a store that stays away fails the restore with what the network said`() {
+    @Test func `an unavailable store fails the restore with the network's error`() {
         var machine = quiet
         let cause = NetworkCause(code: NSURLErrorTimedOut, text: "late")
         _ = machine.restore(username: nil, key: restoreKey)
@@ -379,7 +379,7 @@ struct PaymentQueueStateMachineTests {
                 == [.restoreEnded(calls: 1, .unreachable, cause)])
     }
 
-    @Test(arguments: [nil, 5 as Int64]) func `a page that cannot be journaled is not told, and fails the restore`(
+    @Test(arguments: [nil, 5 as Int64]) func `a page that cannot be journaled is not delivered, and fails the restore`(
         next: Int64?
     ) {
         var machine = quiet
@@ -393,7 +393,7 @@ struct PaymentQueueStateMachineTests {
         #expect(names(machine.restored(restoreKey, page([7], next: nil)) { key }).first == "gate restored")
     }
 
-    @Test func `what is in the queue is not restored beside itself, nor what was finished meanwhile`() {
+    @Test func `transactions in the queue, or finished meanwhile, are not restored twice`() {
         var machine = machine(at: .restored)
         _ = machine.restore(username: nil, key: restoreKey)
         _ = machine.finish(key)
@@ -408,7 +408,7 @@ struct PaymentQueueStateMachineTests {
 
     // MARK: Many
 
-    @Test func `many are finished together, and told to the store a few at a time, in order`() {
+    @Test func `many finishes are journaled together and sent in order, a few at a time`() {
         var machine = quiet
         _ = machine.restore(username: nil, key: restoreKey)
         var keys: [UUID] = []
@@ -460,7 +460,7 @@ struct PaymentQueueStateMachineTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `ten thousand that the store cannot be told of wait, each, and are told in the end`() {
+    func `ten thousand finishes wait for an unavailable store and are sent in the end`() {
         var machine = quiet
         _ = machine.restore(username: nil, key: restoreKey)
         var keys: [UUID] = []
@@ -492,7 +492,7 @@ struct PaymentQueueStateMachineTests {
         #expect(steady.delay(Int.max) == 60)
     }
 
-    @Test func `an account that does not sign in keeps nobody else's receipts`() throws {
+    @Test func `a missing sign-in does not delay another account's receipts`() throws {
         let keys = (1...3).map(TestDevice.key)
         let entries = zip(keys, ["me", "you", "me"] as [AccountID]).enumerated().map { index, pair in
             PaymentQueueEntry(
@@ -517,7 +517,7 @@ struct PaymentQueueStateMachineTests {
         #expect(names(machine.collected([:])) == ["gate purchased,purchased", "update purchased,purchased"])
     }
 
-    @Test func `signing in takes up what waited for that account, and asks for its list`() {
+    @Test func `signing in continues that account's payments and requests its list`() {
         let phases: [PaymentQueueEntry.Phase] = [.sending, .deferred, .finishing, .collecting, .purchased]
         let entries = phases.enumerated().map { index, phase in
             let isPaid = phase == .finishing || phase == .collecting || phase == .purchased

@@ -12,7 +12,7 @@ struct PaymentQueueTests {
 
     private static let first = "2000000000000001"
 
-    @Test func `a purchase is told step by step, and leaves nothing behind`() async throws {
+    @Test func `a purchase is delivered step by step, and leaves nothing behind`() async throws {
         let engine = device.launch()
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
@@ -62,7 +62,7 @@ struct PaymentQueueTests {
         #expect(queue.storefront?.countryCode == "USA")
     }
 
-    @Test func `the receipt is on the disk before the purchase is journaled or told`() async throws {
+    @Test func `the receipt is on the disk before the purchase is journaled or delivered`() async throws {
         let receipt = DeviceFolder.receiptURL(
             device: device.folder, bundleID: BundleID(TestDevice.bundleID), environment: .sandbox)
         let seen = LockedList<Bool>()
@@ -80,7 +80,7 @@ struct PaymentQueueTests {
         #expect(seen.all == [true])
     }
 
-    @Test func `an unfinished transaction comes again at each launch until it is finished`() async throws {
+    @Test func `an unfinished transaction is delivered at each launch until it is finished`() async throws {
         for launch in 1...3 {
             let engine = device.launch()
             let queue = SKPaymentQueue(engine: engine)
@@ -103,7 +103,7 @@ struct PaymentQueueTests {
         #expect(device.store.purchases.count == 1)
     }
 
-    @Test func `each observer is told of the unfinished once, and of all that comes after`() async throws {
+    @Test func `each observer gets unfinished transactions once, and all later ones`() async throws {
         let engine = device.launch()
         let queue = SKPaymentQueue(engine: engine)
         let early = ObserverRecorder()
@@ -194,7 +194,7 @@ struct PaymentQueueTests {
         #expect(try await failure(of: payment("bananas"), configuration).code == .storeProductNotAvailable)
     }
 
-    @Test func `a declined payment fails with the store's words`() async throws {
+    @Test func `a declined payment fails with the store's text`() async throws {
         device.store.change { $0.declines = true }
         let error = try await failure(of: payment(), device.configuration())
         #expect(error.code == .unknown)
@@ -227,7 +227,7 @@ struct PaymentQueueTests {
         return try #require(errors.all.first)
     }
 
-    @Test func `a payment added while the store is away is kept, over a relaunch, and forwarded`() async throws {
+    @Test func `a payment is kept over a relaunch while the store is unavailable, and then sent`() async throws {
         device.store.change { $0.isDown = true }
         let timer = ManualTimer()
         var engine = device.launch(timer: timer)
@@ -265,7 +265,7 @@ struct PaymentQueueTests {
         .refusal(500, WireError(code: .internalError, message: "broken")),
         .refusal(502, WireError(code: "proxy", message: "")),
     ])
-    func `a passing fault of any route ends in one purchase`(fault: FakeStore.Fault) async throws {
+    func `a temporary fault of any route ends in one purchase`(fault: FakeStore.Fault) async throws {
         let routes = ["signIn", "products", "purchases", "transactionReceipt", "appReceipt", "finish", "unfinished"]
         for route in routes where route != "unfinished" || fault != .garbage(200) {
             if fault == .garbage(200), ["transactionReceipt", "appReceipt", "finish"].contains(route) { continue }
@@ -313,7 +313,7 @@ struct PaymentQueueTests {
             ])
     }
 
-    @Test func `what the store holds unfinished is delivered, page by page, beside the journal's own`() async throws {
+    @Test func `the store's unfinished transactions are delivered page by page with the journal's`() async throws {
         var engine = device.launch()
         var queue = SKPaymentQueue(engine: engine)
         var observer = ObserverRecorder()
@@ -335,7 +335,7 @@ struct PaymentQueueTests {
         #expect(device.store.unfinishedCount == 1)
     }
 
-    @Test func `a token that is no longer good is replaced by signing in as the same account`() async throws {
+    @Test func `an expired token is replaced by signing in with the same account`() async throws {
         let engine = device.launch(timer: ImmediateTimer())
         let queue = SKPaymentQueue(engine: engine)
         let observer = GrantBook().observer()
@@ -348,7 +348,7 @@ struct PaymentQueueTests {
         #expect(device.store.purchases.values.map(\.account) == ["account-1", "account-1"])
     }
 
-    @Test func `signing in takes up all that waited for the account`() async throws {
+    @Test func `signing in continues all that waited for the account`() async throws {
         // A deferred payment and two purchases that are not finished, of somebody whose sign-in has run out since.
         var engine = device.launch(timer: ManualTimer())
         var queue = SKPaymentQueue(engine: engine)
@@ -422,7 +422,7 @@ struct PaymentQueueTests {
         #expect(device.store.purchases.isEmpty)
     }
 
-    @Test func `signing in as somebody else does not pay for an account's purchase`() async throws {
+    @Test func `signing in with another account does not pay for the first account's purchase`() async throws {
         let others = LockedList<SignInPrompt>()
         let sheet = ProgrammedPaymentSheet(
             confirm: { _ in .buy },
@@ -477,7 +477,7 @@ struct PaymentQueueTests {
         #expect(!FileManager.default.fileExists(atPath: device.folder.path))
     }
 
-    @Test func `a second process of the same app is refused with a clear text, and the first goes on`() async throws {
+    @Test func `a second process of the same app is refused with a clear text, and the first continues`() async throws {
         let first = device.launch()
         let error = try await failure(of: payment(), device.configuration())
         #expect(error.localizedDescription.contains("another process"))

@@ -44,12 +44,12 @@ struct ProductsRequestTests {
         return await delegate.next(count)
     }
 
-    @Test func `products and invalid identifiers come, then the end`() async {
+    @Test func `products and invalid identifiers are delivered before the end`() async {
         let told = await run(["com.example.monkeys.credits5", "nope", ""], count: 2)
         #expect(told == ["received [\"com.example.monkeys.credits5 0.99 Credits\"] [\"\", \"nope\"]", "finished"])
     }
 
-    @Test func `what no product can be called is invalid, and not asked for`() async {
+    @Test func `an impossible product identifier is invalid and is not requested`() async {
         // U+212A KELVIN SIGN is equal to K for Swift, and not for the store.
         let told = await run(["com.example.mon\u{212A}eys", "two words", "é"], count: 2)
         #expect(
@@ -58,19 +58,19 @@ struct ProductsRequestTests {
             ])
     }
 
-    @Test func `a store that is away is one failure, an SKError`() async {
+    @Test func `an unavailable store is one failure, an SKError`() async {
         device.store.change { $0.isDown = true }
         #expect(await run(["a"], count: 1) == ["failed true"])
     }
 
-    @Test func `more identifiers than the store takes at once are asked in portions`() async {
+    @Test func `many identifiers are requested in portions`() async {
         let many = Set((0..<2_500).map { "p\($0)" })
         let told = await run(many, count: 2)
         #expect(told.last == "finished")
         #expect(device.store.asked == ["products", "products", "products"])
     }
 
-    @Test func `a cancelled request says nothing, and can be started again`() async {
+    @Test func `a cancelled request makes no calls and can be started again`() async {
         let delegate = Delegate()
         let request = SKProductsRequest(productIdentifiers: ["nope"], engine: device.launch())
         request.delegate = delegate
@@ -80,7 +80,7 @@ struct ProductsRequestTests {
         #expect(await delegate.next(2) == ["received [] [\"nope\"]", "finished"])
     }
 
-    @Test func `a subscription's period and offers are told in Apple's types`() throws {
+    @Test func `a subscription's period and offers have Apple's types`() throws {
         func offer(_ id: String?, _ mode: OfferDescription.PaymentMode) -> OfferDescription {
             OfferDescription(
                 offerID: id, price: Money(milliunits: 500, currency: "EUR"), paymentMode: mode,

@@ -42,7 +42,8 @@ struct PromotionTests {
         await engine.stop()
     }
 
-    @Test func `a product that is no longer sold leaves the order, and the store's silence is an error`() async throws {
+    @Test func `a product that is no longer sold leaves the order, and an unavailable store is an error`() async throws
+    {
         let engine = device.launch()
         let controller = SKProductStorePromotionController(engine: engine)
         try await controller.update(promotionOrder: [product("gone"), product(Self.five)])
@@ -68,7 +69,7 @@ struct PromotionTests {
         await apes.stop()
     }
 
-    @Test func `what cannot be kept is an error and changes nothing`() async throws {
+    @Test func `a change that cannot be saved is an error and changes nothing`() async throws {
         let engine = device.launch()
         let controller = SKProductStorePromotionController(engine: engine)
         try await controller.update(promotionOrder: [product(Self.five)])
@@ -88,7 +89,7 @@ struct PromotionTests {
         await #expect(throws: SKError.self) { try await nobody.update(promotionOrder: []) }
     }
 
-    @Test func `a damaged file counts as nothing set, and is mended by the next change`() async throws {
+    @Test func `a damaged file counts as empty, and the next change repairs it`() async throws {
         var engine = device.launch()
         try await SKProductStorePromotionController(engine: engine).update(
             promotionVisibility: .hide, for: product(Self.five))
@@ -104,7 +105,7 @@ struct PromotionTests {
         await engine.stop()
     }
 
-    @Test func `changes at once all count`() async throws {
+    @Test func `concurrent changes all count`() async throws {
         let engine = device.launch()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
@@ -121,12 +122,12 @@ struct PromotionTests {
     }
 }
 
-@Suite("The music library that is not there", .timeLimit(.minutes(1)))
+@Suite("The missing music library", .timeLimit(.minutes(1)))
 struct CloudServiceTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
 
-    @Test func `the storefront is told, and the rest is denied`() async throws {
+    @Test func `the storefront is available, and music is denied`() async throws {
         let controller = SKCloudServiceController(engine: device.launch())
         #expect(try await controller.requestStorefrontIdentifier() == "143441")
         #expect(try await controller.requestStorefrontCountryCode() == "USA")
@@ -147,7 +148,7 @@ struct CloudServiceTests {
         #expect(told.0 == nil && told.1 == 6)
     }
 
-    @Test func `a store that is away is the network's error`() async {
+    @Test func `an unavailable store is a network error`() async {
         device.store.change { $0.isDown = true }
         let controller = SKCloudServiceController(engine: device.launch())
         let error = await #expect(throws: SKError.self) { _ = try await controller.requestStorefrontIdentifier() }

@@ -40,7 +40,7 @@ struct ReceiptCheckTests {
         return Data(try authority.receiptSigner(for: environment).sign(receipt).bytes)
     }
 
-    @Test func `only this app's, version's, device's and environment's receipt under these roots is taken`()
+    @Test func `a receipt is accepted only for this app, version, device, environment and roots`()
         async throws
     {
         let vendor = TestDevice.key(7)
@@ -72,7 +72,7 @@ struct ReceiptCheckTests {
         #expect(await check.refusal(of: try Self.receipt(stranger, good)) != nil)
     }
 
-    @Test func `a bad receipt is not written, and the purchase waits for a good one`() async throws {
+    @Test func `a bad receipt is not written, and the purchase waits for a valid one`() async throws {
         let said = LockedList<String>()
         var configuration = device.configuration()
         configuration.roots = roots
@@ -100,7 +100,7 @@ struct ReceiptCheckTests {
         #expect(FileManager.default.fileExists(atPath: file.path))
     }
 
-    @Test func `a root that is no certificate stops payments with its name, not the program`() async throws {
+    @Test func `a root that is not a certificate stops payments and names the file, without a crash`() async throws {
         let file = device.folder.appendingPathComponent("nonsense.der")
         try Data("nonsense".utf8).write(to: file)
         let error = #expect(throws: DeviceError.self) {
@@ -110,7 +110,7 @@ struct ReceiptCheckTests {
         #expect(error?.detail.contains("nonsense.der") == true)
     }
 
-    @Test func `a program that was not told to log says that a paid purchase waits for a receipt, once`() async throws {
+    @Test func `a paid purchase that waits for a receipt is reported once, without logging`() async throws {
         let said = LockedList<String>()
         let environment = [
             "CORNERSTORE_STORE": "http://127.0.0.1:1", "CORNERSTORE_BUNDLE_ID": TestDevice.bundleID,

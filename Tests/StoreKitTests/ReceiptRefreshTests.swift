@@ -63,7 +63,7 @@ struct ReceiptRefreshTests {
         #expect(await refresh([:]) == nil)
     }
 
-    @Test func `a cancelled sign-in, a store that is away and no store at all are told`() async throws {
+    @Test func `a cancelled sign-in, an unavailable store and a missing store are reported`() async throws {
         let sheet = AutomaticPaymentSheet(answer: .buy, credentials: nil)
         let unwilling = device.launch(device.configuration(sheet: sheet))
         var error = await RequestEnd().of(SKReceiptRefreshRequest(receiptProperties: nil, engine: unwilling))
@@ -84,7 +84,7 @@ struct ReceiptRefreshTests {
         #expect(error?.code == .unknown)
     }
 
-    @Test func `the file's name tells the environment`() {
+    @Test func `the file's name shows the environment`() {
         var configuration = device.configuration()
         #expect(device.launch(configuration).receiptURL?.lastPathComponent == "sandboxReceipt")
         configuration.environment = .production
@@ -110,7 +110,7 @@ struct ReceiptRefreshTests {
         #expect(queue.calls == 2)
     }
 
-    @Test func `a products request that nobody answers fails with what the network said`() async throws {
+    @Test func `an unanswered products request fails with the network's error`() async throws {
         final class Delegate: NSObject, SKProductsRequestDelegate {
             func productsRequest(_ request: SKProductsRequest, didReceive response: SKProductsResponse) {}
         }

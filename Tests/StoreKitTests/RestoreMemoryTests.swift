@@ -5,7 +5,7 @@ import Testing
 @testable import StoreKit
 
 /// A restore of five thousand transactions, in an app that is a process of its own.
-@Suite("Five thousand restored", .timeLimit(.minutes(1)))
+@Suite("Restoring five thousand transactions", .timeLimit(.minutes(1)))
 struct RestoreMemoryTests {
     /// The app, beside the test bundle.
     private static let app: URL? = {

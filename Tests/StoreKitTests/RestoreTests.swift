@@ -56,7 +56,7 @@ struct RestoreTests {
         #expect(!device.store.asked.contains("transactionReceipt"))
     }
 
-    @Test func `the receipt is on the disk before a restored transaction is journaled or told`() async throws {
+    @Test func `the receipt is on the disk before a restored transaction is journaled or delivered`() async throws {
         device.store.own(1)
         let receipt = DeviceFolder.receiptURL(
             device: device.folder, bundleID: BundleID(TestDevice.bundleID), environment: .sandbox)
@@ -72,7 +72,7 @@ struct RestoreTests {
         #expect(seen.all == [true])
     }
 
-    @Test func `what is restored comes again at each launch until it is finished at the store`() async throws {
+    @Test func `a restored transaction is delivered at each launch until the store has its finish`() async throws {
         device.store.own(1)
         let engine = device.launch()
         var queue = SKPaymentQueue(engine: engine)
@@ -153,7 +153,7 @@ struct RestoreTests {
         #expect(observer.history.last == "restore finished" && prompts.all.count == 2)
     }
 
-    @Test func `a token that the store forgot in the middle is asked for again, as the same account`() async throws {
+    @Test func `a token that expires during a restore is replaced for the same account`() async throws {
         device.store.own(6)
         device.store.change { state in
             state.passwords["ape@example.com"] = "figs"
@@ -191,7 +191,7 @@ struct RestoreTests {
         #expect(prompts.all.count == 2 && queue.transactions.count == 2)
     }
 
-    @Test func `a token that the store forgot is asked for again`() async throws {
+    @Test func `an expired token is replaced`() async throws {
         device.store.own(3)
         let queue = launch()
         let observer = ObserverRecorder()
@@ -222,7 +222,7 @@ struct RestoreTests {
         #expect(device.store.change { $0.restored.values.joined().count } == 5)
     }
 
-    @Test func `a store that stays away fails it with the network's error under it, after three tries`() async throws {
+    @Test func `an unavailable store fails the restore with the network's error after three attempts`() async throws {
         device.store.change { $0.isDown = true }
         let timer = ManualTimer()
         let queue = launch(timer: timer)
@@ -243,7 +243,7 @@ struct RestoreTests {
         #expect(timer.delays.contains(1) && timer.delays.contains(2))
     }
 
-    @Test func `a purchase goes on beside a restore`() async throws {
+    @Test func `a purchase continues during a restore`() async throws {
         device.store.own(5)
         let queue = launch()
         let book = GrantBook()
@@ -258,8 +258,7 @@ struct RestoreTests {
         #expect(queue.transactions.count == 5)
     }
 
-    @Test func `a kill before any action ends, after a relaunch and another restore, with each finished`() async throws
-    {
+    @Test func `after a kill before any action, another restore finishes each transaction`() async throws {
         var kills = 0
         for step in 1...60 {
             let device = try TestDevice()
@@ -314,7 +313,7 @@ struct RestoreTests {
         return wasKilled
     }
 
-    @Test func `a thousand are told in batches, finished together, and gone`() async throws {
+    @Test func `a thousand transactions are delivered in batches and finished together`() async throws {
         device.store.own(1_000)
         device.store.change { $0.page = StoreLimits.page }
         let saves = LockedList<Int>()
@@ -335,7 +334,7 @@ struct RestoreTests {
         #expect(saves.all.count < 500 && saves.all.reduce(0, +) == 2_000)
     }
 
-    @Test func `all is told on the chosen queue, and nothing of it to an observer that has gone`() async throws {
+    @Test func `all calls come on the chosen queue, and none to a removed observer`() async throws {
         final class Listener: NSObject, SKPaymentTransactionObserver, SKRequestDelegate, @unchecked Sendable {
             // @unchecked: both lists have a lock of their own.
             let calls = LockedList<String>()
@@ -392,7 +391,7 @@ struct RestoreTests {
         #expect(observer.history == ["restore failed unknown"])
     }
 
-    @Test func `a journal of the version before is read`() throws {
+    @Test func `a journal of the previous version can be read`() throws {
         let folder = try DeviceFolder(device.folder).bundleFolder(of: "a.b")
         var entry = PaymentQueueEntry(
             key: TestDevice.key(1), position: 1, payment: PaymentValues(productIdentifier: "a.b.c"), phase: .queued)

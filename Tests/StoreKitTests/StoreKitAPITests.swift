@@ -144,7 +144,7 @@ struct StoreKitAPITests {
         #expect([SKProductDiscount.PaymentMode.payAsYouGo, .payUpFront, .freeTrial].map(\.rawValue) == [0, 1, 2])
     }
 
-    @Test func `adding nothing traps`() async {
+    @Test func `adding a nil payment traps`() async {
         await #expect(processExitsWith: .failure) { SKPaymentQueue().add(SKPayment()) }
         await #expect(processExitsWith: .failure) {
             let payment = SKMutablePayment()

@@ -98,7 +98,7 @@ struct StorePagesTests {
             ["id": "eleven"], ["id": 1.5], ["id": -3], ["id": 11, "productIdentifier": ""],
             ["productIdentifier": 7],
         ] as [Parameters])
-    func `what the store has no page of is code 5, and nothing is shown`(parameters: Parameters) async {
+    func `a missing page is code 5, and nothing is shown`(parameters: Parameters) async {
         let presenter = RecordedPresenter()
         let page = SKStoreProductViewController(engine: launch(presenter))
         let answer = await load(page, parameters)
@@ -106,7 +106,7 @@ struct StorePagesTests {
         #expect(presenter.lines.isEmpty)
     }
 
-    @Test func `a store that is away is code 0`() async {
+    @Test func `an unavailable store is code 0`() async {
         device.store.change { $0.isDown = true }
         let page = SKStoreProductViewController(engine: launch(RecordedPresenter()))
         #expect(await load(page, ["id": 11]) == "false 0")
@@ -153,7 +153,7 @@ struct StorePagesTests {
         for page in pages { page.loadProduct(withParameters: ["id": 11]) }
     }
 
-    @Test func `one page is on the screen at a time`() async throws {
+    @Test func `one page is shown at a time`() async throws {
         let presenter = RecordedPresenter()
         let engine = launch(presenter)
         let delegates = (0..<8).map { _ in Delegate() }
@@ -167,7 +167,7 @@ struct StorePagesTests {
         #expect(presenter.lines.count == 8 && presenter.mostAtOnce == 1)
     }
 
-    @Test func `the terminal's page has no control characters of the store's`() {
+    @Test func `the terminal's page contains no control characters of the store`() {
         let product = StoreProductPage.Product(
             productIdentifier: "p", name: "Cre\u{1B}[2Jdits", description: "", price: 0.99,
             priceLocale: Locale(identifier: "en_US"))
@@ -201,7 +201,7 @@ struct ReviewTests {
         #expect(Set(presenter.lines) == ["review com.example.monkeys"])
     }
 
-    @Test func `a wrong clock does not silence it for ever`() {
+    @Test func `a wrong clock does not stop requests forever`() {
         var history = ReviewHistory()
         let wrong: Int64 = 9_000_000_000_000
         let answers = [wrong, wrong, wrong, wrong, 1_770_000_000_000].map { history.mayShow(at: $0) }
@@ -225,7 +225,7 @@ struct ReviewTests {
         }
     }
 
-    @Test func `what cannot be remembered is not shown`() async {
+    @Test func `a request that cannot be recorded is not shown`() async {
         let presenter = RecordedPresenter()
         let pages = StorePages(presenter: presenter, bundleIdentifier: "b", folder: nil)
         await pages.requestReview(at: Self.start)

@@ -35,7 +35,7 @@ private final class WholeObserver: NSObject, SKPaymentTransactionObserver {
 /// A delegate that wants nothing but the product page's.
 private final class SmallDelegate: NSObject, SKRequestDelegate, SKStoreProductViewControllerDelegate {}
 
-@Suite("The surface: observers, enumerations and errors")
+@Suite("The API: observers, enumerations and errors")
 struct SurfaceObserverTests {
     @Test func `optional methods have defaults, and an observer's own are called through the protocol`() {
         let queue = SKPaymentQueue()
@@ -129,7 +129,7 @@ struct SurfaceObserverTests {
         #expect(SKError.errorDomain == "SKErrorDomain")
     }
 
-    @Test func `the short names of the codes are the codes`() {
+    @Test func `the codes' short names are equal to the codes`() {
         let short: [SKError.Code] = [
             SKError.unknown, SKError.clientInvalid, SKError.paymentCancelled, SKError.paymentInvalid,
             SKError.paymentNotAllowed, SKError.storeProductNotAvailable, SKError.cloudServicePermissionDenied,

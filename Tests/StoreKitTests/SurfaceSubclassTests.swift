@@ -178,9 +178,9 @@ private final class RequestLog: NSObject, SKProductsRequestDelegate {
     }
 }
 
-@Suite("The surface: subclasses as tests in the wild write them")
+@Suite("The API: subclasses as apps' tests write them")
 struct SurfaceSubclassTests {
-    @Test func `overridden properties are what StoreKit reads`() throws {
+    @Test func `StoreKit reads overridden properties`() throws {
         let payment = Payment()
         let copy = try #require(payment.copy() as? SKPayment)
         #expect(copy.productIdentifier == "p" && copy.quantity == 2 && copy.applicationUsername == "u")
@@ -211,7 +211,7 @@ struct SurfaceSubclassTests {
         #expect(plain == payment)
     }
 
-    @Test func `the plain objects are empty`() {
+    @Test func `objects created by an app are empty`() {
         #expect(SKProduct().productIdentifier == "" && SKProduct().price == 0 && !SKProduct().isDownloadable)
         #expect(SKProduct().downloadContentLengths.isEmpty && SKProduct().downloadContentVersion == "")
         #expect(SKPaymentTransaction().downloads.isEmpty && SKPaymentTransaction().transactionState == .purchasing)
@@ -243,7 +243,7 @@ struct SurfaceSubclassTests {
         #expect(download.state == .waiting)
     }
 
-    @Test func `a mocked request speaks to its delegate`() {
+    @Test func `a mocked request calls its delegate`() {
         let log = RequestLog()
         let request = ProductsRequest(productIdentifiers: ["p"])
         let hidden: any Requesting = request

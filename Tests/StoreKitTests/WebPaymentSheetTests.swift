@@ -75,7 +75,7 @@ struct WebPaymentSheetTests {
         productIdentifier: "hats", productName: "Hats", unitPrice: 2.99, quantity: 1,
         priceLocale: Locale(identifier: "en_US@currency=USD"), account: "a@example.com")
 
-    @Test func `an answer that was lost on its way is asked for again`() async throws {
+    @Test func `a lost answer is requested again`() async throws {
         let control = ScriptedControl([.lost, .status(503), .reply(SheetReply(choice: .accept))])
         try await control.serve { url in
             let sheet = WebPaymentSheet(control: url) { _ in }
@@ -84,7 +84,7 @@ struct WebPaymentSheetTests {
         #expect(control.asked == 3 && control.posted.count == 1)
     }
 
-    @Test func `a question that was not taken is put up again, and what is wrong is said`() async throws {
+    @Test func `a rejected sheet is shown again with the reason`() async throws {
         let control = ScriptedControl([.reply(SheetReply(choice: .accept))], posts: [.lost, .status(503)])
         let said = Mutex<[String]>([])
         try await control.serve { url in
@@ -108,7 +108,7 @@ struct WebPaymentSheetTests {
         #expect(line.contains("401") && line.contains("CORNERSTORE_ADMIN_TOKEN"))
     }
 
-    @Test func `a port where nobody listens is a cancel within seconds`() async throws {
+    @Test func `a port without a server cancels within seconds`() async throws {
         let said = Mutex<[String]>([])
         let control = try #require(URL(string: "http://127.0.0.1:1"))
         let sheet = WebPaymentSheet(control: control, adminToken: nil) { line in
@@ -121,7 +121,7 @@ struct WebPaymentSheetTests {
         #expect(said.withLock { $0.count } == 1 && said.withLock { $0.first?.contains("nothing answers") } == true)
     }
 
-    @Test func `a sheet that is over, or a port that goes on failing, is a cancel`() async throws {
+    @Test func `an expired sheet or a failing port cancels`() async throws {
         let over = ScriptedControl([.status(204), .status(404)])
         try await over.serve { url in
             #expect(await WebPaymentSheet(control: url) { _ in }.confirm(Self.request) == .cancel)
@@ -134,7 +134,7 @@ struct WebPaymentSheetTests {
         #expect(failing.asked == 6)
     }
 
-    @Test func `a notice is shown and left`() async throws {
+    @Test func `a notice is shown without waiting for an answer`() async throws {
         let control = ScriptedControl()
         try await control.serve { url in
             let shown = Mutex<[URL]>([])
@@ -145,7 +145,7 @@ struct WebPaymentSheetTests {
         #expect(control.posted.map(\.kind) == [.notice] && control.asked == 0)
     }
 
-    @Test func `what is too long to show is cut`() async throws {
+    @Test func `texts that are too long are cut`() async throws {
         let control = ScriptedControl([.reply(SheetReply(choice: .accept))])
         var request = Self.request
         request.productName = String(repeating: "Hüte", count: 100_000)

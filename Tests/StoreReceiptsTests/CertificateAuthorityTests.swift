@@ -153,7 +153,7 @@ struct CertificateAuthorityTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).isEmpty)
     }
 
-    @Test func whatACrashLeftBehindIsMadeAnew() async throws {
+    @Test func filesOfACrashedStartAreCreatedAgain() async throws {
         let directory = try TemporaryDirectory()
         let leftover = directory.url.appendingPathComponent(".authority.new")
         try FileManager.default.createDirectory(at: leftover, withIntermediateDirectories: true)

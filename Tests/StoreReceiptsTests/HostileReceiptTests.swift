@@ -52,7 +52,7 @@ struct HostileReceiptTests {
         }
     }
 
-    @Test func whatFollowsIsRefused() async throws {
+    @Test func trailingBytesAreRefused() async throws {
         for tail in [[0], [0, 0], bytes] as [[UInt8]] {
             #expect(await verifier.verify(bytes + tail, expecting: ReceiptExpectation()).refusal == .trailingData)
         }
@@ -72,7 +72,7 @@ struct HostileReceiptTests {
         }
     }
 
-    @Test func piecesOfAReceiptInAnyOrderAreRefused() async throws {
+    @Test func reorderedPiecesOfAReceiptAreRefused() async throws {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<2_000 {
             var mixed = bytes
@@ -110,7 +110,7 @@ struct HostileReceiptTests {
         }
     }
 
-    @Test func tooMuchIsRefused() async throws {
+    @Test func receiptsOverTheLimitsAreRefused() async throws {
         let huge = [UInt8](repeating: 0x30, count: (16 << 20) + 1)
         #expect(await verifier.verify(huge, expecting: ReceiptExpectation()).refusal == .tooLarge)
         let strict = try ReceiptVerifier(
@@ -125,7 +125,7 @@ struct HostileReceiptTests {
     }
 
     /// Xcode's way of writing: indefinite lengths, and the payload in pieces or wrapped once more.
-    @Test func aReceiptInBERIsReadToo() async throws {
+    @Test func aReceiptInBERCanBeRead() async throws {
         func indefinite(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag, 0x80] + content + [0, 0] }
         let container = try ReceiptContainer.parse(bytes)
         func octets(_ part: some Sequence<UInt8>) -> [UInt8] { DERWriter.element(BERTag.octetString, Array(part)) }

@@ -11,7 +11,7 @@ import Testing
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))
     }
 
-    @Test func everyHourAroundEachTransitionIsThatOfTheTimeZoneData() throws {
+    @Test func everyHourAroundEachTransitionMatchesTheTimeZoneData() throws {
         let zone = try losAngeles()
         var moment = Date(timeIntervalSince1970: Double(CivilTime.daysSince1970(year: 1967, month: 1, day: 1)) * 86_400)
         var transitions = 0
@@ -31,7 +31,7 @@ import Testing
         #expect(transitions == 142)
     }
 
-    @Test func randomMomentsOfACenturyAndAHalfAreThoseOfTheTimeZoneData() throws {
+    @Test func randomMomentsOf150YearsMatchTheTimeZoneData() throws {
         let zone = try losAngeles()
         var random = SeededGenerator(seed: 1)
         for _ in 0..<20_000 {
@@ -59,14 +59,14 @@ import Testing
         #expect(date.rfc3339 == gmt.replacing(" Etc/GMT", with: "Z").replacing(" ", with: "T"))
     }
 
-    @Test func millisecondsSurviveOnlyInTheirOwnForm() {
+    @Test func millisecondsAreKeptOnlyInTheMillisecondForm() {
         let date = ReceiptDate(milliseconds: 1_388_651_411_975)
         #expect(date.millisecondsText == "1388651411975")
         #expect(date.wholeSeconds.milliseconds == 1_388_651_411_000)
         #expect(ReceiptDate(milliseconds: -1).wholeSeconds.milliseconds == -1_000)
     }
 
-    @Test func aDateComesBackFromEveryForm() {
+    @Test func aDateIsReadBackFromEveryForm() {
         var random = SeededGenerator(seed: 2)
         for _ in 0..<20_000 {
             let date = ReceiptDate(milliseconds: .random(in: ReceiptDate.earliest...ReceiptDate.latest, using: &random))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func whatFoundationCannotSayIsHeldWithinTheBounds() {
+    @Test func datesBeyondFoundationsRangeAreClamped() {
         #expect(ReceiptDate(Date(timeIntervalSince1970: .infinity)).milliseconds == ReceiptDate.latest)
         #expect(ReceiptDate(Date(timeIntervalSince1970: -.infinity)).milliseconds == ReceiptDate.earliest)
         #expect(ReceiptDate(Date(timeIntervalSince1970: .nan)).milliseconds == ReceiptDate.earliest)

@@ -47,7 +47,7 @@ struct RFC3339Tests {
     }
 
     /// The usual form has a way of its own; with a fraction the same text takes the other one.
-    @Test func everyByteInEveryPlaceIsJudgedAsInTheLongForm() {
+    @Test func everyByteAtEveryPositionIsJudgedAsInTheLongForm() {
         for good in ["2024-02-23T17:27:16Z", "1999-12-31T23:59:60Z", "2000-02-29T00:00:00Z"] {
             for place in 0..<19 {
                 for byte in UInt8.min...UInt8.max {

@@ -5,7 +5,7 @@ import Testing
 @testable import StoreReceipts
 
 struct ReceiptSignerTests {
-    @Test func whatIsSignedReadsBackTheSame() throws {
+    @Test func signedReceiptsAreReadBackUnchanged() throws {
         let signer = try TestChain().make().signer()
         var generator = SeededGenerator(seed: 20_240_223)
         for number in 0..<60 {
@@ -19,7 +19,7 @@ struct ReceiptSignerTests {
     }
 
     /// The usual ones share one array, from which what comes must not differ, however far it agrees.
-    @Test func otherAttributesReadBackWhateverOfTheUsualOnesIsThere() throws {
+    @Test func otherAttributesAreReadBackWithAnyOfTheUsualOnes() throws {
         let usual = InAppPurchase.serverAttributes
         var lists =
             (0...usual.count).map { Array(usual.prefix($0)) } + (0..<usual.count).map { Array(usual.suffix($0)) }
@@ -56,14 +56,14 @@ struct ReceiptSignerTests {
         }
     }
 
-    @Test func datesLoseWhatIsBelowASecond() throws {
+    @Test func datesAreCutToSeconds() throws {
         let signer = try TestChain().make().signer()
         var receipt = AppReceipt.sample(purchases: 0)
         receipt.creationDate = Date.sample.addingTimeInterval(0.75)
         #expect(try ReceiptContainer.parse(signer.sign(receipt).bytes).receipt.creationDate == .sample)
     }
 
-    @Test func refusesWhatCannotBeRead() throws {
+    @Test func unreadableReceiptsAreRefused() throws {
         let signer = try TestChain().make().signer()
         func code(_ change: (inout AppReceipt) -> Void) -> ReceiptAuthorityError.Code? {
             var receipt = AppReceipt.sample()
@@ -87,7 +87,7 @@ struct ReceiptSignerTests {
                 == .unencodable)
     }
 
-    @Test func aKeyMustBeTheLeafs() throws {
+    @Test func theKeyMustBelongToTheLeaf() throws {
         let chain = try TestChain().make()
         #expect(throws: ReceiptAuthorityError.self) {
             _ = try ReceiptSigner(key: TestChain.keys[3], certificates: [chain.leaf, chain.intermediate, chain.root])

@@ -45,7 +45,7 @@ struct ReceiptVerifierTests {
         #expect(await verifier.verify(receipt.bytes, expecting: ReceiptExpectation()).refusal == expected)
     }
 
-    @Test func aKnownChainIsStillJudgedAtEachReceiptsDate() async throws {
+    @Test func aKnownChainIsCheckedAtEachReceiptsDate() async throws {
         let chain = try TestChain(leafValidity: .years(2025, 2026)).make()
         let verifier = try ReceiptVerifier(roots: [chain.root])
         let good = try chain.signer().sign(.sample())
@@ -85,7 +85,7 @@ struct ReceiptVerifierTests {
         }
     }
 
-    @Test func saysWhatIsNotAsExpected() async throws {
+    @Test func mismatchesAreReported() async throws {
         let chain = try TestChain().make()
         let verifier = try ReceiptVerifier(roots: [chain.root])
         let bytes = try chain.signer().sign(.sample()).bytes
@@ -135,7 +135,7 @@ struct ReceiptVerifierTests {
         #expect(await code(verifier, signed, []) == .truncated)
     }
 
-    @Test func ofIntermediatesWithOneNameAndKeyTheOneOfThatTimeCounts() async throws {
+    @Test func theIntermediateValidAtTheTimeIsUsed() async throws {
         let (early, late) = (
             try TestChain(intermediateValidity: .years(2016, 2020)).make(),
             try TestChain(intermediateValidity: .years(2018, 2030)).make()

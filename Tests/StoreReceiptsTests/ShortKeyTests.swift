@@ -31,7 +31,7 @@ import X509
         }
     }
 
-    @Test func aReceiptOfVersion2VerifiesTheWholeWay() async throws {
+    @Test func aReceiptOfVersion2IsVerifiedCompletely() async throws {
         let chain = try TestChain(
             intermediateValidity: .years(2009, 2016), leafAlgorithm: .sha1WithRSAEncryption,
             intermediateAlgorithm: .sha1WithRSAEncryption, isVersion2: true

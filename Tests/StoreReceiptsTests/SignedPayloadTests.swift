@@ -50,7 +50,7 @@ struct SignedPayloadTests {
         #expect(answer == (name.hasPrefix("Xcode") ? nil : expected))
     }
 
-    @Test func whatTheAuthoritySignsVerifiesAndNoCharacterMayChange() async throws {
+    @Test func signedPayloadsVerifyAndNoCharacterMayChange() async throws {
         let directory = try TemporaryDirectory()
         let authority = try await CertificateAuthority.open(directory: directory.url, at: .sample)
         let verifier = try ReceiptVerifier(roots: [authority.jwsRoot])

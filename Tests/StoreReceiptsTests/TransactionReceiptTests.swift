@@ -13,7 +13,7 @@ import Testing
         return Array(try #require(Data(base64Encoded: text)))
     }
 
-    @Test(.enabled(if: VerifyReceiptSamples.folder != nil)) func realReceiptsSayWhatStandsBesideThem() throws {
+    @Test(.enabled(if: VerifyReceiptSamples.folder != nil)) func realReceiptsMatchTheirRecordedContents() throws {
         let files = try VerifyReceiptSamples.files(in: "transaction-receipts", ending: ".b64")
         #expect(!files.isEmpty)
         for file in files {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: VerifyReceiptSamples.folder != nil)) func applesSignaturesAreOverTheBytesThatAreCalledSigned()
+    @Test(.enabled(if: VerifyReceiptSamples.folder != nil)) func applesSignaturesCoverTheSignedBytes()
         throws
     {
         for file in try VerifyReceiptSamples.files(in: "transaction-receipts", ending: ".b64") {
@@ -62,7 +62,7 @@ import Testing
         return Array(certificate[start..<start + 3 + Int(certificate[start + 2])])
     }
 
-    @Test func whatIsSignedIsVersionThreeAndReadBack() async throws {
+    @Test func signedReceiptsAreVersionThreeAndCanBeRead() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let receipt = VerifyReceiptTransactionResponseTests.subscription
         let signed = try SignedTransactionReceipt.signed(receipt, environment: .sandbox, certificate: [0x30, 0x00]) {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func anUnreadablePurchaseIsRefusedBeforeAnythingIsVerified() async throws {
+    @Test func anUnreadablePurchaseIsRefusedBeforeVerification() async throws {
         let signature = try TransactionSignature(
             version: .three, signature: [UInt8](repeating: 0, count: 256), certificate: [1])
         let signed = SignedTransactionReceipt(
@@ -123,7 +123,7 @@ import Testing
         #expect(rejection.code == .malformed)
     }
 
-    @Test func everyReceiptIsReadBackFromWhatIsWritten() throws {
+    @Test func everyWrittenReceiptIsReadBack() throws {
         var random = SeededGenerator(seed: 8)
         for _ in 0..<2_000 {
             let receipt = TransactionReceipt.random(with: &random)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func theKindIsToldByTheFirstBytes() {
+    @Test func theFirstBytesShowTheKind() {
         #expect(ReceiptKind.detect([0x30, 0x82]) == .app)
         #expect(ReceiptKind.detect([0x30, 0x80]) == .app)
         #expect(ReceiptKind.detect(Array(" \n\t{".utf8)) == .transaction)

@@ -15,7 +15,7 @@ import X509
             .sign(.sample()).bytes
     }
 
-    @Test func anotherCertificateOfTheRootsNameAndKeyStandsForIt() async throws {
+    @Test func aCertificateWithTheRootsNameAndKeyIsAcceptedAsTheRoot() async throws {
         let (chain, renewed) = (try TestChain().make(), try TestChain().make())
         #expect(chain.root != renewed.root)
         let verifier = try ReceiptVerifier(roots: [renewed.root])
@@ -37,7 +37,7 @@ import X509
         #expect(await nobody.verify(bytes, expecting: anything).refusal == .unknownIssuer)
     }
 
-    @Test func nothingElseStandsForTheRoot() async throws {
+    @Test func noOtherCertificateIsAcceptedAsTheRoot() async throws {
         let chain = try TestChain().make()
         let verifier = try ReceiptVerifier(roots: [try TestChain().make().root])
         let impostors: [(String, TestChain)] = [
@@ -77,7 +77,7 @@ import X509
         }
     }
 
-    @Test func signedPayloadsToo() async throws {
+    @Test func signedPayloadsFollowTheSameRules() async throws {
         let rootKey = try AuthorityKey.generate(.p384)
         let profile = CertificateProfile(commonName: "Root", role: .root)
         let (root, renewed) = (
@@ -110,7 +110,7 @@ import X509
         #expect(try await refusal(carrying: impostor, under: impostor) == .wrongChain)
     }
 
-    @Test func aRootThatSignsItselfIsTakenToTheLetter() async throws {
+    @Test func aSelfSignedRootIsComparedExactly() async throws {
         // Another certificate of the root's name and key does not sign for Xcode in its place.
         let (chain, renewed) = (try TestChain().make(), try TestChain().make())
         let signer = try ReceiptSigner(key: TestChain.keys[0], certificates: [chain.root])
@@ -128,7 +128,7 @@ import X509
 
 /// Apple signed certificates for receipts with SHA-1 until December 2022, and never those of signed payloads.
 @Suite struct SHA1CertificateTests {
-    @Test func aSignedPayloadsCertificatesAreNeverSignedWithSHA1() async throws {
+    @Test func certificatesOfSignedPayloadsMustNotUseSHA1() async throws {
         let chains: [(TestChain, isSHA1: Bool)] = [
             (TestChain(), false), (TestChain(leafAlgorithm: .sha1WithRSAEncryption), true),
             (TestChain(intermediateAlgorithm: .sha1WithRSAEncryption), true),

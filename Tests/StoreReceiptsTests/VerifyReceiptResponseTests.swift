@@ -77,7 +77,7 @@ import Testing
         #expect(Set(try object(response).keys) == ["environment", "receipt", "status"])
     }
 
-    @Test func aSubscriptionIsTakenFromAReceipt() {
+    @Test func aSubscriptionIsReadFromAReceipt() {
         let purchase = PurchaseInformation(Self.subscription, ownership: nil)
         #expect(purchase.expiresDate?.milliseconds == 1_439_189_972_000)
         #expect(purchase.webOrderLineItemID == "1000000030274154")
@@ -149,7 +149,7 @@ import Testing
         )
     }
 
-    @Test func membersThatAreNotThereAreNotWritten() throws {
+    @Test func missingMembersAreNotWritten() throws {
         let renewal = PendingRenewal(
             autoRenewProductID: "a", productID: "a", originalTransactionID: "1", autoRenewStatus: true)
         let latest = AppReceiptResponse.Latest(purchases: [], receipt: [], pendingRenewals: [renewal, renewal])

@@ -58,7 +58,7 @@ import Testing
         #expect(String(decoding: response.json, as: UTF8.self) == row.body)
     }
 
-    @Test func whatIsAnsweredWithTheReceiptHasNoErrorOfItsOwn() {
+    @Test func statusesWithAReceiptAreNotErrors() {
         #expect(VerifyReceiptStatus(.ok) == .ok)
         #expect(VerifyReceiptStatus(.expiredSubscription).rawValue == 21_006)
         for environment in StoreEnvironment.allCases {

@@ -83,7 +83,7 @@ import Testing
         #expect(body["is_in_billing_retry_period"] as? String == "0")
     }
 
-    @Test func keysThatAreNotKnownAreAnsweredToo() throws {
+    @Test func unknownKeysAreAnswered() throws {
         var receipt = Self.subscription
         receipt.otherEntries = [
             .init(key: "in-app-ownership-type", value: "PUR\"CHASED"), .init(key: "quantity", value: "9"),

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func anAddressIsTakenOnceWhateverItsCase(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anAddressIsTakenOnceInAnyCase(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             _ = try await test.store.accounts.create(Self.new, at: 5)
             var other = Self.new
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func guessesAtTheSameMomentCountTheSame(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentGuessesAllCount(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let accounts = test.store.accounts
             _ = try await accounts.create(Self.new, at: 5)
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatTheOperatorChangesHoldsForTheNextRequest(_ backend: Backend)
+    @Test(arguments: Backend.available) func theOperatorsChangesApplyToTheNextRequest(_ backend: Backend)
         async throws
     {
         try await backend.withStore { test async throws in
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func neitherPasswordNorTokenIsKeptAsItIs(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func passwordsAndTokensAreStoredOnlyAsHashes(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             _ = try await test.store.accounts.create(Self.new, at: 5)
             let (token, _) = try await test.store.accounts.signIn(Self.signIn("banana split"), at: 6)

@@ -57,7 +57,7 @@ extension TestStore {
         }
     }
 
-    @Test(arguments: Backend.available) func onlyConsumablesLeaveOnceFinished(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func onlyFinishedConsumablesLeaveTheReceipt(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let all = ["club.monthly", "credits5", "hats", "news", "season"]
@@ -68,7 +68,7 @@ extension TestStore {
         }
     }
 
-    @Test(arguments: Backend.available) func whatWasDeliveredAgainStandsThereOnce(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRedeliveredPurchaseIsInTheReceiptOnce(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let first = try await test.buy("hats", by: account)
@@ -103,7 +103,7 @@ extension TestStore {
         }
     }
 
-    @Test(arguments: Backend.available) func aRefreshedReceiptIsMadeWhenItIsAskedFor(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRefreshedReceiptIsCreatedOnRequest(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("club.monthly", by: account)
@@ -159,7 +159,7 @@ extension TestStore {
         }
     }
 
-    @Test(arguments: Backend.available) func aRequestThatCannotBeIsRefused(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anImpossibleRequestIsRefused(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let id = try await test.buy("hats", by: account).transactionID

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite struct ApprovalTests {
-    @Test(arguments: Backend.available) func whoAsksToBuyWaitsUntilSomebodyApproves(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anAskToBuyPurchaseWaitsForApproval(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             let child = try await test.account(asksToBuy: true)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theNewestOfManyThatWaitAreListed(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theNewestPendingPurchasesAreListed(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let first = test.request("hats", asksToBuy: true)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func askingCanBeSimulatedInTheSandboxOnly(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func askToBuyIsSimulatedInTheSandboxOnly(_ backend: Backend) async throws {
         try await backend.withStore(.production) { test async throws in
             let account = try await test.account()
             #expect(
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func nobodyIsAskedForWhatIsOwned(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anOwnedProductNeedsNoApproval(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("hats", by: account)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatCannotBeSoldAnyMoreFailsWhenApproved(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anApprovedPurchaseOfARemovedProductFails(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account(asksToBuy: true)
             let request = test.request("hats")
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func anAuthorizationForWhatWasDeclinedMeanwhileIsGivenBack(_ backend: Backend)
+    @Test(arguments: Backend.available) func theAuthorizationOfADeclinedPurchaseIsReleased(_ backend: Backend)
         async throws
     {
         let declined = Gate()
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatCameToBeOwnedCostsNothingThere(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anApprovedPurchaseOfAnOwnedProductIsFree(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account(asksToBuy: true)
             let requests = [test.request("hats"), test.request("hats")]
@@ -317,7 +317,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func itLastsAsLongAsWasSaidThen(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anApprovedSubscriptionHasTheAgreedPeriod(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account(asksToBuy: true)
             let with = "paymentMode: free, subscriptionPeriod: P1W"
@@ -330,7 +330,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func declinedItIsForgotten(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aDeclinedPurchaseIsRemoved(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account(asksToBuy: true)
             let request = test.request("club.monthly")

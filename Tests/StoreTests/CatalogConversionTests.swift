@@ -33,7 +33,7 @@ import Testing
     @Test(.enabled(if: CatalogFixtures.isPresent), arguments: CatalogFixtures.names)
     func realFilesDescribeTheSameAfterwards(name: String) throws { try Self.expectSame(CatalogFixtures.app(name)) }
 
-    @Test(arguments: ["MonkeyCredits", "PhotoFilters"]) func theSamplesDescribeTheSameAfterwards(name: String) throws {
+    @Test(arguments: ["MonkeyCredits", "PhotoFilters"]) func theSamplesAreUnchangedByConversion(name: String) throws {
         let file = CatalogFixtures.root.appendingPathComponent("Examples/\(name)/\(name).storekit")
         let app = try StoreKitConfigurationFile.read(
             [UInt8](try Data(contentsOf: file)), file: name, bundleID: nil
@@ -41,7 +41,7 @@ import Testing
         try Self.expectSame(try #require(app))
     }
 
-    @Test(arguments: StoreKitFileForge.Filling.allCases) func madeFilesDescribeTheSameAfterwards(
+    @Test(arguments: StoreKitFileForge.Filling.allCases) func generatedFilesAreUnchangedByConversion(
         filling: StoreKitFileForge.Filling
     ) throws {
         var products = 0

@@ -86,7 +86,7 @@ import Testing
         (#""id": "G1", "#, "", 9, "subscriptionGroups[0].id", "is missing"),
     ]
 
-    @Test func theSoundFileIsSound() throws {
+    @Test func theUndamagedFileHasNoProblems() throws {
         let contents = try StoreKitConfigurationFile.read(Array(Self.sound.utf8), file: "a.storekit", bundleID: nil)
         #expect(contents.apps.first?.products.count == 2)
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(problem.message.contains(words), "\(problem)")
     }
 
-    @Test func allProblemsAreTold() throws {
+    @Test func allProblemsAreReported() throws {
         let text = Self.sound.replacing(#""0.99""#, with: "7").replacing("P1W", with: "W").replacing(
             "com.example.two", with: "")
         let error = #expect(throws: CatalogError.self) {

@@ -47,7 +47,7 @@ import Testing
         #expect(storeKit(#"{"version":{"major":4},"products":[\#(products)]}"#)?.code == .tooLarge)
     }
 
-    @Test func thousandsOfProblemsAreNotAllTold() {
+    @Test func theNumberOfReportedProblemsIsLimited() {
         let products = String(repeating: "7,", count: 9_000) + "7"
         #expect(
             storeKit(#"{"version":{"major":4},"products":[\#(products)]}"#)?.problems.count == CatalogLimits.problems)

@@ -11,7 +11,7 @@ import Testing
         return try JSONParser.parse([UInt8](try Data(contentsOf: url)), file: "catalog.schema.json").value
     }
 
-    @Test func theSchemaHasTheReadersKeysAndNoOthers() throws {
+    @Test func theSchemaHasExactlyTheReadersKeys() throws {
         var asked: [String: Set<String>] = [:]
         _ = try CornerstoreCatalogFile.read(Array(try CatalogFixtures.documentedYAML().utf8), file: "a") {
             asked = $0.keysAsked
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// What is taken out of the documented file is missed: no key is read and forgotten.
-    @Test func everyKeyCounts() throws {
+    @Test func everyKeyHasAnEffect() throws {
         let document = try YAMLParser.parse(Array(try CatalogFixtures.documentedYAML().utf8), file: "a").value
         let app = try CatalogFixtures.documentedApp()
         // These say what holds without them too.
@@ -101,7 +101,7 @@ import Testing
         #expect((line...line + 1).contains(problem.line ?? 0), "\(problem)")
     }
 
-    @Test func theDocumentedFileMeansWhatItSays() throws {
+    @Test func theDocumentedFileIsReadCorrectly() throws {
         let app = try CatalogFixtures.documentedApp()
         #expect(app.bundleID == "com.example.monkeys")
         #expect(app.name == "Monkey Credits")

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: CatalogFixtures.isPresent)) func aRealSubscriptionIsWhole() throws {
+    @Test(.enabled(if: CatalogFixtures.isPresent)) func aSubscriptionOfARealFileIsReadCompletely() throws {
         let app = try CatalogFixtures.app("flare__Flare")
         let product = try #require(app.product("com.flare.monthly_0.99.1_week_intro"))
         let subscription = try #require(product.subscription)
@@ -75,7 +75,7 @@ import Testing
         #expect(described.introductoryOffer?.price == Money(milliunits: 990, currency: "USD"))
     }
 
-    @Test(arguments: 0..<200) func madeAppsSurviveBothFormats(seed: UInt64) throws {
+    @Test(arguments: 0..<200) func generatedAppsSurviveBothFormats(seed: UInt64) throws {
         var generator = CatalogGenerator(seed: seed)
         let plain = generator.app("com.example.made", plain: true)
         let (text, omitted) = StoreKitConfigurationFile.text(of: plain)
@@ -88,7 +88,7 @@ import Testing
         #expect(try CornerstoreCatalogFile.read(Array(yaml.utf8), file: "made.yaml").apps == apps)
     }
 
-    @Test func whatAFileCannotSayIsListed() throws {
+    @Test func factsThatAFileCannotExpressAreListed() throws {
         let app = try CatalogFixtures.documentedApp()
         let (text, omitted) = StoreKitConfigurationFile.text(of: app)
         for wanted in [
@@ -107,7 +107,7 @@ import Testing
         #expect(read.product("com.example.monkeys.jungle")?.itemID == 6_712_345_678)
     }
 
-    @Test func anEmptyFileIsTakenWithANote() throws {
+    @Test func anEmptyFileIsAcceptedWithANote() throws {
         let text = #"{"version":{"major":2},"products":[],"subscriptionGroups":[]}"#
         let contents = try StoreKitConfigurationFile.read(
             Array(text.utf8), file: "Empty.storekit", bundleID: "com.example.empty")

@@ -166,7 +166,7 @@ import Testing
         #expect(given.catalog.app("com.given")?.products.count == 1)
     }
 
-    @Test func whatCannotBeLoadedIsTold() throws {
+    @Test func filesThatCannotBeLoadedAreReported() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let good = try file("a.storekit", storeKit("1"))
         let twin = try file("twin.storekit", storeKit("1"))
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func aChangedFileIsTakenInAndABadOneIsNot() throws {
+    @Test func aChangedFileIsReloadedUnlessItHasErrors() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = try file("a.storekit", storeKit("1"))
         var watcher = CatalogWatcher(files: [file])

@@ -150,7 +150,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func ofTwoUploadsOfOneVersionOneWins(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func oneOfTwoUploadsOfAVersionWins(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let packages = try (0..<2).map { try SampleContent.package("hats", "2.0", text: "text \($0)") }
             var uploads: [ContentUpload] = []
@@ -183,7 +183,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func anUploadGoesOnAfterEveryCrash(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anUploadResumesAfterEveryCrash(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let package = try SampleContent.package("hats", "1.0")
             let begun = try await test.begin(package)
@@ -220,7 +220,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func ofTwoProcessesTheOneWithTheBytesGoesOn(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theProcessWithTheBytesContinuesAnUpload(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let other = try await test.elsewhere()
             let package = try SampleContent.package("hats", "1.0")
@@ -248,7 +248,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func bytesThatAreLookedAtElsewhereAreNotForgotten(_ backend: Backend)
+    @Test(arguments: Backend.available) func bytesThatAnotherProcessChecksAreKept(_ backend: Backend)
         async throws
     {
         try await TestLibrary.with(backend) { test in
@@ -267,7 +267,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func aBadPackageIsRefusedForAllReasonsAndNeverSeen(_ backend: Backend)
+    @Test(arguments: Backend.available) func aBadPackageIsRefusedWithAllReasonsAndNeverOffered(_ backend: Backend)
         async throws
     {
         try await TestLibrary.with(backend) { test in
@@ -300,8 +300,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func bytesThatAreNotThoseAnnouncedAreForgotten(_ backend: Backend) async throws
-    {
+    @Test(arguments: Backend.available) func bytesWithAnotherDigestAreDiscarded(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let package = try SampleContent.package("hats", "1.0")
             let upload = try await test.begin(package)
@@ -369,7 +368,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func whatIsOutOfBoundsIsRefused(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func valuesOutOfBoundsAreRefused(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let digest = BlobDigest(SHA256.hash(data: [1]))
             func begin(_ length: Int64, _ product: ContentProduct = TestLibrary.hats) async throws -> WireError.Code? {
@@ -394,7 +393,8 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func hostingIsTurnedOffUntilSomethingWasLive(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func hostingCanBeTurnedOffUntilAVersionWasLive(_ backend: Backend) async throws
+    {
         try await TestLibrary.with(backend) { test in
             let version = try await test.upload("1.0")
             _ = try await test.begin([1, 2, 3])
@@ -422,7 +422,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func aProductsRuleGoesBeforeItsApps(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aProductsRuleOverridesItsApps(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             try await test.library.setReview(.automatic, of: TestStore.bundleID, nil)
             try await test.library.setReview(.manual, of: TestStore.bundleID, "hats")
@@ -437,7 +437,7 @@ struct TestLibrary {
         }
     }
 
-    @Test(arguments: Backend.available) func ofTwoReviewersOneDecides(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func oneOfTwoReviewersDecides(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let version = try await test.step(.submit, try await test.upload("1.0"))
             let steps: [ContentStep] = [.approve, .reject(reason: "No."), .approve, .reject(reason: "Never.")]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ContentStateMachineTests {
     /// Every step from every state: where it leads, or nowhere.
-    @Test func eachStepLeadsWhereItShouldOrNowhere() throws {
+    @Test func eachReviewStepHasItsResultOrIsRefused() throws {
         let steps: [ContentStep] = [.submit, .beginReview, .approve, .reject(reason: "x"), .remove]
         let table: [ContentState: [[ContentState]?]] = [
             .waitingForUpload: [nil, nil, nil, nil, nil],
@@ -40,7 +40,7 @@ import Testing
         #expect(machine.state == .approved)
     }
 
-    @Test func theWordsAreAppStoreConnects() {
+    @Test func theStatesHaveAppStoreConnectsNames() {
         #expect(
             ContentState.allCases.map(\.rawValue) == [
                 "WAITING_FOR_UPLOAD", "PROCESSING_CONTENT", "READY_TO_SUBMIT", "WAITING_FOR_REVIEW", "IN_REVIEW",

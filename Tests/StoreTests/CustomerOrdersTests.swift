@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite struct CustomerOrdersTests {
-    @Test(arguments: Backend.available) func aPromotedPurchaseIsTakenUpOnce(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aPromotedPurchaseIsDeliveredOnce(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let stranger = try await test.account("stranger@example.com")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aCodeGivesOneTransactionForNothing(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aCodeGivesOneFreeTransaction(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aCodeIsDeliveredAgainUntilItsTransactionIsOver(
+    @Test(arguments: Backend.available) func aCodeIsDeliveredAgainUntilItsTransactionIsFinished(
         _ backend: Backend
     ) async throws {
         try await backend.withStore { test async throws in
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func ofManyWhoRedeemACodeOneHasIt(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func oneOfManyAccountsRedeemsACode(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let code = try await test.store.addCode(for: "credits5", in: TestStore.bundleID).code
             var accounts: [Account] = []
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theAccountIsToldAsItIsNow(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theAccountsCurrentStateIsReported(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let made = try await test.account()
             let account = try await test.store.accounts.change(
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func errorsAreOrderedByNameForWhatADeviceAsks() throws {
+    @Test func errorsAreOrderedByNameForADevicesRequests() throws {
         let faults = Faults()
         let error = try #require(OrderedError(name: "SSServerErrorDomain/5020"))
         for operation: Faults.Operation in [.products, .purchases, .receipts, .restores] {

@@ -11,7 +11,7 @@ import Testing
         return tickets
     }
 
-    @Test func sourcesTakeTurnsAndTheOldestOfEachGoesFirst() {
+    @Test func sourcesTakeTurnsAndTheOldestOfEachIsFirst() {
         var line = FairLine<String, Int>(capacity: 10)
         for ticket in 1...4 { #expect(line.add(ticket, of: "a") == nil) }
         for ticket in 5...6 { #expect(line.add(ticket, of: "b") == nil) }
@@ -20,7 +20,7 @@ import Testing
         #expect(line.count == 0 && line.next() == nil)
     }
 
-    @Test func ofAFloodTheNewestGoesFirst() {
+    @Test func theNewestTicketOfAFloodIsFirst() {
         var line = FairLine<String, Int>(capacity: 100)
         let calm = FairLine<String, Int>.calm
         for ticket in 1...calm + 2 { #expect(line.add(ticket, of: "flood") == nil) }
@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Where as many come as go, the one that came first is not overtaken for ever.
-    @Test func nobodyIsOvertakenForEver() {
+    @Test func noTicketIsOvertakenForever() {
         var line = FairLine<String, Int>(capacity: 100)
         for ticket in 0..<4 { _ = line.add(ticket, of: "a") }
         for ticket in 4..<20 {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aFullLineLetsTheOldestOfTheLongestGo() {
+    @Test func aFullLineDropsTheOldestTicketOfTheLongestSource() {
         var line = FairLine<String, Int>(capacity: 4)
         #expect(line.add(1, of: "honest") == nil)
         for ticket in 2...4 { #expect(line.add(ticket, of: "flood") == nil) }
@@ -48,7 +48,7 @@ import Testing
         #expect(rest(&line) == [1, 5, 6, 7])
     }
 
-    @Test func whatIsTakenOutIsNotCalled() {
+    @Test func aRemovedTicketIsNotCalled() {
         var line = FairLine<String, Int>(capacity: 4)
         for ticket in 1...3 { _ = line.add(ticket, of: ticket == 1 ? "a" : "b") }
         let removed = [(1, "a"), (1, "a"), (2, "a"), (2, "b")].map { line.remove($0, of: $1) }
@@ -58,7 +58,7 @@ import Testing
 
     /// Whatever comes and goes, nothing is lost or called twice, and no source waits for more turns than there are
     /// sources.
-    @Test func nothingIsLost() {
+    @Test func noTicketIsLost() {
         var generator = SeededGenerator(seed: 11)
         for _ in 0..<100 {
             let capacity = Int.random(in: 1...12, using: &generator)

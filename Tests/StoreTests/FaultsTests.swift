@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 @Suite struct FaultsTests {
-    @Test func anOrderFailsAsManyRequestsAsItSays() throws {
+    @Test func anOrderedFaultFailsTheGivenNumberOfRequests() throws {
         let faults = Faults()
         try faults.order(.init(operation: .products, status: 503, remaining: 2))
         #expect(faults.next(.purchases) == nil)

@@ -16,11 +16,11 @@ import Testing
         try TestStore.catalog { $0.replacing("productID: hats", with: "productID: \"K;`hats\"") }
     }
 
-    @Test func theSpellingsAreEqualToSwift() {
+    @Test func theTestsSpellingsAreEqualInSwift() {
         for spelling in Self.spellings { #expect(spelling.rawValue == "K;`hats" && spelling != "K;`hats") }
     }
 
-    @Test(arguments: Backend.available) func oneProductIsSoldUnderItsOwnSpellingAlone(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aProductIsSoldOnlyUnderItsOwnSpelling(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             test.store.catalog.replace(with: try Self.catalog())
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func nothingIsDoneToAProductByAnotherSpelling(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anotherSpellingDoesNotAffectAProduct(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             test.store.catalog.replace(with: try Self.catalog())
             let account = try await test.account()

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func declinedItStaysFailed(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aDeclinedInterruptedPurchaseStaysFailed(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let made = try await test.account()
             let account = try await test.store.accounts.change(
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whoAgreedToNothingPaysNothing(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aProductShownAsFreeIsNotCharged(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let free = Money(milliunits: 0, currency: "USD")

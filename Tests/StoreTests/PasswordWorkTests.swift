@@ -73,7 +73,7 @@ import Testing
         #expect(busy.done.withLock { $0.count } == 8 && busy.work.begun == 9)
     }
 
-    @Test func whatIsCancelledWhileItWaitsIsNotDone() async throws {
+    @Test func aCancelledWaitingJobDoesNotRun() async throws {
         let busy = Busy()
         let first = await busy.begin()
         let (left, stays) = (await busy.join("left", from: "a"), await busy.join("stays", from: "a"))
@@ -93,7 +93,7 @@ import Testing
         #expect(busy.done.withLock { $0 } == ["stays"] && busy.work.waiting == 0)
     }
 
-    @Test func asManyRunAtOnceAsThereAreWorkers() async throws {
+    @Test func asManyJobsRunAsThereAreWorkers() async throws {
         let work = PasswordWork(workers: 2, waiting: 100)
         let running = Running()
         try await withThrowingTaskGroup(of: Void.self) { group in

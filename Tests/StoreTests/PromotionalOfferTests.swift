@@ -104,7 +104,7 @@ private struct OfferSigner {
         }
     }
 
-    @Test(arguments: Backend.available) func aRepeatedKeyIsTheSamePurchaseAndANonceIsGoodOnce(_ backend: Backend)
+    @Test(arguments: Backend.available) func aRepeatedKeyIsTheSamePurchaseAndANonceIsValidOnce(_ backend: Backend)
         async throws
     {
         try await backend.withStore { test async throws in
@@ -144,7 +144,7 @@ private struct OfferSigner {
         }
     }
 
-    @Test func whatIsWrongWithAnOfferIsSaid() async throws {
+    @Test func anInvalidOfferHasAReason() async throws {
         try await Backend.sqlite.withStore { test async throws in
             let account = try await lapsed(test)
             let now = test.clock.milliseconds
@@ -201,7 +201,7 @@ private struct OfferSigner {
         }
     }
 
-    @Test(arguments: Backend.available) func anOfferThatSomebodyMustApproveIsSoldAtItsPriceLater(_ backend: Backend)
+    @Test(arguments: Backend.available) func anOfferThatNeedsApprovalIsSoldLaterAtItsPrice(_ backend: Backend)
         async throws
     {
         try await backend.withStore { test async throws in
@@ -299,7 +299,7 @@ extension AppReceipt {
         }
     }
 
-    @Test func whatIsNotSoldInTheStorefrontHasNoPage() async throws {
+    @Test func aProductThatTheStorefrontDoesNotSellHasNoPage() async throws {
         try await Backend.sqlite.withStore { test async throws in
             let monkeys = try #require(test.store.catalog.value.app(TestStore.bundleID))
             let domestic = try #require(monkeys.product("domestic"))

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aCommitThatFailsIsNoPurchaseAndTheRetryIsOne(_ backend: Backend)
+    @Test(arguments: Backend.available) func aFailedCommitMakesNoPurchaseAndTheRetryMakesOne(_ backend: Backend)
         async throws
     {
         for product: ProductID in ["credits5", "hats", "club.monthly"] {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aDatabaseThatIsLostFailsTheWholePurchase(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aLostDatabaseFailsTheWholePurchase(_ backend: Backend) async throws {
         try await backend.withDatabase(migrations: AppSchema.migrations) { apps, _ async throws in
             try await backend.withLocation { location async throws in
                 let clock = TestClock()

@@ -26,7 +26,7 @@ import Testing
         Sold(product: "gym.monthly", kind: .autoRenewableSubscription, quantity: 1, amount: 9990, paid: true),
     ]
 
-    @Test(arguments: Backend.available) func eachKindIsSoldAndStandsInTheLedger(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func eachKindIsSoldAndRecordedInTheLedger(_ backend: Backend) async throws {
         for sold in Self.sold {
             let processor = ScriptedProcessor()
             try await backend.withStore(processor: processor) { test async throws in
@@ -87,7 +87,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: Backend.available) func whatCannotBeSoldFailsForGoodAndCostsNothing(_ backend: Backend)
+    @Test(arguments: Backend.available) func anImpossiblePurchaseFailsPermanentlyWithoutCharge(_ backend: Backend)
         async throws
     {
         for refused in Self.refused {
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aRequestThatCannotBeJudgedIsNotRecorded(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRequestThatCannotBeCheckedIsNotRecorded(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             var unknown = test.request("credits5")
@@ -141,7 +141,7 @@ import Testing
 
     // MARK: One key, one purchase
 
-    @Test(arguments: Backend.available) func aRepeatedKeyGetsTheFirstAnswerForEver(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRepeatedKeyAlwaysGetsTheFirstAnswer(_ backend: Backend) async throws {
         try await backend.withTestDatabases { database, apps async throws in
             let clock = TestClock()
             let processor = ScriptedProcessor()
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aKeyIsNoOtherPurchasesKey(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aKeyCannotBeReusedForAnotherPurchase(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
@@ -221,7 +221,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func manyAtOnceWithOneKeyAreOnePurchase(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentRequestsWithOneKeyMakeOnePurchase(_ backend: Backend)
+        async throws
+    {
         for product: ProductID in ["credits5", "hats", "club.monthly"] {
             try await backend.withStore { test async throws in
                 let account = try await test.account()
@@ -240,7 +242,9 @@ import Testing
 
     // MARK: Owned once
 
-    @Test(arguments: Backend.available) func whatIsOwnedIsDeliveredAgainWithoutCharge(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anOwnedProductIsDeliveredAgainWithoutCharge(_ backend: Backend)
+        async throws
+    {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
@@ -263,7 +267,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func ofManyPurchasesAtOnceOfOneProductOneIsCharged(_ backend: Backend)
+    @Test(arguments: Backend.available) func concurrentPurchasesOfOneProductAreChargedOnce(_ backend: Backend)
         async throws
     {
         let processor = ScriptedProcessor()
@@ -354,7 +358,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aProcessorThatCannotBeAskedLeavesNoTrace(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anUnavailableProcessorLeavesNoTrace(_ backend: Backend) async throws {
         let isUp = Mutex(false)
         let processor = ScriptedProcessor { payment in
             guard isUp.withLock({ $0 }) else { throw ScriptedProcessor.Unreachable() }

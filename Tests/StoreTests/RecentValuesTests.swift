@@ -18,7 +18,7 @@ import Testing
         #expect(recent.value(for: 0) == nil)
     }
 
-    @Test func whatWasFetchedBeforeAChangeIsNotTakenIn() {
+    @Test func aRowReadBeforeAChangeIsNotCached() {
         let recent = RecentValues<Int, String>(capacity: 10)
         for change in [{ recent.removeAll() }, { recent.removeValue(for: 7) }] {
             let changes = recent.changes

@@ -10,8 +10,7 @@ import Testing
         try await test.store.notices(for: account, in: TestStore.bundleID, after: after, languages: ["en"])
     }
 
-    @Test(arguments: Backend.available) func whatIsRefundedMeanwhileIsNotDeliveredAgain(_ backend: Backend) async throws
-    {
+    @Test(arguments: Backend.available) func aRefundedPurchaseIsNotDeliveredAgain(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let first = try await test.buy("hats", by: account)
@@ -35,7 +34,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whatWasOwnedIsLostOnceAndCanBeBoughtAgain(_ backend: Backend) async throws
+    @Test(arguments: Backend.available) func aRefundedProductIsLostOnceAndCanBeBoughtAgain(_ backend: Backend)
+        async throws
     {
         try await backend.withStore { test async throws in
             let account = try await test.account()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func manyAreToldInPages(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func manyRefundsAreDeliveredInPages(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let count = Revocations.page + 2
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func consumablesAreRefundedSilently(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func refundedConsumablesCauseNoNotice(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let other = try await test.account("other@example.com")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func manyAtOnceAreCountedOnceEach(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentIncrementsAreCountedOnceEach(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             var bought: [TransactionID] = []

@@ -319,7 +319,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func aRequestThatCannotBeIsRefused(_ backend: Backend) async throws {
+    func anImpossibleRequestIsRefused(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             var request = request(username: String(repeating: "x", count: StoreLimits.applicationUsername + 1))
@@ -358,7 +358,7 @@ import Testing
         return try await TestStore.verified(try await test.store.appReceipt(request, for: account))
     }
 
-    @Test func theSandboxPretendsWhatItIsAskedTo() async throws {
+    @Test func theSandboxSimulatesRequestedConditions() async throws {
         try await Backend.sqlite.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("hats", by: account)
@@ -380,7 +380,7 @@ import Testing
         }
     }
 
-    @Test func productionPretendsNothing() async throws {
+    @Test func productionSimulatesNothing() async throws {
         try await Backend.sqlite.withStore(.production) { test async throws in
             let account = try await test.account()
             let receipt = try await receipt(

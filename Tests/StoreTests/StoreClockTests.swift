@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite struct StoreClockTests {
-    @Test func theClockIsSetAdvancedFrozenAndLetGo() throws {
+    @Test func theClockIsSetAdvancedFrozenAndResumed() throws {
         let real = TestClock()
         let clock = StoreClock(.running(offset: 0), realTime: real.now)
         #expect(clock.milliseconds == TestClock.start)
@@ -28,14 +28,15 @@ import Testing
         #expect(clock.milliseconds == real.milliseconds && clock.current == .running(offset: 0))
     }
 
-    @Test(arguments: [978_307_199_999, 4_102_444_800_001, .min, .max, 0]) func outOfItsRangeItIsNotSet(_ instant: Int64)
-    {
+    @Test(arguments: [978_307_199_999, 4_102_444_800_001, .min, .max, 0]) func theClockIsNotSetOutOfItsRange(
+        _ instant: Int64
+    ) {
         let clock = StoreClock(.running(offset: 0), realTime: TestClock().now)
         #expect(throws: StoreError.self) { try clock.set(to: instant) }
         #expect(clock.milliseconds == TestClock.start)
     }
 
-    @Test(arguments: [Int64.min, .max, -4_000_000_000_000, 4_000_000_000_000]) func nobodyAdvancesItOutOfItsRange(
+    @Test(arguments: [Int64.min, .max, -4_000_000_000_000, 4_000_000_000_000]) func theClockIsNotAdvancedOutOfItsRange(
         _ step: Int64
     ) {
         for setting in [StoreClock.Setting.running(offset: 5), .frozen(at: 1_600_000_000_000)] {

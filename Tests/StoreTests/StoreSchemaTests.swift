@@ -5,14 +5,14 @@ import Testing
 @testable import Store
 
 @Suite struct StoreSchemaTests {
-    @Test func aRowIsWrittenWithoutATableBuiltForIt() async throws {
+    @Test func writingARowBuildsNoTemporaryTable() async throws {
         #expect(try await SQLiteProgram.tablesWithCostlyRows(StoreSchema.migrations) == [])
         // Without the sixth migration it is not so, which shows that the test can fail.
         #expect(try await SQLiteProgram.tablesWithCostlyRows(Array(StoreSchema.migrations.prefix(5))) == ["purchases"])
     }
 
     /// The sixth migration writes the table anew; a store that was there before keeps each purchase as it was.
-    @Test(arguments: Backend.available) func purchasesOutliveTheirNewTable(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func purchasesSurviveTheMoveToANewTable(_ backend: Backend) async throws {
         let columns = """
             idempotency_key, account_id, bundle_id, product_id, quantity, application_username, state, failure_code, failure_message,
             transaction_id, amount, currency, payment_reference, created_at, promotional_offer_id

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aGroupIntroducesItselfOnce(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anIntroductoryOfferIsUsedOncePerGroup(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("club.monthly", by: account)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func whoeverIsSubscribedIsNotSubscribedAgain(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aSubscriberCannotSubscribeAgain(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let first = try await test.buy("club.monthly", by: account)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func ofManySubscriptionsAtOnceOneIsMade(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentSubscriptionsMakeOnePurchase(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
             let account = try await test.account()
@@ -76,7 +76,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func ofManyFirstsInOneGroupOneIsIntroduced(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func concurrentFirstPurchasesOfAGroupUseOneIntroductoryOffer(_ backend: Backend)
+        async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -89,7 +91,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aPeriodWithoutEndStillGivesAReceipt(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aPeriodBeyondTheYear9999StillGivesAReceipt(_ backend: Backend) async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let transaction = try await test.buy("eternal", by: account)

@@ -204,22 +204,18 @@ extension Backend {
     func withTestDatabases(
         extraMigrations: [Migration] = [], _ body: (_ store: Database, _ apps: Database) async throws -> Void
     ) async throws {
-        await Slots.shared.take()
-        let result: Result<Void, any Error>
-        do {
+        try await Self.stores.with {
             try await withDatabase(migrations: AppSchema.migrations, connections: 1) { apps, _ async throws in
                 let migrations = StoreSchema.migrations + extraMigrations
                 try await withDatabase(migrations: migrations, connections: 6) { database, _ async throws in
                     try await body(database, apps)
                 }
             }
-            result = .success(())
-        } catch {
-            result = .failure(error)
         }
-        await Slots.shared.give()
-        try result.get()
     }
+
+    /// The places for tests with a store's databases.
+    private static let stores = TestSlots(12)
 
     /// Runs a test with a store of its own.
     func withStore(
@@ -232,21 +228,6 @@ extension Backend {
                 try await TestStore.open(
                     database, apps: apps, environment: environment, clock: TestClock(), processor: processor))
         }
-    }
-}
-
-/// How many tests hold databases at the same time; a PostgreSQL server has only so many connections.
-private actor Slots {
-    static let shared = Slots()
-    private var free = 12
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func take() async {
-        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
-    }
-
-    func give() {
-        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }
 

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func idsRiseThroughABurstAndAClockThatGoesBack() {
+    @Test func idsGrowInABurstAndWhenTheClockGoesBack() {
         let clock = Mutex(Self.now)
         let ids = TransactionIDs(.sandbox, node: 63, highest: nil, realMilliseconds: { clock.withLock { $0 } })
         var last = ids.next()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func aRestartGoesOnAboveTheHighestThatWasKept() {
+    @Test func aRestartContinuesAboveTheHighestStoredId() {
         for environment in StoreEnvironment.allCases {
             let first = Self.ids(environment)
             let given = (0..<1000).map { _ in first.next() }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func threadsAndNodesNeverMeet() async {
+    @Test func threadsAndNodesNeverGiveTheSameId() async {
         let nodes = (0..<4).map { Self.ids(.production, node: $0 * 20) }
         let all = await withTaskGroup(of: [TransactionID].self) { group in
             for node in nodes {

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aRefundedSubscriptionGoesOnNowhere(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aRefundedSubscriptionHasNoLatestReceipt(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let club = try await test.buy("club.monthly", by: account)
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func theUnsignedWordDecidesNothing(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func unsignedFieldsHaveNoEffect(_ backend: Backend) async throws {
         try await backend.withStore(.sandbox) { sandbox async throws in
             try await backend.withStore(.production) { production async throws in
                 let account = try await sandbox.account()

@@ -5,7 +5,9 @@ import Testing
 @testable import Store
 
 @Suite struct UnfinishedTransactionsTests {
-    @Test(arguments: Backend.available) func theyComeInPagesOldestFirstUntilFinished(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func unfinishedTransactionsComeInPagesOldestFirst(_ backend: Backend)
+        async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             var bought: [TransactionDescription] = []
@@ -31,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Backend.available) func aPageThatIsJustFullIsTheLast(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func anExactlyFullPageIsTheLast(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             for _ in 0..<StoreLimits.page { try await test.buy("credits5", by: account) }

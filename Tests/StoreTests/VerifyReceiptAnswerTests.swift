@@ -234,7 +234,8 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
-    @Test(arguments: Backend.available) func theSharedSecretIsAskedForWhereItIsNeeded(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func theSharedSecretIsRequiredForSubscriptions(_ backend: Backend) async throws
+    {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             try await test.buy("hats", by: account)
@@ -318,7 +319,7 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
-    @Test(arguments: Backend.available) func aReceiptThatWasTouchedIsRefused(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aModifiedReceiptIsRefused(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let hats = try await test.buy("hats", by: account)
@@ -377,7 +378,8 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
-    @Test(arguments: Backend.available) func theOtherStoresReceiptIsSentThere(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aReceiptOfTheOtherEnvironmentIsRedirected(_ backend: Backend) async throws
+    {
         try await backend.withStore(.sandbox) { sandbox async throws in
             try await backend.withStore(.production) { production async throws in
                 for (home, other, status) in [(sandbox, production, 21007), (production, sandbox, 21008)] {
@@ -401,7 +403,7 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
         }
     }
 
-    @Test(arguments: Backend.available) func whoseAccountIsGoneIsToldSo(_ backend: Backend) async throws {
+    @Test(arguments: Backend.available) func aReceiptOfADeletedAccountIsReported(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()
             let club = try await test.buy("club.monthly", by: account)

@@ -30,7 +30,7 @@ struct MoneyTests {
         #expect(Money(milliunits: milliunits, currency: "USD").decimal == text)
     }
 
-    @Test func whatIsWrittenIsReadBackAndAgreesWithDecimalArithmetic() throws {
+    @Test func amountsAreReadBackAndAgreeWithDecimalArithmetic() throws {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<5000 {
             // All magnitudes alike, not mostly large ones.
@@ -42,7 +42,7 @@ struct MoneyTests {
         }
     }
 
-    @Test func whatIsReadKeepsItsValueWhateverZerosItCarries() {
+    @Test func trailingZerosDoNotChangeAnAmount() {
         var generator = SeededGenerator(seed: 2)
         for _ in 0..<5000 {
             let units = Int64.random(in: 0...9999, using: &generator)

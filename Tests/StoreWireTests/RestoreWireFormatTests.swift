@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
-@Suite("What travels for a restore is written as published")
+@Suite("A restore's messages have the published form")
 struct RestoreWireFormatTests {
     private let wire = WireFormatTests()
 
@@ -28,7 +28,7 @@ struct RestoreWireFormatTests {
         try wire.expect(RestoreResponse(transactions: [], next: nil), #"{"transactions":[]}"#)
     }
 
-    @Test func aReceiptThatIsPretended() throws {
+    @Test func aReceiptWithTestProperties() throws {
         let plain = AppReceiptRequest(bundleID: "a.b", bundleVersion: "1", vendorIdentifier: WireFormatTests.key)
         let written =
             #""bundleId":"a.b","bundleVersion":"1","#

@@ -93,7 +93,7 @@ struct StoreRouteTests {
             ])
     }
 
-    @Test func onlyUnreservedCharactersStandUnescaped() {
+    @Test func onlyUnreservedCharactersStayUnescaped() {
         for byte in UInt8(0x21)...0x7E {
             let text = String(UnicodeScalar(byte))
             let query =

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func whatIsDoneInTimeIsGiven() async throws {
+    @Test func aResultWithinTheTimeLimitIsReturned() async throws {
         #expect(try await withTimeLimit(.seconds(600), else: Late()) { 7 } == 7)
         struct Own: Error {}
         await #expect(throws: Own.self) { try await withTimeLimit(.seconds(600), else: Late()) { throw Own() } }

@@ -10,7 +10,7 @@ struct TimeOrderedUUIDTests {
         #expect(key.uuidString == "017F22E2-79B0-7FFF-BFFF-FFFFFFFFFFFF")
     }
 
-    @Test func laterKeysSortBehindEarlierOnes() {
+    @Test func laterKeysSortAfterEarlierOnes() {
         let keys = (0..<100).map {
             UUID(timeOrdered: Date(timeIntervalSince1970: 1_700_000_000 + Double($0)), chance: UUID())
         }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct UUIDTextTests {
     private func read(_ bytes: [UInt8]) -> UUID? { UUID(text: bytes.span) }
 
-    @Test func theTextIsFoundationsAndReadsBack() {
+    @Test func identifiersAreEncodedAsFoundationDoesAndReadBack() {
         for _ in 0..<1_000 {
             let uuid = UUID()
             #expect(uuid.text == uuid.uuidString)
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func whatFoundationRefusesIsRefused() {
+    @Test func textsThatFoundationRefusesAreRefused() {
         let good = Array("0B8F2B2E-1C6D-7A3E-9F4A-5D6C7B8A9E0F".utf8)
         for position in good.indices {
             for byte in [UInt8(ascii: "-"), UInt8(ascii: "G"), UInt8(ascii: "/"), UInt8(ascii: ":"), 0, 0xFF]

@@ -68,14 +68,15 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         let prefix = "test_" + String(UInt64.random(in: .min ... .max), radix: 36)
         guard self == .postgresql else { return try await body(nil, prefix) }
         guard let address = Self.address else { throw MissingServer() }
-        await ServerSlots.shared.take()
-        let result = await Result.catching { try await body(address, prefix) }
-        await ServerSlots.shared.give()
+        let result = await Result.catching { try await Self.servers.with { try await body(address, prefix) } }
         for name in ["apps", "sandbox", "production", "merchant"] {
             try await Self.drop("\(prefix)_\(name)", at: address)
         }
         return try result.get()
     }
+
+    /// The places for store servers over PostgreSQL, each of which has many connections.
+    private static let servers = TestSlots(12)
 
     private static func drop(_ schema: String, at address: String) async throws {
         let location = DatabaseLocation.postgresql(url: address, schema: "test_janitor", connections: 1)
@@ -93,21 +94,6 @@ public enum Backend: String, CaseIterable, Sendable, CustomStringConvertible {
         public var description: String {
             "\(Backend.variable) is not set: run the tests through scripts/with-postgresql"
         }
-    }
-}
-
-/// How many store servers run over PostgreSQL at the same time: each has many connections, and the server only so many.
-private actor ServerSlots {
-    static let shared = ServerSlots()
-    private var free = 12
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func take() async {
-        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
-    }
-
-    func give() {
-        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }
 

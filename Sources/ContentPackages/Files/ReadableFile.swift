@@ -29,6 +29,13 @@ final class ReadableFile: Sendable {
     /// Fills the buffer from an offset. Reads fewer bytes only at the end of the file.
     /// - Returns: the number of bytes that were read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        try Self.read(descriptor, path, into: buffer, at: offset)
+    }
+
+    /// Fills the buffer from an offset of an open file. Reads fewer bytes only at the end of the file.
+    static func read(
+        _ descriptor: Int32, _ path: String, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) throws -> Int {
         var done = 0
         while done < buffer.count {
             let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, Int(offset) + done)

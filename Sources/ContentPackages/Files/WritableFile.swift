@@ -34,15 +34,7 @@ struct WritableFile: ~Copyable {
 
     /// Fills the buffer from an offset. Reads fewer bytes only at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
-        var done = 0
-        while done < buffer.count {
-            let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, Int(offset) + done)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw ContentPackageError.reading(path) }
-            guard count > 0 else { break }
-            done += count
-        }
-        return done
+        try ReadableFile.read(descriptor, path, into: buffer, at: offset)
     }
 
     /// Removes everything from an offset. The next write goes there.

@@ -37,12 +37,7 @@ struct BuyCommand: AsyncParsableCommand {
             "The payment's applicationUsername, such as the merchant's accountToken for the user (a UUID).",
             valueName: "text"))
     var username: String?
-    @Option(
-        help: ArgumentHelp(
-            "A file with the password of --account, or - for standard input. Without it, the command asks.",
-            valueName: "file"),
-        completion: .file())
-    var passwordFile: String?
+    @OptionGroup var password: PasswordOptions
     @Option(help: ArgumentHelp("The file to write the app receipt to.", valueName: "file"), completion: .file())
     var receiptOut: String?
     @Option(help: ArgumentHelp("The device's folder.", valueName: "dir"), completion: .directory)
@@ -67,21 +62,17 @@ struct BuyCommand: AsyncParsableCommand {
         let receiptOut = receiptOut.map { URL(fileURLWithPath: $0).standardizedFileURL }
         if let receiptOut { try OutputFile.check(receiptOut) }
         let named = try device.map(DevicePlace.usable)
-        let (email, password) = try customer()
-        let folder = named ?? Self.deviceFolder(of: email, in: data)
-        let purchase = ShellPurchase(
+        let customer = try ShellCustomer.named(account, password, environment.environment, in: data)
+        let folder = named ?? Self.deviceFolder(of: customer.email, in: data)
+        let device = ShellDevice(
             store: addresses.store(environment.environment), environment: environment.environment, bundleID: seller,
-            bundleVersion: appVersion, productID: product, quantity: quantity, username: username, email: email,
-            password: password,
-            device: folder.standardizedFileURL, root: data.appendingPathComponent("roots/receipt-root.der"),
+            bundleVersion: appVersion, folder: folder.standardizedFileURL,
+            root: data.appendingPathComponent("roots/receipt-root.der"))
+        let purchase = ShellPurchase(
+            device: device, customer: customer, productID: product, quantity: quantity, username: username,
             receiptOut: receiptOut)
         let report = try await Progress.during("Buying \(product)", saysSoInLogs: true) { try await purchase.perform() }
         try Console.current.report(report, json: output.json) { report.text($0) }
-    }
-
-    private func customer() throws -> (email: String, password: String) {
-        if let account { return (account, try PasswordPrompt.password(file: passwordFile, whose: account)) }
-        return try ShellCustomer.tester(environment.environment, in: control.data.directory)
     }
 
     /// Returns the folder of the account's device in the store's data directory.

@@ -7,48 +7,23 @@ import Synchronization
 ///
 /// A process can configure StoreKit only once, so call ``perform()`` once.
 struct ShellPurchase: Sendable {
-    var store: String
-    var environment: StoreEnvironment
-    var bundleID: String
-    var bundleVersion: String
+    var device: ShellDevice
+    var customer: StoreCredentials
     var productID: String
     var quantity: Int
     /// `applicationUsername` of the payment.
     var username: String?
-    var email: String
-    var password: String
-    var device: URL
-    var root: URL
     var receiptOut: URL?
-
-    private static let timeLimit = Duration.seconds(60)
 
     /// Buys the product and finishes the transaction.
     /// - Throws: ``CommandError`` with the reason when the store refuses or does not answer within 60 seconds.
     func perform() async throws -> BuyReport {
-        let signIn = SignIn(StoreCredentials(email: email, password: password))
-        let problems = Problems()
-        var configuration = StoreKitConfiguration(
-            store: URL(string: store), bundleIdentifier: bundleID, deviceFolder: device,
-            sheet: ProgrammedPaymentSheet(confirm: { _ in .buy }, signIn: { signIn.answer($0) }))
-        configuration.environment = environment
-        configuration.bundleVersion = bundleVersion
-        configuration.roots = [root]
-        configuration.callbackQueue = DispatchQueue(label: "cornerstore buy")
-        configuration.diagnostics = { problems.add($0) }
-        try StoreKitConfiguration.use(configuration)
-        do {
-            return try await withTimeLimit(
-                Self.timeLimit,
-                else: CommandError(
-                    .failed,
-                    "The store at \(store) did not complete the purchase in time. The device keeps the purchase, and the next “cornerstore buy” "
-                        + "of this account completes it.\(problems.text)")
-            ) { try await buy() }
-        } catch let error as CommandError {
-            guard signIn.wasRefused else { throw error }
-            throw CommandError(.refused, "Wrong password for \(email).")
-        }
+        try await device.use(
+            as: customer, answer: .buy,
+            late:
+                "The store at \(device.store) did not complete the purchase in time. The device keeps the purchase, and the next "
+                + "“cornerstore buy” of this account completes it."
+        ) { try await buy() }
     }
 
     private func buy() async throws -> BuyReport {

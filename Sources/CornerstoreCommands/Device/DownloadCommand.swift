@@ -25,12 +25,7 @@ struct DownloadCommand: AsyncParsableCommand {
         help: ArgumentHelp("The folder to create for the content. It must not exist.", valueName: "dir"),
         completion: .directory)
     var out: String
-    @Option(
-        help: ArgumentHelp(
-            "A file with the password of --account, or - for standard input. Without it, the command asks.",
-            valueName: "file"),
-        completion: .file())
-    var passwordFile: String?
+    @OptionGroup var password: PasswordOptions
     @OptionGroup var options: DeviceOptions
     @OptionGroup var output: OutputOptions
 
@@ -41,30 +36,13 @@ struct DownloadCommand: AsyncParsableCommand {
         guard !FileManager.default.fileExists(atPath: place.path) else {
             throw CommandError(.usage, "\(place.path) already exists. Give another folder with --out.")
         }
-        let (email, password) = try customer()
-        let device = try await options.shellDevice(of: email, mustExist: false)
-        let signIn = SignIn(StoreCredentials(email: email, password: password))
-        let sheet = ProgrammedPaymentSheet(confirm: { _ in .cancel }, signIn: { signIn.answer($0) })
+        let customer = try options.customer(password)
+        let device = try await options.shellDevice(of: customer.email, mustExist: false)
         let product = product
-        let report: DownloadReport
-        do {
-            report = try await device.use(
-                sheet, late: "The store at \(device.store) did not answer in time.", within: .seconds(86_400)
-            ) {
-                try await ShellDownload(product: product, place: place).perform()
-            }
-        } catch let error as CommandError {
-            guard signIn.wasRefused else { throw error }
-            throw CommandError(.refused, "Wrong password for \(email).")
+        let report = try await device.use(as: customer, within: .seconds(86_400)) {
+            try await ShellDownload(product: product, place: place).perform()
         }
         try Console.current.report(report, json: output.json) { report.text($0) }
-    }
-
-    private func customer() throws -> (email: String, password: String) {
-        if let account = options.account {
-            return (account, try PasswordPrompt.password(file: passwordFile, whose: account))
-        }
-        return try ShellCustomer.tester(options.environment.environment, in: options.control.data.directory)
     }
 }
 

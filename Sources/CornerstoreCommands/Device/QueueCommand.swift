@@ -42,7 +42,7 @@ struct QueueCommand: AsyncParsableCommand {
             }, signIn: { _ in nil })
         let finish = finish
         let report = try await Progress.during("Reading the queue") {
-            try await device.use(sheet, late: "The store at \(device.store) did not answer in time.") {
+            try await device.use(sheet) {
                 await ShellQueue(finishes: finish).perform()
             }
         }

@@ -23,12 +23,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Restore only purchases with this applicationUsername.", valueName: "name"))
     var username: String?
-    @Option(
-        help: ArgumentHelp(
-            "A file with the password of --account, or - for standard input. Without it, the command asks.",
-            valueName: "file"),
-        completion: .file())
-    var passwordFile: String?
+    @OptionGroup var password: PasswordOptions
     @Flag(help: "Leave the restored transactions in the queue, for “cornerstore queue”.")
     var keep = false
     @OptionGroup var options: DeviceOptions
@@ -37,30 +32,15 @@ struct RestoreCommand: AsyncParsableCommand {
     func run() async throws {
         // Report a missing store before asking for a password.
         _ = try options.control.data.addresses()
-        let (email, password) = try customer()
-        let device = try await options.shellDevice(of: email, mustExist: false)
-        let signIn = SignIn(StoreCredentials(email: email, password: password))
-        let sheet = ProgrammedPaymentSheet(confirm: { _ in .cancel }, signIn: { signIn.answer($0) })
+        let customer = try options.customer(password)
+        let device = try await options.shellDevice(of: customer.email, mustExist: false)
         let (username, keep) = (username, keep)
-        let report: RestoreReport
-        do {
-            report = try await Progress.during("Restoring") {
-                try await device.use(sheet, late: "The store at \(device.store) did not answer in time.") {
-                    try await ShellRestore(username: username, keepsThem: keep).perform()
-                }
+        let report = try await Progress.during("Restoring") {
+            try await device.use(as: customer) {
+                try await ShellRestore(username: username, keepsThem: keep).perform()
             }
-        } catch let error as CommandError {
-            guard signIn.wasRefused else { throw error }
-            throw CommandError(.refused, "Wrong password for \(email).")
         }
         try Console.current.report(report, json: output.json) { report.text($0) }
-    }
-
-    private func customer() throws -> (email: String, password: String) {
-        if let account = options.account {
-            return (account, try PasswordPrompt.password(file: passwordFile, whose: account))
-        }
-        return try ShellCustomer.tester(options.environment.environment, in: options.control.data.directory)
     }
 }
 

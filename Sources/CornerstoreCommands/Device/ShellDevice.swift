@@ -51,6 +51,12 @@ struct DeviceOptions: ParsableArguments {
         return only.bundleId
     }
 
+    /// Returns the account given with `--account`, or else the sandbox tester.
+    func customer(_ password: PasswordOptions) throws -> StoreCredentials {
+        try ShellCustomer.named(
+            account, password, environment.environment, in: control.data.directory)
+    }
+
     /// Returns the address given with `--account`, or else of the sandbox tester.
     func email() throws -> String {
         if let account { return account }
@@ -58,13 +64,31 @@ struct DeviceOptions: ParsableArguments {
     }
 }
 
-/// The default customer of commands that act as a device.
+/// The option for the password of `--account`.
+struct PasswordOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A file with the password of --account, or - for standard input. Without it, the command asks.",
+            valueName: "file"),
+        completion: .file())
+    var passwordFile: String?
+}
+
+/// The customer of commands that act as a device.
 enum ShellCustomer {
+    /// Returns an account with its password, or the sandbox tester when no account is given.
+    /// - Throws: ``CommandError`` as ``tester(_:in:)`` does, or when there is no password.
+    static func named(
+        _ account: String?, _ password: PasswordOptions, _ environment: StoreEnvironment, in data: URL
+    ) throws -> StoreCredentials {
+        guard let account else { return try tester(environment, in: data) }
+        return StoreCredentials(
+            email: account, password: try PasswordPrompt.password(file: password.passwordFile, whose: account))
+    }
+
     /// Returns the sandbox tester that the store created on its first start.
     /// - Throws: ``CommandError`` in production, which has no tester, or when the data directory has no tester.
-    static func tester(
-        _ environment: StoreEnvironment, in data: URL
-    ) throws -> (email: String, password: String) {
+    static func tester(_ environment: StoreEnvironment, in data: URL) throws -> StoreCredentials {
         guard environment == .sandbox else {
             throw CommandError(
                 .usage,
@@ -75,11 +99,12 @@ enum ShellCustomer {
             throw CommandError(
                 .failed, "\(data.path) contains no \(SandboxTester.fileName). Give an account with --account.")
         }
-        return (tester.email, tester.password)
+        return StoreCredentials(email: tester.email, password: tester.password)
     }
 }
 
-/// A device with one app. A process can configure StoreKit only once, so call ``use(_:late:within:_:)`` once.
+/// A device with one app. A process can configure StoreKit only once, so call one of the `use` methods
+/// once.
 struct ShellDevice: Sendable {
     var store: String
     var environment: StoreEnvironment
@@ -90,11 +115,12 @@ struct ShellDevice: Sendable {
 
     /// Configures StoreKit and runs `body`.
     /// - Parameters:
-    ///   - late: the error message when `body` takes longer than `limit`.
+    ///   - sheet: the payment sheet.
+    ///   - late: the error message when `body` takes longer than `limit`; nil for the usual one.
     ///   - limit: the time limit.
     /// - Throws: ``CommandError`` `failed` with `late` after the time limit.
     func use<Report: Sendable>(
-        _ sheet: any PaymentSheet, late: String, within limit: Duration = .seconds(60),
+        _ sheet: any PaymentSheet, late: String? = nil, within limit: Duration = .seconds(60),
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {
         let problems = Problems()
@@ -106,6 +132,24 @@ struct ShellDevice: Sendable {
         configuration.callbackQueue = DispatchQueue(label: "cornerstore device")
         configuration.diagnostics = { problems.add($0) }
         try StoreKitConfiguration.use(configuration)
+        let late = late ?? "The store at \(store) did not answer in time."
         return try await withTimeLimit(limit, else: CommandError(.failed, late + problems.text), body)
+    }
+
+    /// Configures StoreKit, signs in with an account when the store asks, and runs `body`.
+    /// - Parameter answer: the customer's answer to payments.
+    /// - Throws: ``CommandError`` as the other method does, and `refused` when the store rejects the password.
+    func use<Report: Sendable>(
+        as customer: StoreCredentials, answer: PaymentSheetAnswer = .cancel, late: String? = nil,
+        within limit: Duration = .seconds(60), _ body: @escaping @Sendable () async throws -> Report
+    ) async throws -> Report {
+        let signIn = SignIn(customer)
+        let sheet = ProgrammedPaymentSheet(confirm: { _ in answer }, signIn: { signIn.answer($0) })
+        do {
+            return try await use(sheet, late: late, within: limit, body)
+        } catch let error as CommandError {
+            guard signIn.wasRefused else { throw error }
+            throw CommandError(.refused, "Wrong password for \(customer.email).")
+        }
     }
 }

@@ -1,7 +1,8 @@
 extension DatabaseError {
-    /// Puts a server's SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html) into the module's codes.
+    /// Translates a server's SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html).
     ///
-    /// The message is kept where it speaks of names; messages on data quote the data, and so do `DETAIL` and `CONTEXT`.
+    /// The server's message is kept only for errors that name objects. Messages about data quote the data, as `DETAIL`
+    /// and `CONTEXT` do, so they are left out.
     init(_ result: PostgreSQLResult) {
         let state = result.field("C") ?? ""
         let code = Self.code(sqlState: state)

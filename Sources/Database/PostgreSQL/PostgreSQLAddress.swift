@@ -1,16 +1,16 @@
 import CPostgreSQL
 import Crypto
 
-/// A server and a schema, checked, as `libpq` takes them.
+/// The checked address of a server, as parameters for `libpq`, and a schema.
 struct PostgreSQLAddress: Sendable {
     /// `libpq`'s keywords and values (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS).
     let parameters: [(keyword: String, value: String)]
     let schema: String
-    /// Names the schema to an advisory lock.
+    /// The key of the advisory lock that is held while migrations are applied.
     let lockKey: Int64
-    /// Names the ``SoleUse`` of the schema to an advisory lock.
+    /// The key of the advisory lock of the schema's ``SoleUse``.
     let soleUseKey: Int64
-    /// Whether the address itself says how long the server may work on one statement.
+    /// Whether the address itself sets `statement_timeout`.
     var limitsStatements: Bool {
         parameters.contains { $0.keyword == "options" && $0.value.contains("statement_timeout") }
     }
@@ -18,16 +18,16 @@ struct PostgreSQLAddress: Sendable {
 
     /// Reads a `postgres://` address.
     ///
-    /// - Throws: ``DatabaseError/Code/invalidLocation``, without any part of the address: what cannot be read may be a
-    ///   password in the wrong place.
+    /// - Throws: ``DatabaseError/Code/invalidLocation``. The message contains no part of the address, because the
+    ///   malformed part may be a password.
     init(url: String, schema: String) throws(DatabaseError) {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://"), !url.utf8.contains(0) else {
-            throw DatabaseError(.invalidLocation, "a PostgreSQL address begins with postgres://")
+            throw DatabaseError(.invalidLocation, "the PostgreSQL address does not begin with postgres://")
         }
         guard Self.isName(schema) else {
             throw DatabaseError(
                 .invalidLocation,
-                "a schema is named with 1 to 63 small letters, digits and _, not beginning with a digit"
+                "the schema's name is invalid; use 1 to 63 small letters, digits and _, and no digit at the beginning"
             )
         }
         var given = try Self.parse(url)
@@ -36,8 +36,7 @@ struct PostgreSQLAddress: Sendable {
         for (keyword, value) in Self.defaults where !given.contains(where: { $0.keyword == keyword }) {
             given.append((keyword, value))
         }
-        // PostgreSQL's list of sessions says who works on which schema; a restore looks there, whatever name the
-        // address gives.
+        // A restore finds the sessions that use the schema by this name, so it replaces the address's own.
         let own = [("application_name", String("cornerstore \(schema)".prefix(63))), ("client_encoding", "UTF8")]
         parameters = given.filter { one in !own.contains { $0.0 == one.keyword } } + own
         self.schema = schema
@@ -49,13 +48,13 @@ struct PostgreSQLAddress: Sendable {
         Int64(bitPattern: SHA256.hash(data: Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// A lost server must be noticed within seconds, not after TCP's quarter of an hour.
+    /// Detects a lost server within seconds. TCP's own defaults take a quarter of an hour.
     private static let defaults: [(keyword: String, value: String)] = [
         ("connect_timeout", "5"), ("keepalives_idle", "15"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
         ("tcp_user_timeout", "15000"),
     ]
 
-    /// A message of `libpq` without the password.
+    /// Removes the passwords from a message of `libpq`.
     func withoutSecrets(_ message: String) -> String {
         secrets.reduce(message) { text, secret in
             secret.isEmpty
@@ -81,7 +80,8 @@ struct PostgreSQLAddress: Sendable {
         return given
     }
 
-    /// A password with an unescaped `@`, `:` or `/` slips into the host or port, which errors would then show.
+    /// Checks hosts and ports. If a password contains an unescaped `@`, `:` or `/`, `libpq` reads a part of it as host
+    /// or port, and would show that part in errors.
     private static func check(_ given: [(keyword: String, value: String)]) throws(DatabaseError) {
         for (keyword, value) in given where keyword == "host" || keyword == "port" || keyword == "hostaddr" {
             let isFine = value.unicodeScalars.allSatisfy { scalar in
@@ -96,7 +96,7 @@ struct PostgreSQLAddress: Sendable {
     private static var malformed: DatabaseError {
         DatabaseError(
             .invalidLocation,
-            "the PostgreSQL address cannot be read; it is postgres://user:password@host:port/database, "
+            "the PostgreSQL address is malformed; write postgres://user:password@host:port/database, "
                 + "with @ : / ? # % in the password percent-encoded"
         )
     }

@@ -1,19 +1,20 @@
 import Foundation
 import Logging
 
-/// PostgreSQL through `libpq`: threads that each own one connection and take jobs from one queue.
+/// The PostgreSQL engine, through `libpq`. Each thread owns one connection, and all take jobs from one queue.
 final class PostgreSQLEngine: Engine {
     let reads: JobQueue
     var writes: JobQueue { reads }
     private let threads = DatabaseThreads()
 
-    /// Connects once to make the schema and apply the migrations, and starts the threads. Blocks.
+    /// Connects once to create the schema and to apply the migrations, then starts the threads. Blocks.
     init(
         _ address: PostgreSQLAddress, connections: Int, migrations: [Migration], limits: Database.Limits,
         soleUse: SoleUse?, logger: Logger
     ) throws {
         guard (1...100).contains(connections) else {
-            throw DatabaseError(.invalidLocation, "a pool has 1 to 100 connections, not \(connections)")
+            throw DatabaseError(
+                .invalidLocation, "\(connections) connections to PostgreSQL are not allowed; use 1 to 100")
         }
         reads = JobQueue(capacity: limits.waiting, waitLimit: limits.wait)
         let texts = SQLTextCache()
@@ -34,18 +35,18 @@ final class PostgreSQLEngine: Engine {
         await threads.ended()
     }
 
-    /// Programs that start at the same time do this one after the other.
+    /// Creates the schema and applies the migrations. A lock keeps processes that start at the same time apart.
     private static func prepareSchema(
         _ address: PostgreSQLAddress, _ texts: SQLTextCache, _ history: SchemaHistory
     ) throws {
         let session = try PostgreSQLSession(address, texts)
-        // The lock is the session's, and ends with it.
+        // The session holds the lock until it ends.
         _ = try session.command("SELECT pg_advisory_lock(\(address.lockKey))")
         let known = try session.query(
             "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = CAST($1 AS TEXT)",
             [address.schema]
         )
-        // Asked first, because IF NOT EXISTS needs the right to make one even where it exists.
+        // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.
         if known.isEmpty { _ = try session.command("CREATE SCHEMA \"\(address.schema)\"") }
         try history.apply { body in
             _ = try session.command("BEGIN")

@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// A server's answer, owned.
+/// Owns a result of `libpq`, and frees it.
 final class PostgreSQLResult {
     private let result: OpaquePointer
 
@@ -12,23 +12,23 @@ final class PostgreSQLResult {
         PQclear(result)
     }
 
-    /// Whether the statement was done.
+    /// Whether the statement succeeded.
     var isSuccess: Bool {
         let status = PQresultStatus(result)
         return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK
     }
 
-    /// What the server did, such as `INSERT 0 1` or `ROLLBACK`.
+    /// The command tag, such as `INSERT 0 1` or `ROLLBACK`.
     var command: String { String(cString: PQcmdStatus(result)) }
 
-    /// The rows inserted, updated or deleted.
+    /// The number of rows inserted, updated or deleted.
     var changes: Int {
         let command = command
         guard ["INSERT", "UPDATE", "DELETE"].contains(where: command.hasPrefix) else { return 0 }
         return Int(String(cString: PQcmdTuples(result))) ?? 0
     }
 
-    /// All rows, from their binary form.
+    /// Decodes all rows from the binary format.
     func rows() throws(DatabaseError) -> [Row] {
         let columns = PQnfields(result)
         let decoders = try (0..<columns).map { column throws(DatabaseError) in
@@ -52,7 +52,7 @@ final class PostgreSQLResult {
         return decode(UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column))))
     }
 
-    /// One field of an error; the letters are those of the protocol
+    /// A field of an error, by its letter in the protocol
     /// (https://www.postgresql.org/docs/15/protocol-error-fields.html).
     func field(_ letter: Character) -> String? {
         guard let ascii = letter.asciiValue, let text = PQresultErrorField(result, Int32(ascii)) else { return nil }
@@ -60,12 +60,12 @@ final class PostgreSQLResult {
     }
 }
 
-/// The server's types that the module knows, by their fixed numbers (`pg_type.dat`).
+/// The server's types that the module supports, by their fixed OIDs (`pg_type.dat`).
 enum PostgreSQLType {
-    /// Reads a value's bytes.
+    /// Decodes a value's bytes.
     typealias Decoder = (UnsafeRawBufferPointer) -> SQLValue
 
-    /// The number of a declared type; 0 lets the server infer it.
+    /// The OID of a declared type; 0 lets the server infer the type.
     static func number(_ type: SQLType?) -> Oid {
         switch type {
         case nil: 0
@@ -84,23 +84,23 @@ enum PostgreSQLType {
             return { .bytes([UInt8]($0)) }
         case 20, 21, 23:
             return { .integer(integer($0)) }
-        // text, and what the catalogs and literals use: name, unknown, bpchar, varchar; void is an empty text.
+        // text; name, unknown, bpchar and varchar, which catalogs and literals have; void is an empty text.
         case 25, 19, 705, 1042, 1043, 2278:
             return { .text(String(decoding: $0, as: UTF8.self)) }
         default:
             throw DatabaseError(
-                .columnType, "column \(column) has PostgreSQL's type \(type); CAST it to BIGINT, TEXT, BYTEA or BOOLEAN"
+                .columnType, "column \(column) has the type with OID \(type); CAST it to BIGINT, TEXT, BYTEA or BOOLEAN"
             )
         }
     }
 
-    /// A big-endian integer of 2, 4 or 8 bytes.
+    /// Decodes a big-endian integer of 2, 4 or 8 bytes.
     private static func integer(_ bytes: UnsafeRawBufferPointer) -> Int64 {
         let negative = (bytes.first ?? 0) >= 0x80
         return bytes.reduce(negative ? -1 : 0) { $0 << 8 | Int64($1) }
     }
 
-    /// Appends a value in binary form.
+    /// Appends a value in the binary format.
     static func encode(_ value: SQLValue, into bytes: inout [UInt8]) {
         switch value {
         case .null: break

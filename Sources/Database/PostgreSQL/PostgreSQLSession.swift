@@ -1,14 +1,14 @@
 import CPostgreSQL
 import Foundation
 
-/// One connection to the server. Used by one thread at a time; every call blocks it.
+/// One connection to the server. One thread at a time uses it, and every call blocks that thread.
 final class PostgreSQLSession: StatementSession {
-    /// Statements kept prepared on a connection.
+    /// The greatest number of prepared statements on a connection.
     private static let preparedCapacity = 512
-    /// How long the server may work on one statement, in milliseconds, unless the address says otherwise.
+    /// The server's `statement_timeout` in milliseconds, unless the address sets another.
     private static let statementTimeout = 30_000
 
-    /// A statement's text with the types of its arguments, which its prepared form depends on.
+    /// A statement's text and the types of its arguments. Both determine the prepared statement.
     private struct PreparedKey: Hashable {
         let sql: String
         let types: [Oid]
@@ -17,10 +17,10 @@ final class PostgreSQLSession: StatementSession {
     private let connection: OpaquePointer
     private let texts: SQLTextCache
     private var prepared: [PreparedKey: String] = [:]
-    /// How long an answer is waited for: a little longer than the server may take.
+    /// How long the session waits for an answer: 5 seconds longer than `statement_timeout`. Nil for no limit.
     private var patience: Duration? = .milliseconds(PostgreSQLSession.statementTimeout + 5_000)
 
-    /// Connects, and sets what every transaction relies on.
+    /// Connects, and makes the settings on which every transaction relies.
     ///
     /// - Throws: ``DatabaseError/Code/unavailable`` within the address's `connect_timeout`.
     init(_ address: PostgreSQLAddress, _ texts: SQLTextCache) throws(DatabaseError) {
@@ -31,7 +31,7 @@ final class PostgreSQLSession: StatementSession {
         self.texts = texts
         guard PQstatus(connection) == CONNECTION_OK else {
             let message = String(cString: PQerrorMessage(connection))
-            // libpq writes several lines, and a record of the log is one.
+            // libpq's message has several lines, and a log record has one.
             let line = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
                 .joined(separator: " ")
             throw DatabaseError(.unavailable, address.withoutSecrets(line))
@@ -46,16 +46,15 @@ final class PostgreSQLSession: StatementSession {
         try limitStatements(address)
     }
 
-    /// Bounds what the server may work on one statement, by the address's `options` where they do (`-c
-    /// statement_timeout=…`).
+    /// Sets `statement_timeout`, unless the address's `options` set it (`-c statement_timeout=…`).
     private func limitStatements(_ address: PostgreSQLAddress) throws(DatabaseError) {
         guard address.limitsStatements else {
             _ = try command("SET statement_timeout = \(Self.statementTimeout)")
             return
         }
-        // 0 is no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT). The
-        // setting is text with a unit, such as "1min". The view pg_settings has it in milliseconds, but builds all
-        // settings first.
+        // 0 means no limit (https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-STATEMENT-TIMEOUT). The
+        // setting is a text with a unit, such as "1min". The view pg_settings gives it in milliseconds, but computes
+        // all settings first.
         let rows = try query(
             """
             SELECT CAST(CAST(1000 * EXTRACT(EPOCH FROM CAST(current_setting('statement_timeout') AS INTERVAL)) AS BIGINT) AS TEXT)
@@ -71,12 +70,12 @@ final class PostgreSQLSession: StatementSession {
         PQfinish(connection)
     }
 
-    /// Whether the connection stands and no transaction is open on it.
+    /// Whether the connection is open and has no open transaction.
     var isIdle: Bool {
         PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
     }
 
-    /// Runs a statement of the module's own, without arguments, and gives the server's word for what it did.
+    /// Runs one of the module's own statements, without arguments, and returns the command tag.
     func command(_ sql: String) throws(DatabaseError) -> String {
         guard PQsendQuery(connection, sql) == 1 else { throw lost }
         return try answer().command
@@ -133,7 +132,7 @@ final class PostgreSQLSession: StatementSession {
         return name
     }
 
-    /// Waits for the answer to what was sent.
+    /// Waits for the result of the statements that were sent.
     private func answer() throws(DatabaseError) -> PostgreSQLResult {
         let deadline = patience.map { ContinuousClock.now + $0 }
         var answer: PostgreSQLResult?
@@ -141,7 +140,7 @@ final class PostgreSQLSession: StatementSession {
             try waitForInput(until: deadline)
             guard let next = PQgetResult(connection) else { break }
             let result = PostgreSQLResult(next)
-            // Of several statements sent at once, the first failure is the answer.
+            // After several statements sent at once, return the first failure.
             if answer?.isSuccess ?? true { answer = result }
         }
         guard let answer else { throw lost }
@@ -153,10 +152,10 @@ final class PostgreSQLSession: StatementSession {
 
     private func waitForInput(until deadline: ContinuousClock.Instant?) throws(DatabaseError) {
         while PQisBusy(connection) == 1 {
-            // -1 waits without end.
+            // -1 makes poll wait without a limit.
             let left = deadline.map { Int32(clamping: Int(($0 - .now) / .milliseconds(1))) } ?? -1
             guard deadline == nil || left > 0 else {
-                throw DatabaseError(.unavailable, "PostgreSQL did not answer in time")
+                throw DatabaseError(.unavailable, "PostgreSQL did not answer within \(patience ?? .zero)")
             }
             var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
             if poll(&descriptor, 1, left) < 0, errno != EINTR { throw lost }
@@ -164,15 +163,17 @@ final class PostgreSQLSession: StatementSession {
         }
     }
 
-    /// What came of listening to a connection on which nothing is asked.
+    /// The result of ``listen(for:milliseconds:)``.
     enum Listening {
+        /// The time has passed, or the server sent something while the connection is open.
         case quiet
+        /// The connection is broken.
         case broken
         /// The other descriptor can be read.
         case woken
     }
 
-    /// Waits for the connection's end, for `waker`, or for so many milliseconds.
+    /// Waits until the connection breaks or `waker` can be read, at most `milliseconds`. No statement is under way.
     func listen(for waker: Int32, milliseconds: Int32) -> Listening {
         var waiting = [
             pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0),
@@ -180,12 +181,12 @@ final class PostgreSQLSession: StatementSession {
         ]
         guard poll(&waiting, 2, milliseconds) > 0 else { return .quiet }
         if waiting[1].revents != 0 { return .woken }
-        // The server says little unasked: a changed setting, or that it is being stopped.
+        // Without a statement, the server reports only a changed setting or its own shutdown.
         return PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK ? .quiet : .broken
     }
 
-    /// Whether the server answers a trivial question. Seconds are counted as waits, so that a machine that stood still
-    /// has waited for one.
+    /// Whether the server answers a trivial query in time. Each second is counted by a wait of its own, so that a
+    /// standstill of the whole machine counts as one second.
     func answers(withinSeconds seconds: Int) -> Bool {
         guard PQsendQuery(connection, "SELECT 1") == 1 else { return false }
         var (left, isFine) = (seconds, true)
@@ -200,7 +201,7 @@ final class PostgreSQLSession: StatementSession {
         }
     }
 
-    /// The server's last words, if it had any, such as that it is being stopped.
+    /// The error of a lost connection, with the server's message if it sent one, such as that it is shutting down.
     private func lost(_ answer: PostgreSQLResult) -> DatabaseError {
         answer.field("C") == nil ? lost : DatabaseError(.unavailable, DatabaseError(answer).detail)
     }
@@ -210,7 +211,7 @@ final class PostgreSQLSession: StatementSession {
     }
 }
 
-/// The arguments of a statement in binary form, side by side in one piece of memory.
+/// The arguments of a statement in the binary format, one after the other in one array.
 private struct PostgreSQLParameters {
     private var bytes: [UInt8] = [0]
     private var offsets: [Int?] = []

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// What one thread of the pool does: keeps a connection and runs transactions on it.
+/// The work of one thread of the pool: keeps a connection and runs transactions on it.
 final class PostgreSQLWorker {
     private let address: PostgreSQLAddress
     private let texts: SQLTextCache
@@ -11,8 +11,8 @@ final class PostgreSQLWorker {
     private var session: PostgreSQLSession?
 
     /// - Parameters:
-    ///   - patience: how long a transaction is tried when others keep contradicting it.
-    ///   - soleUse: without which nothing is read or written; nil when several processes may.
+    ///   - patience: How long a transaction is repeated after serialization failures.
+    ///   - soleUse: The lock without which every transaction fails; nil when several processes may use the database.
     init(
         _ address: PostgreSQLAddress, _ texts: SQLTextCache, patience: Duration, soleUse: SoleUse?, _ logger: Logger
     ) {
@@ -48,13 +48,14 @@ final class PostgreSQLWorker {
         }
     }
 
-    /// Grows to a tenth of a second, and differs from thread to thread so that rivals part.
+    /// The pause before the next attempt, in seconds: random, so that two conflicting threads do not meet again, and
+    /// growing to at most 0.1.
     private static func pause(after attempt: Int) -> TimeInterval {
         let longest = min(0.001 * Double(1 << min(attempt, 8)), 0.1)
         return Double.random(in: 0...longest)
     }
 
-    /// Nothing was kept because of a rival, so the whole transaction may be run again.
+    /// A serialization failure. The transaction was rolled back and may run again.
     private struct Retry: Error {
         let reason: DatabaseError
     }
@@ -69,7 +70,7 @@ final class PostgreSQLWorker {
         } catch {
             if !session.isIdle { _ = try? session.command("ROLLBACK") }
             if !session.isIdle { self.session = nil }
-            // A closure may have wrapped the failure in an error of its own; the rival is still the reason.
+            // The closure may have wrapped the serialization failure in an error of its own.
             let cause = connection.failure ?? error as? DatabaseError
             if let cause, cause.code == .serialization { throw Retry(reason: cause) }
             throw error
@@ -88,11 +89,11 @@ final class PostgreSQLWorker {
             return try session.command("COMMIT")
         } catch {
             guard error.code == .unavailable else { throw error }
-            throw DatabaseError(.unavailable, "\(error.detail); it is not known whether the transaction was committed")
+            throw DatabaseError(.unavailable, "\(error.detail); the transaction may have been committed or not")
         }
     }
 
-    /// Begins a transaction. A connection that died while it lay idle is replaced once; nothing was sent on it yet.
+    /// Begins a transaction. A connection that broke while it was idle is replaced once, which loses no statement.
     private func begin(_ access: Job.Access) throws -> PostgreSQLSession {
         try soleUse?.check()
         let begin =

@@ -2,40 +2,40 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The right of one process to work on a set of schemas, against others that ask for the same right.
+/// A lock that gives one process exclusive use of a set of schemas, against other processes that take the same lock.
 ///
-/// The right is a session-level advisory lock on a connection of its own
-/// (https://www.postgresql.org/docs/15/explicit-locking.html#ADVISORY-LOCKS). PostgreSQL ends the lock with the
-/// connection, so a process that was killed leaves none. While the connection is broken, and after PostgreSQL was
-/// silent on it for 20 seconds, databases that were opened with this right fail with
-/// ``DatabaseError/Code/unavailable``. The lock is asked for again until the process regains it or another process has
-/// it.
+/// The lock is a session-level advisory lock on a connection of its own
+/// (https://www.postgresql.org/docs/15/explicit-locking.html#ADVISORY-LOCKS). PostgreSQL releases the lock when the
+/// connection ends, so a killed process leaves no lock behind. While the connection is broken, and when PostgreSQL has
+/// not answered on it for 20 seconds, transactions of databases that were opened with this lock fail with
+/// ``DatabaseError/Code/unavailable``. The process tries to take the lock again until it succeeds or another process
+/// holds the lock.
 public final class SoleUse: Sendable {
     /// The times that tests change.
     struct Timing: Sendable {
-        /// How often PostgreSQL is asked for a sign of life, in milliseconds.
+        /// The time between two heartbeat queries, in milliseconds.
         var heartbeat: Int32 = 5_000
-        /// How many seconds PostgreSQL has to give one.
+        /// The time in which PostgreSQL must answer a heartbeat, in seconds.
         var patience = 10
-        /// The time. Swift's continuous clock goes on while the machine is suspended (`CLOCK_BOOTTIME`).
+        /// The time. Swift's continuous clock continues while the machine is suspended (`CLOCK_BOOTTIME`).
         var now: @Sendable () -> ContinuousClock.Instant = { .now }
     }
 
     private let holder: SoleUseHolder
     private let threads = DatabaseThreads()
 
-    /// Takes the right to a schema and to all that the caller keeps beside it.
+    /// Takes the lock of a schema, which also covers all that the caller keeps beside the schema.
     ///
-    /// - Parameter location: a PostgreSQL server and schema. The schema need not exist.
-    /// - Throws: ``DatabaseError``: `inUse` when another process has the right and does not end within five seconds,
-    ///   `invalidLocation` for SQLite, whose files the caller locks, and `unavailable`.
+    /// - Parameter location: A PostgreSQL server and schema. The schema need not exist.
+    /// - Throws: ``DatabaseError``: `inUse` when another process holds the lock for five seconds, `invalidLocation` for
+    ///   SQLite, whose files the caller locks, and `unavailable` when the server cannot be reached.
     public convenience init(of location: DatabaseLocation, logger: Logger) async throws {
         try await self.init(of: location, timing: Timing(), logger: logger)
     }
 
     init(of location: DatabaseLocation, timing: Timing, logger: Logger) async throws {
         guard case .postgresql(let url, let schema, _) = location else {
-            throw DatabaseError(.invalidLocation, "only a PostgreSQL server keeps the right to a database")
+            throw DatabaseError(.invalidLocation, "this lock is for PostgreSQL only; lock a SQLite file instead")
         }
         let holder = try SoleUseHolder(try PostgreSQLAddress(url: url, schema: schema), timing, logger)
         self.holder = holder
@@ -47,38 +47,41 @@ public final class SoleUse: Sendable {
 
     deinit { holder.stop() }
 
-    /// Whether the process has the right now.
+    /// Whether the process holds the lock now.
     var isHeld: Bool { holder.isHeld }
 
-    /// Waits until another process has the right, and gives ``DatabaseError/Code/inUse``. Gives nil when the right was
-    /// given up or the task was cancelled.
+    /// Waits until another process holds the lock.
+    ///
+    /// - Returns: ``DatabaseError/Code/inUse``, or nil when the lock was released or the task was cancelled.
     public func whenLost() async -> DatabaseError? {
         for await error in holder.losses { return error }
         return nil
     }
 
-    /// Gives the right up. Nothing may be written afterwards.
+    /// Releases the lock. Do not use the databases afterwards.
     public func giveUp() async {
         holder.stop()
         await threads.ended()
     }
 
-    /// - Throws: ``DatabaseError`` `unavailable` while the right is not held.
+    /// Checks that the process holds the lock.
+    ///
+    /// - Throws: ``DatabaseError`` `unavailable` while it does not.
     func check() throws(DatabaseError) {
         guard !holder.isHeld else { return }
         throw DatabaseError(
-            .unavailable, "PostgreSQL has not confirmed the store's lock on the database lately; try again later")
+            .unavailable, "PostgreSQL has not confirmed the lock on the database; try again later")
     }
 }
 
-/// What the thread of a ``SoleUse`` does: holds the lock, and listens to its connection.
+/// The work of a ``SoleUse``'s thread: holds the lock, and listens to its connection.
 private final class SoleUseHolder: Sendable {
-    /// How long the lock is held for certain after PostgreSQL's last sign of life: longer than a heartbeat and its
-    /// answer may take, and shorter than the 30 seconds of silence after which PostgreSQL ends the lock
-    /// (``connect()``). A process that was suspended for longer may have lost the lock without notice.
+    /// How long the lock is certain after PostgreSQL's last answer. This is longer than a heartbeat and its answer may
+    /// take, and shorter than the 30 seconds of silence after which PostgreSQL ends the connection (``connect()``). A
+    /// process that was suspended for longer may have lost the lock unnoticed.
     private static let freshness = Duration.seconds(20)
-    /// How often the lock is asked for when the process starts, and the pause between two times in milliseconds: the
-    /// session of a process that was just killed may still be ending.
+    /// The number of attempts to take the lock when the process starts, and the pause between two attempts in
+    /// milliseconds. The session of a process that was just killed may still be ending.
     private static let attempts = 17
     private static let pause: Int32 = 300
 
@@ -87,8 +90,7 @@ private final class SoleUseHolder: Sendable {
     private let address: PostgreSQLAddress
     private let timing: SoleUse.Timing
     private let logger: Logger
-    /// When the last question was asked that showed that PostgreSQL keeps the lock; nil while the process does not have
-    /// the lock.
+    /// The time of the last query whose answer confirmed the lock; nil while the process does not hold the lock.
     private let confirmed = Mutex<ContinuousClock.Instant?>(nil)
     private let waker: Waker
 
@@ -105,10 +107,11 @@ private final class SoleUseHolder: Sendable {
         return timing.now() - confirmed < Self.freshness
     }
 
-    /// Ends the thread, and with it the lock.
+    /// Ends the thread, which releases the lock.
     func stop() { waker.wake() }
 
-    /// Takes the lock, tells whether that succeeded, and holds it until it is stopped or another process has the lock.
+    /// Takes the lock, reports the result to `started`, and holds the lock until ``stop()`` or until another process
+    /// holds it.
     func run(_ started: (Result<Void, any Error>) -> Void) {
         defer {
             confirmed.withLock { $0 = nil }
@@ -123,21 +126,21 @@ private final class SoleUseHolder: Sendable {
         started(.success(()))
         while watch(lock.session) {
             confirmed.withLock { $0 = nil }
-            logger.error("the connection that holds the lock on the database broke; it is asked for again")
+            logger.error("the connection that holds the lock on the database broke; the lock is requested again")
             guard let again = regain(lock.owner) else { return }
             lock = again
             logger.notice("the lock on the database is held again")
         }
     }
 
-    /// A session that has the lock.
+    /// A session that holds the lock.
     private struct Lock {
         var session: PostgreSQLSession
         var owner: Owner?
     }
 
-    /// The server's process that serves the session with the lock. Numbers of processes are used again, so that its
-    /// start belongs to it.
+    /// The server process of the session that holds the lock. Process numbers are reused, so the start time belongs to
+    /// the identity.
     private struct Owner: Equatable {
         var process: Int
         var since: String
@@ -154,7 +157,9 @@ private final class SoleUseHolder: Sendable {
         throw owner.map(inUse) ?? DatabaseError(.inUse, "a process that has ended by now")
     }
 
-    /// Whether the connection broke; false when the thread is to end.
+    /// Waits until the connection breaks or the thread is stopped, and confirms the lock meanwhile.
+    ///
+    /// - Returns: Whether the connection broke; false when the thread is stopped.
     private func watch(_ session: PostgreSQLSession) -> Bool {
         while true {
             switch session.listen(for: waker.descriptor, milliseconds: timing.heartbeat) {
@@ -168,13 +173,13 @@ private final class SoleUseHolder: Sendable {
         }
     }
 
-    /// Asks for the lock until it is had; nil when the thread is to end, or when another process has the lock.
+    /// Tries to take the lock until it succeeds. Nil when the thread is stopped or another process holds the lock.
     private func regain(_ old: Owner?) -> Lock? {
         while true {
             do {
                 let session = try connect()
                 if let lock = try take(session) { return lock }
-                // Nil when the owner's session ended this moment.
+                // The owner is nil when its session has just ended.
                 if let owner = try owner(session) {
                     guard owner == old else {
                         lost.yield(inUse(owner))
@@ -184,7 +189,7 @@ private final class SoleUseHolder: Sendable {
                     _ = try session.query("SELECT pg_terminate_backend(CAST($1 AS INTEGER))", [owner.process])
                 }
             } catch {
-                logger.debug("the lock on the database cannot be asked for", metadata: ["reason": "\(error)"])
+                logger.debug("the lock on the database cannot be requested", metadata: ["reason": "\(error)"])
             }
             if waker.isWoken(within: Self.pause) { return nil }
         }
@@ -192,7 +197,8 @@ private final class SoleUseHolder: Sendable {
 
     private func connect() throws -> PostgreSQLSession {
         let session = try PostgreSQLSession(address, SQLTextCache())
-        // A process that is refused is told this name. PostgreSQL ends a session that is silent for 30 seconds.
+        // The error of a process that is refused the lock shows this name. PostgreSQL ends a session after 30 seconds
+        // of silence.
         _ = try session.query(
             "SELECT set_config('application_name', $1, FALSE)",
             ["cornerstore process \(getpid()) on \(ProcessInfo.processInfo.hostName)"])
@@ -204,7 +210,7 @@ private final class SoleUseHolder: Sendable {
         return session
     }
 
-    /// Takes the lock; nil when another session has it.
+    /// Tries to take the lock; nil when another session holds it.
     private func take(_ session: PostgreSQLSession) throws -> Lock? {
         let asked = timing.now()
         let row = try session.query("SELECT pg_try_advisory_lock(CAST($1 AS BIGINT))", [address.soleUseKey]).first
@@ -214,7 +220,7 @@ private final class SoleUseHolder: Sendable {
         return lock
     }
 
-    /// Whose session has the lock; nil when none has it any more.
+    /// The owner of the lock; nil when no session holds it any more.
     private func owner(_ session: PostgreSQLSession) throws -> Owner? {
         let row = try session.query(
             """

@@ -2,14 +2,14 @@ import Glibc
 
 /// Wakes a thread that waits for a descriptor.
 final class Waker: Sendable {
-    /// Can be read once the thread is woken.
+    /// A descriptor that can be read after ``wake()``.
     let descriptor: Int32
     private let end: Int32
 
     init() throws(DatabaseError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
-            throw DatabaseError(.unavailable, "no file descriptor is free")
+            throw DatabaseError(.unavailable, "no file descriptor is free; raise the process's limit of open files")
         }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
@@ -23,10 +23,10 @@ final class Waker: Sendable {
         close(end)
     }
 
-    /// Wakes the thread for good.
+    /// Wakes the thread. Later waits return at once.
     func wake() { _ = write(end, [1], 1) }
 
-    /// Waits so many milliseconds, shorter when it is woken, and tells whether it is.
+    /// Waits for ``wake()``, at most `milliseconds`, and returns whether it was called.
     func isWoken(within milliseconds: Int32) -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, milliseconds) > 0

@@ -1,7 +1,7 @@
 internal import CornerstoreSQLite
 
 extension DatabaseError {
-    /// Turns an error of SQLite's into the module's own.
+    /// Translates an error of SQLite.
     init(_ error: SQLiteError) {
         let code: Code =
             switch error.code {
@@ -22,12 +22,12 @@ extension DatabaseError {
         self.init(code, error.detail)
     }
 
-    /// Keeps the module's own errors, turns SQLite's into them, and calls any other unavailable.
+    /// Keeps a ``DatabaseError``, translates an error of SQLite, and gives any other error the code `unavailable`.
     init(anySQLite error: any Error) {
         switch error {
         case let error as DatabaseError: self = error
         case let error as SQLiteError: self.init(error)
-        default: self.init(.unavailable, "the database failed with a \(type(of: error))")
+        default: self.init(.unavailable, "the database cannot be opened: \(type(of: error))")
         }
     }
 }

@@ -2,19 +2,19 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Moves the log's pages into the file beside the writer, on a connection of its own.
+/// Moves the log's pages into the file while the writer works, on a connection of its own.
 ///
-/// SQLite starts the log again only when every page of it has been moved, and a busy writer always adds some. So the
-/// writer moves the last pages itself, between two batches. Only the writer asks for checkpoints, and it starts the log
-/// again only while none is asked for or under way; ``SQLiteLogPlan`` says why.
+/// SQLite overwrites the log from its start only when all its pages have been moved, and a busy writer always adds some
+/// more. So the writer moves the last pages itself, between two batches. Only the writer requests checkpoints, and it
+/// restarts the log only while no checkpoint is requested or running; ``SQLiteLogPlan`` says why.
 final class SQLiteCheckpointer: Sendable {
     private let path: String
     private let settings: SQLiteSettings
     private let logger: Logger
     private let standing = Mutex(SQLiteLogPlan.Standing.idle)
-    /// Runs one checkpoint after the other.
+    /// Runs one checkpoint at a time.
     private let queue = DispatchQueue(label: "sqlite.log")
-    /// Used on the queue alone.
+    /// The connection, used only on the queue.
     private let session = Mutex<SQLiteSession?>(nil)
 
     init(_ path: String, _ settings: SQLiteSettings, _ logger: Logger) {
@@ -23,7 +23,7 @@ final class SQLiteCheckpointer: Sendable {
         self.logger = logger
     }
 
-    /// Asks for a checkpoint, unless one is under way or its result was not taken yet.
+    /// Requests a checkpoint, unless one is running or its result was not taken yet.
     func begin() {
         let begins = standing.withLock { standing in
             guard standing == .idle else { return false }
@@ -37,7 +37,7 @@ final class SQLiteCheckpointer: Sendable {
         }
     }
 
-    /// The state of the last checkpoint that was asked for. Its result is given once.
+    /// Returns the state of the last checkpoint that was requested. A result is returned once.
     func take() -> SQLiteLogPlan.Standing {
         standing.withLock { standing in
             let found = standing
@@ -46,8 +46,7 @@ final class SQLiteCheckpointer: Sendable {
         }
     }
 
-    /// Waits until the checkpoint that was asked for has ended, and forgets its result. Nothing is under way
-    /// afterwards.
+    /// Waits for the end of the requested checkpoint, and discards its result. No checkpoint is running afterwards.
     func rest() {
         queue.sync {}
         _ = take()
@@ -58,14 +57,16 @@ final class SQLiteCheckpointer: Sendable {
         queue.sync { session.withLock { $0 = nil } }
     }
 
-    /// Returns how many of the log's pages are in the file; 0 after a failure.
+    /// Runs a checkpoint.
+    ///
+    /// - Returns: The number of the log's pages that are in the file; 0 after a failure.
     private func checkpoint() -> Int {
         session.withLock { session in
             do {
                 let open = try session ?? SQLiteSession(path: path, .readWrite, cache: settings.readerCache)
                 session = open
                 let moved = try open.checkpoint(restarting: false) ?? 0
-                // Here it delays nobody. The writer's own flush, for which everybody waits, then finds little to do.
+                // This flush delays no transaction, and leaves little to flush for the writer, which delays all.
                 try open.flushFile()
                 return moved
             } catch {

@@ -3,20 +3,20 @@ import Foundation
 import Logging
 import Synchronization
 
-/// SQLite: one writing thread that commits transactions in batches, a few that read, and one that
-/// moves the log into the file.
+/// The SQLite engine: a writer thread that commits transactions in batches, reader threads, and a queue that moves the
+/// log into the file.
 final class SQLiteEngine: Engine {
     let reads: JobQueue
     let writes: JobQueue
-    /// Milliseconds that a statement waits for another connection's lock.
+    /// How long a statement waits for another connection's lock, in milliseconds.
     static let patience = SQLiteConnection.patience
-    /// Milliseconds that an opening of the file waits for another one, which may apply migrations.
+    /// How long opening the file waits for another process that may be applying migrations, in milliseconds.
     private static let openingPatience: Int32 = 30_000
-    /// Whether SQLite agreed to count no memory; asked before the first connection.
+    /// Whether SQLite accepted to count no memory. Evaluated before the first connection.
     private static let countsNoMemory = SQLiteConnection.stopCountingMemory()
     private let threads = DatabaseThreads()
     private let checkpointer: SQLiteCheckpointer
-    /// The connection that writes. It is there before the others open, and closed after them.
+    /// The writer's connection. It opens before the other connections and closes after them.
     private let writing: Mutex<SQLiteSession>
 
     /// Opens the file, applies the migrations and starts the threads. Blocks.
@@ -29,7 +29,7 @@ final class SQLiteEngine: Engine {
         checkpointer = SQLiteCheckpointer(file, settings, logger)
         writing = Mutex(try Self.open(file, settings))
         try writing.withLock { session in
-            // The first transaction also makes the connection hold the log, which it removes at the end.
+            // The first transaction also opens the log, which this connection removes at the end.
             try SchemaHistory(migrations: migrations, logger: logger).apply { try session.migrate($0) }
             session.setPatience(milliseconds: Self.patience)
         }
@@ -54,17 +54,17 @@ final class SQLiteEngine: Engine {
 
     func ended() async {
         await threads.ended()
-        // Closing the last connection folds the log into the file.
+        // Closing the last connection moves the log into the file.
         writing.withLock { $0.close() }
     }
 
-    /// The writing connection; it makes the file a database with a write-ahead log.
+    /// Opens the writer's connection and turns on the write-ahead log.
     private static func open(_ file: String, _ settings: SQLiteSettings) throws -> sending SQLiteSession {
         _ = countsNoMemory
         let session = try SQLiteSession(path: file, .readWrite, cache: settings.writerCache)
         session.setPatience(milliseconds: openingPatience)
-        try keepLog(session)
-        // A log that readers made grow is cut when it begins anew.
+        try useWriteAheadLog(session)
+        // When the log restarts after long reads made it grow, SQLite cuts its file to this size.
         try session.run("PRAGMA journal_size_limit = \(settings.longestLog * 4_096)")
         if let pages = settings.maximumPages {
             try session.run("PRAGMA max_page_count = \(pages)")
@@ -72,10 +72,10 @@ final class SQLiteEngine: Engine {
         return session
     }
 
-    /// Of several connections that do this first at the same moment, SQLite refuses some at once, whatever their
-    /// patience: each holds a lock for which another waits. Trying again gives each its turn.
-    private static func keepLog(_ session: SQLiteSession) throws(DatabaseError) {
-        // Pauses are counted, as SQLite counts its own: a machine that stands still has tried nothing.
+    /// Turns on the write-ahead log. When several connections do this at the same moment, each holds a lock for which
+    /// another waits, so SQLite refuses some of them at once, without waiting. These try again.
+    private static func useWriteAheadLog(_ session: SQLiteSession) throws(DatabaseError) {
+        // Only pauses count, as in SQLite's own waiting, so that a standstill of the machine does not use up the time.
         var left = openingPatience
         while true {
             do {
@@ -88,14 +88,14 @@ final class SQLiteEngine: Engine {
         }
     }
 
-    /// Makes the file before SQLite does, readable by its owner alone; its companions take over the mode. Gives its
-    /// full path.
+    /// Creates the file before SQLite does, or changes its mode, so that only its owner can read it. SQLite gives the
+    /// log the same mode. Returns the full path.
     private static func makePrivate(_ path: String) throws -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw DatabaseError(.invalidLocation, "the path of the database file is empty or has a NUL in it")
+            throw DatabaseError(.invalidLocation, "the path of the database file is empty or contains a NUL")
         }
         let file = URL(fileURLWithPath: path).path
-        // A file that is there is not opened: to close it again would end all locks that this process has on it
+        // Do not open an existing file: closing it would release all locks that this process holds on it
         // (https://www.sqlite.org/howtocorrupt.html, section 2.2).
         let descriptor = Foundation.open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
@@ -109,7 +109,7 @@ final class SQLiteEngine: Engine {
         }
         var status = stat()
         guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw DatabaseError(.unavailable, "cannot open \(file): it is not a file")
+            throw DatabaseError(.unavailable, "cannot open \(file): it is not a regular file")
         }
         _ = chmod(file, 0o600)
         return file

@@ -1,8 +1,9 @@
 import Logging
 
-/// Keeps the write-ahead log in bounds, between the writer's batches.
+/// Keeps the write-ahead log short, between the writer's batches.
 struct SQLiteLog {
-    /// Milliseconds that the writer waits for readers when the log could start again, and when it must.
+    /// How long the writer waits for the log's readers, in milliseconds: short when the log may restart, long when it
+    /// must.
     private static let patience: (short: Int32, long: Int32) = (5, 1_000)
 
     private let session: SQLiteSession
@@ -19,7 +20,7 @@ struct SQLiteLog {
         plan = SQLiteLogPlan(settings)
     }
 
-    /// To be called after each batch.
+    /// Does the next step of the plan. Call it after each batch.
     mutating func keepShort() {
         switch plan.step(pages: session.logPages, checkpointer.take()) {
         case .nothing: break
@@ -35,7 +36,7 @@ struct SQLiteLog {
         session.setPatience(milliseconds: patience)
         defer { session.setPatience(milliseconds: SQLiteEngine.patience) }
         do {
-            // The log's length after the next commit shows whether readers were in the way.
+            // If readers prevented the restart, the log is longer after the next commit.
             _ = try session.checkpoint(restarting: true)
         } catch {
             logger.warning("checkpoint failed", metadata: ["reason": "\(error)"])

@@ -1,36 +1,36 @@
-/// Decides, after each batch of the writer, what is done about the length of the write-ahead log. Pure: ``SQLiteLog``
-/// does it.
+/// Decides after each batch of the writer how to keep the write-ahead log short. ``SQLiteLog`` carries the decision
+/// out.
 ///
-/// The log can start again when all its pages are in the file. The checkpointer moves pages beside the writer. The
-/// writer moves the last of them itself and lets the log start again, only while the checkpointer has nothing to do:
-/// SQLite before 3.51.3 loses pages when a log starts again while another connection begins a checkpoint of it
+/// The log can restart when all its pages are in the file. The checkpointer moves pages while the writer works. The
+/// writer moves the last pages itself and restarts the log, but only while the checkpointer is idle: SQLite before
+/// 3.51.3 loses pages when a log restarts while another connection begins a checkpoint of it
 /// (https://www.sqlite.org/wal.html#walresetbug).
 struct SQLiteLogPlan {
     /// The state of the checkpointer.
     enum Standing: Equatable, Sendable {
         case idle
-        /// A checkpoint was asked for and has not ended.
+        /// A checkpoint was requested and has not ended.
         case busy
-        /// A checkpoint has ended since the last look. So many pages of the log were in the file then.
+        /// A checkpoint has ended since the last step, with this number of the log's pages in the file.
         case moved(Int)
     }
 
     enum Action: Equatable, Sendable {
         case nothing
-        /// Ask the checkpointer for a checkpoint.
+        /// Request a checkpoint from the checkpointer.
         case begin
-        /// Move the rest, and let the log start again unless readers hold it.
+        /// Move the remaining pages, and restart the log unless readers prevent it.
         case restart
-        /// Wait for the end of any checkpoint; then do as for ``restart``, and wait longer for readers.
+        /// Wait for the end of any checkpoint. Then do as for ``restart``, and wait longer for readers.
         case restartAtLast
     }
 
     private let settings: SQLiteSettings
-    /// The most pages that the writer moves itself, and by which the log grows before the next attempt.
+    /// The greatest number of pages that the writer moves itself, and the log's growth before the next attempt.
     private let few: Int
-    /// The length at which the checkpointer is asked next.
+    /// The log's length at which the next checkpoint is requested.
     private var next: Int
-    /// The length above which the writer moves the log itself, however long it takes.
+    /// The log's length above which the writer moves all pages itself, however long it takes.
     private var limit: Int
 
     init(_ settings: SQLiteSettings) {
@@ -40,14 +40,16 @@ struct SQLiteLogPlan {
         limit = settings.longestLog
     }
 
-    /// - Parameter pages: the log's length after the batch.
+    /// Decides the next step.
+    ///
+    /// - Parameter pages: The log's length after the batch.
     mutating func step(pages: Int, _ standing: Standing) -> Action {
         guard pages >= settings.checkpointPages else {
             (next, limit) = (settings.checkpointPages, settings.longestLog)
             return .nothing
         }
         if pages >= limit {
-            // A reader may hold the log for longer still.
+            // A reader may prevent the restart for longer still.
             limit = pages + settings.longestLog / 4
             return .restartAtLast
         }
@@ -59,7 +61,7 @@ struct SQLiteLogPlan {
             return .restart
         case .moved, .idle:
             guard pages >= next else { return .nothing }
-            // While a reader holds the log, an attempt after each batch would move nothing.
+            // While a reader prevents the restart, an attempt after each batch would move no pages.
             next = pages + few
             return .begin
         }

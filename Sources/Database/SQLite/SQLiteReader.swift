@@ -1,4 +1,4 @@
-/// What one reading thread does: keeps a connection and runs transactions on it.
+/// The work of one reader thread: keeps a connection and runs transactions on it.
 final class SQLiteReader {
     private let path: String
     private let settings: SQLiteSettings
@@ -25,7 +25,7 @@ final class SQLiteReader {
         try session.begin()
         defer {
             session.rollback()
-            // A transaction that cannot be ended would show its old state for ever, so the connection goes.
+            // A transaction that cannot be ended would read its old state forever, so discard the connection.
             if session.isInsideTransaction { self.session = nil }
         }
         return try job.run(on: Connection(session, longest: nil))

@@ -1,14 +1,14 @@
 internal import CornerstoreSQLite
 
-/// A connection to a SQLite file that takes the statements of both engines. One thread at a time uses it.
+/// A connection to a SQLite file, for statements with `$1` as both engines use them. One thread at a time uses it.
 final class SQLiteSession {
     private let connection: SQLiteConnection
-    /// By the texts with `$1`, so that a text is read once.
+    /// The prepared statements, found by their texts with `$1`, so that each text is parsed once.
     private var statements = SQLiteStatementCache()
 
     /// Opens a file, which must exist.
     ///
-    /// - Parameter cache: the most memory for pages, in KiB.
+    /// - Parameter cache: The greatest size of the page cache, in KiB.
     init(path: String, _ access: SQLiteConnection.Access, cache: Int) throws(DatabaseError) {
         connection = try Self.mapped { () throws(SQLiteError) in
             try SQLiteConnection(path: path, access, cache: cache)
@@ -35,12 +35,12 @@ final class SQLiteSession {
     /// Whether a transaction is open. SQLite ends a transaction by itself after some failures, a full disk among them.
     var isInsideTransaction: Bool { connection.isInsideTransaction }
 
-    /// Begins a transaction that reads.
+    /// Begins a read transaction.
     func begin() throws(DatabaseError) {
         try Self.mapped { () throws(SQLiteError) in try connection.begin() }
     }
 
-    /// Begins a transaction that writes. It takes the write lock at once.
+    /// Begins a write transaction. It takes the write lock at once.
     func beginWriting() throws(DatabaseError) {
         try Self.mapped { () throws(SQLiteError) in try connection.beginWriting() }
     }
@@ -50,15 +50,15 @@ final class SQLiteSession {
         try Self.mapped { () throws(SQLiteError) in try connection.commit() }
     }
 
-    /// Undoes the open transaction. Does nothing when SQLite has undone it already.
+    /// Rolls back the open transaction. Does nothing when SQLite has rolled it back already.
     func rollback() { connection.rollback() }
 
-    /// Runs `body` inside the open transaction so that only its changes are undone when it throws.
+    /// Runs `body` in a savepoint of the open transaction. When `body` throws, only its own changes are rolled back.
     func savepoint<T>(_ body: () throws -> T) throws -> T {
         do { return try connection.savepoint(body) } catch let error as SQLiteError { throw DatabaseError(error) }
     }
 
-    /// Runs `body` in a transaction that writes, for a migration: it may take any time.
+    /// Runs `body` in a write transaction without a time limit, for a migration.
     func migrate<T>(_ body: (Connection) throws -> T) throws -> T {
         do {
             return try connection.transaction {
@@ -75,7 +75,7 @@ final class SQLiteSession {
 
     // MARK: The write-ahead log
 
-    /// Gives the file a write-ahead log, which it keeps.
+    /// Turns on the file's write-ahead log. The setting is stored in the file.
     func useWriteAheadLog() throws(DatabaseError) {
         try Self.mapped { () throws(SQLiteError) in try connection.useWriteAheadLog() }
     }
@@ -120,11 +120,11 @@ extension SQLiteSession: StatementSession {
             statement.reset()
             throw error
         }
-        // This resets the statement.
+        // run() resets the statement.
         do throws(SQLiteError) { return try statement.run() } catch { throw DatabaseError(error) }
     }
 
-    /// The prepared statement of a text, made at the first use.
+    /// The prepared statement of a text, prepared at the first use.
     private func statement(_ sql: String) throws(DatabaseError) -> SQLiteStatement {
         if let known = statements.find(sql) { return known }
         let text = try SQLText(sql)

@@ -1,21 +1,21 @@
-/// What tests set differently from use.
+/// Settings that tests change.
 struct SQLiteSettings: Sendable {
-    /// Connections that read at the same time as the writer writes.
+    /// The number of reader connections.
     var readers = 4
-    /// The file's greatest size in pages of 4096 bytes; nil for no limit but the disk's.
+    /// The file's greatest size in pages of 4096 bytes; nil for no limit.
     var maximumPages: Int?
-    /// The most transactions that share one flush to disk.
+    /// The greatest number of transactions that share one flush to disk.
     var largestBatch = 256
-    /// A batch of fewer lets those who would bring more go first.
+    /// Before the writer flushes a batch smaller than this, it yields the processor once so that more can arrive.
     var smallBatch = 12
-    /// How long a batch goes on taking in transactions that arrive meanwhile.
+    /// How long a batch accepts transactions that arrive while it runs.
     var longestBatch = Duration.milliseconds(10)
-    /// Pages in the write-ahead log before they are moved into the file. A page that was written many times is moved
-    /// once, so a longer log is less work, the more so in a large file whose pages lie apart; 192 MiB.
+    /// The log's length in pages at which checkpoints begin (192 MiB). A page that was written many times is moved
+    /// once, so a longer log means less work, most of all in a large file whose changed pages are far apart.
     var checkpointPages = 49_152
-    /// The most that the writer moves itself between two batches, while everybody waits: 4 MiB.
+    /// The greatest number of pages that the writer moves itself between two batches while all writes wait (4 MiB).
     var standstillPages = 1_024
-    /// Pages in the log above which the writer waits until they are in the file: 288 MiB.
+    /// The log's length in pages above which the writer waits until they are in the file (288 MiB).
     var longestLog = 73_728
     /// The writer's page cache in KiB.
     var writerCache = 32_768

@@ -1,10 +1,11 @@
 import Glibc
 
-/// The one writer: takes all waiting transactions, runs them in one of SQLite's, and commits them with one flush to
+/// The one writer: takes all waiting jobs, runs them in one SQLite transaction, and commits them with one flush to
 /// disk.
 ///
-/// Callers hear of success only after the commit. When one of several fails, all are rolled back and run again, each in
-/// a savepoint, so that one's failure is nobody else's. If the commit fails, every caller of the batch hears of it.
+/// Callers get their results only after the commit. When one of several jobs fails, all are rolled back and run again,
+/// each in a savepoint, so that the failure of one job does not affect the others. If the commit fails, all jobs of the
+/// batch fail.
 struct SQLiteWriter {
     private let session: SQLiteSession
     private let queue: JobQueue
@@ -16,19 +17,19 @@ struct SQLiteWriter {
         self.settings = settings
     }
 
-    /// What a batch came to.
+    /// The outcome of a batch.
     private enum Outcome {
-        /// Committed; the ways back to the callers, of those that failed on their own too.
+        /// The batch was committed. The completions answer all callers, including those whose own job failed.
         case committed([Job.Completion])
-        /// Nothing was kept of any, because of all.
+        /// The batch was rolled back, and all its jobs fail.
         case failed(any Error)
-        /// Nothing was kept, and one of them may be to blame.
+        /// The batch was rolled back, and one of its jobs may be the cause.
         case undecided
     }
 
-    /// Works until the queue is closed and empty.
+    /// Runs batches until the queue is closed and empty.
     ///
-    /// - Parameter committed: called after each batch.
+    /// - Parameter committed: Called after each batch.
     func run(_ committed: () -> Void) {
         while let jobs = queue.next(atMost: settings.largestBatch) {
             settle(jobs)
@@ -43,7 +44,7 @@ struct SQLiteWriter {
         for job in jobs { _ = finish([job], apart([job])) }
     }
 
-    /// Answers the callers, unless it is undecided what to answer.
+    /// Answers the callers. Returns false for an undecided outcome, for which the jobs must run again.
     private func finish(_ jobs: @autoclosure () -> [Job], _ outcome: Outcome) -> Bool {
         switch outcome {
         case .committed(let completions):
@@ -56,7 +57,7 @@ struct SQLiteWriter {
         return true
     }
 
-    /// Runs the jobs, and those that arrive meanwhile, in one transaction. Whatever fails undoes all.
+    /// Runs the jobs, and those that arrive meanwhile, in one transaction. A failure of one job rolls back all.
     private func together(_ jobs: inout [Job]) -> Outcome {
         do {
             try session.beginWriting()
@@ -81,9 +82,9 @@ struct SQLiteWriter {
         return commit(completions, jobs.count)
     }
 
-    /// The jobs that arrived meanwhile. When there are none for a small batch, those who would bring some get the
-    /// processor first: where it is busy, they bring several, which then share a flush; where it is not, this costs
-    /// nothing. A larger batch is flushed while they prepare the next.
+    /// The jobs that arrived meanwhile. If a small batch gets none, this thread yields the processor once, so that
+    /// waiting threads can add jobs that share the flush. On an idle machine this costs nothing. A larger batch is
+    /// flushed at once, while other threads prepare the next.
     private func arrivals(atMost most: Int, isSmall: Bool) -> [Job] {
         let waiting = queue.nextIfAny(atMost: most)
         guard waiting.isEmpty, isSmall else { return waiting }
@@ -116,7 +117,7 @@ struct SQLiteWriter {
             return .committed(completions)
         } catch {
             session.rollback()
-            // A deferred foreign key is checked only here: one transaction's fault must not be another's failure.
+            // Deferred foreign keys are checked only at the commit, and only the job that violates one may fail.
             return error.code == .foreignKeyViolation && count > 1 ? .undecided : .failed(error)
         }
     }

@@ -1,9 +1,7 @@
-import AsyncHTTPClient
 import Foundation
 import Logging
 import Merchant
 import MerchantWire
-import NIOCore
 import StoreReceipts
 import TestSupport
 import Testing
@@ -23,8 +21,6 @@ struct RunningMerchant {
           - {id: coins, kind: consumable, grants: [{credits: 10, currency: coins}]}
           - {id: issue, kind: nonConsumable, grants: [{content: issue-12}, {entitlement: reader}]}
         """
-
-    struct NotReady: Error {}
 
     /// What each operation may answer, by the OpenAPI document; every answer of the tests is held against it.
     private static let statuses: [String: Set<Int>] = {
@@ -55,70 +51,27 @@ struct RunningMerchant {
             change(&configuration)
             let application = try await MerchantApplication.open(configuration, now: { Date() }, logger: logger)
             let key = try await application.keys.make(name: "backend", scopes: Set(APIScope.allCases), at: Date())
-            let (ready, tell) = AsyncStream.makeStream(of: String.self)
-            let run = Task {
-                defer { tell.finish() }
-                try await application.run(gracefulShutdownSignals: []) { tell.yield($0) }
+            try await ServerTask.with({ try await application.run(gracefulShutdownSignals: [], onReady: $0) }) {
+                try await body(
+                    RunningMerchant(
+                        application: application, address: $0, authority: authority, backendKey: key.text))
             }
-            var found: String?
-            for await address in ready {
-                found = address
-                break
-            }
-            guard let address = found else {
-                try await run.value
-                throw NotReady()
-            }
-            let result: Result<Void, any Error>
-            do {
-                result = .success(
-                    try await body(
-                        RunningMerchant(
-                            application: application, address: address, authority: authority, backendKey: key.text)))
-            } catch {
-                result = .failure(error)
-            }
-            run.cancel()
-            _ = await run.result
-            try result.get()
         }
     }
 
-    struct Reply {
-        var status: Int
-        var headers: [String: String]
-        var body: [UInt8]
-
-        var code: String? { try? JSONDecoder().decode(MerchantWireError.self, from: Data(body)).code.rawValue }
-        var text: String { String(decoding: body, as: UTF8.self) }
-
-        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            try JSONDecoder().decode(type, from: Data(body))
-        }
-    }
+    typealias Reply = HTTPReply
 
     func send(
         _ route: MerchantRoute, as token: String? = nil, _ body: [UInt8]? = nil, type: String = "application/json",
         headers: [(String, String)] = []
     ) async throws -> Reply {
-        var request = HTTPClientRequest(url: address + route.path)
-        request.method = .init(rawValue: route.method.rawValue)
-        request.headers.add(name: "Content-Type", value: type)
-        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-        for (name, value) in headers { request.headers.add(name: name, value: value) }
-        if let body { request.body = .bytes(body) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        let bytes = try await response.body.collect(upTo: 16 << 20)
+        let reply = try await HTTPReply(
+            route.method.rawValue, address + route.path, token: token, type: type, headers: headers, body: body)
         // With an empty name a path is another's, which may have no such method.
-        if response.status != .methodNotAllowed,
-            let statuses = Self.statuses["\(route.method.rawValue) \(route.template)"]
-        {
-            #expect(statuses.contains(Int(response.status.code)), "\(route): \(response.status) is not in the document")
+        if reply.status != 405, let statuses = Self.statuses["\(route.method.rawValue) \(route.template)"] {
+            #expect(statuses.contains(reply.status), "\(route): \(reply.status) is not in the document")
         }
-        return Reply(
-            status: Int(response.status.code),
-            headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }),
-            body: [UInt8](bytes.readableBytesView))
+        return reply
     }
 
     func token(_ user: UserID) async throws -> String {

@@ -210,14 +210,7 @@ struct WebhookTests {
         try await LoopbackServer.with(receiver.router) { [self] url in
             let outbox = OutboxInMemory()
             var settled = outbox.settled.makeAsyncIterator()
-            // Naps last until the test is over.
-            var pacing = clock.pacing()
-            pacing.sleep = { _ in
-                let (silence, end) = AsyncStream.makeStream(of: Void.self)
-                for await _ in silence {}
-                end.finish()
-                throw CancellationError()
-            }
+            let pacing = clock.pacingWithoutEnd()
             let delivery = WebhookDelivery(
                 to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: outbox,
                 pacing: pacing,
@@ -250,12 +243,7 @@ struct WebhookTests {
         try await LoopbackServer.with(router) { [self] url in
             let outbox = OutboxInMemory()
             var settled = outbox.settled.makeAsyncIterator()
-            var pacing = clock.pacing()
-            pacing.sleep = { _ in
-                let (night, _) = AsyncStream.makeStream(of: Void.self)
-                for await _ in night {}
-                throw CancellationError()
-            }
+            let pacing = clock.pacingWithoutEnd()
             let delivery = WebhookDelivery(
                 to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: outbox,
                 pacing: pacing, metrics: nil, logger: .silent)
@@ -295,12 +283,7 @@ struct WebhookTests {
             var settled = outbox.settled.makeAsyncIterator()
             let slow = SlowOutbox(outbox)
             var reads = slow.reads.makeAsyncIterator()
-            var pacing = clock.pacing()
-            pacing.sleep = { _ in
-                let (night, _) = AsyncStream.makeStream(of: Void.self)
-                for await _ in night {}
-                throw CancellationError()
-            }
+            let pacing = clock.pacingWithoutEnd()
             let delivery = WebhookDelivery(
                 to: try WebhookReceiver(address: url.absoluteString + "hook", secrets: [secret]), from: slow,
                 pacing: pacing, metrics: nil, logger: .silent)
