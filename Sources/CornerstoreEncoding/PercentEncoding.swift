@@ -29,7 +29,8 @@ package struct ASCIICharacters: Sendable {
 }
 
 extension Sequence<UInt8> {
-    /// The UTF-8 text with every byte written as `%` and two digits (RFC 3986, section 2.1), except the kept characters.
+    /// The UTF-8 text with every byte written as `%` and two digits (RFC 3986, section 2.1), except the kept
+    /// characters.
     /// - Parameters:
     ///   - kept: the characters that stay as they are.
     ///   - letters: the case of the digits; RFC 3986 recommends capitals.
