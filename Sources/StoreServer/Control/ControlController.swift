@@ -41,14 +41,14 @@ struct ControlController: Sendable {
         on(router, .get, "transactions", listTransactions)
         on(router, .get, "pending-purchases", listPending)
         on(router, .post, "pending-purchases/{key}/approve") { store, _, context in
-            try Response.json(try await store.approve(try Self.key(context)))
+            Response.message(try await store.approve(try Self.key(context)))
         }
         on(router, .post, "pending-purchases/{key}/decline") { store, _, context in
             try await store.decline(try Self.key(context))
             return Response(status: .noContent)
         }
         on(router, .post, "pending-purchases/{key}/resolve") { store, _, context in
-            try Response.json(try await store.resolve(try Self.key(context)))
+            Response.message(try await store.resolve(try Self.key(context)))
         }
         addCustomerRoutes(to: router)
     }
