@@ -351,7 +351,10 @@ let package = Package(
             name: "CornerstoreEncodingTests", dependencies: ["CornerstoreEncoding", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "StoreWireTests", dependencies: ["StoreWire", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreWireTests", dependencies: ["CornerstoreEncoding", "StoreWire", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "StoreReceiptsTests",
             dependencies: [
@@ -407,8 +410,8 @@ let package = Package(
         .testTarget(
             name: "StoreKitTests",
             dependencies: [
-                "ContentDownloads", "CornerstoreSQLite", "StoreKit", "StoreReceipts", "StoreWire", "TestSupport",
-                "kill-test-app",
+                "ContentDownloads", "CornerstoreEncoding", "CornerstoreSQLite", "StoreKit", "StoreReceipts",
+                "StoreWire", "TestSupport", "kill-test-app",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
@@ -438,7 +441,7 @@ let package = Package(
         .testTarget(
             name: "MerchantClientTests",
             dependencies: [
-                "MerchantClient", "MerchantWire", "StoreKit", "StoreWire", "TestSupport",
+                "CornerstoreEncoding", "MerchantClient", "MerchantWire", "StoreKit", "StoreWire", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -568,7 +571,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "ContentPackages", "CornerstoreSQLite", "Database", "HTTPSupport", "StoreReceipts",
+                "ContentPackages", "CornerstoreEncoding", "CornerstoreSQLite", "Database", "HTTPSupport",
+                "StoreReceipts",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

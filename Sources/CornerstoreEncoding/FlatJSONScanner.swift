@@ -2,14 +2,25 @@
 /// skipped values: grammar, UTF-8, surrogate pairs, depth. Each call receives the span to read from, so that the
 /// scanner can be stored in a variable.
 package struct FlatJSONScanner {
-    /// An error in the JSON and the byte where it is.
+    /// An error in the JSON, or in the value of a member.
     package struct Failure: Error, Equatable {
+        /// The byte where the error is.
         package var offset: Int
+        /// What is wrong, as the end of a sentence whose subject is the member, or a clause of its own without one.
         package var reason: String
+        /// The member that is wrong, after the names of the objects around it: `agreedPrice.currency`. Nil when the
+        /// bytes are not valid JSON.
+        package var member: String?
 
-        package init(offset: Int, reason: String) {
+        package init(offset: Int, reason: String, member: String? = nil) {
             self.offset = offset
             self.reason = reason
+            self.member = member
+        }
+
+        /// A sentence for the one who sent the JSON. It contains none of its values.
+        package var sentence: String {
+            if let member { "“\(member)” \(reason)." } else { "The JSON is invalid at byte \(offset): \(reason)." }
         }
     }
 

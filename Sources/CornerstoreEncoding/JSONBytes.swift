@@ -137,6 +137,14 @@ package struct JSONBytes: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
+    /// A number in an array.
+    package mutating func element(number: Int64) {
+        makeRoom(1 + Self.longestNumber)
+        separate()
+        decimal(number)
+        needsComma = true
+    }
+
     // MARK: Pieces
 
     /// The most characters of an Int64 in decimal.

@@ -19,7 +19,7 @@ public struct Balance: Codable, Sendable, Equatable {
 
 /// A user's balances in one environment, sorted by currency. A currency that was never granted is not listed. In a user
 /// report, the list has the balances of both environments, production first.
-public struct BalanceList: Codable, Sendable, Equatable {
+public struct BalanceList: Decodable, Sendable, Equatable {
     /// The balances.
     public var balances: [Balance]
 
@@ -33,7 +33,7 @@ public struct BalanceList: Codable, Sendable, Equatable {
 }
 
 /// A request to spend a user's credits.
-public struct SpendRequest: Codable, Sendable, Equatable {
+public struct SpendRequest: Encodable, Sendable, Equatable {
     /// The idempotency key. The caller chooses it and sends it with every attempt, so that the credits are spent once.
     /// Keys belong to one user: two users may use the same key. The user's app and the merchant's backend have separate
     /// keys.
@@ -60,7 +60,7 @@ public struct SpendRequest: Codable, Sendable, Equatable {
 }
 
 /// The result of a spend. A request repeated with the same key gets the same result.
-public struct SpendAnswer: Codable, Sendable, Equatable {
+public struct SpendAnswer: Decodable, Sendable, Equatable {
     /// The idempotency key of the request.
     public var key: String
     /// The currency of the credits.
@@ -89,7 +89,7 @@ public struct SpendAnswer: Codable, Sendable, Equatable {
 }
 
 /// A request to add credits to a user's balance or to remove them, for a reason of the merchant's own.
-public struct AdjustmentRequest: Codable, Sendable, Equatable {
+public struct AdjustmentRequest: Encodable, Sendable, Equatable {
     /// The idempotency key, as in ``SpendRequest/key``. The backend's adjustments and spends share one set of keys,
     /// separate from the keys of the user's app.
     public var key: String

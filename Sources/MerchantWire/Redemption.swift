@@ -88,7 +88,7 @@ public struct RefusedTransaction: Codable, Sendable, Equatable {
 }
 
 /// The answer to a redemption request. Each transaction is in one of the two lists, oldest purchase first.
-public struct RedemptionAnswer: Codable, Sendable, Equatable {
+public struct RedemptionAnswer: Decodable, Sendable, Equatable {
     /// The transactions that were redeemed, now or earlier.
     public var redeemed: [RedeemedTransaction]
     /// The transactions that were not redeemed.

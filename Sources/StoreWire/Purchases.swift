@@ -2,7 +2,7 @@ import Foundation
 
 /// Asks to buy a product. Sent to ``StoreRoute/purchases``. An `idempotencyKey` stands for one purchase for ever: the
 /// store answers a repeated key with the first answer.
-public struct PurchaseRequest: Codable, Sendable, Equatable {
+public struct PurchaseRequest: Encodable, Sendable, Equatable {
     /// The idempotency key: the device's own identifier of the purchase.
     public var idempotencyKey: UUID
     /// The app's bundle identifier.
@@ -84,9 +84,9 @@ public struct SignedOffer: Codable, Sendable, Hashable {
 }
 
 /// The state of a purchase at the store.
-public struct PurchaseResponse: Codable, Sendable, Equatable {
+public struct PurchaseResponse: Decodable, Sendable, Equatable {
     /// The state of a purchase.
-    public enum State: String, Codable, Sendable {
+    public enum State: String, Decodable, Sendable, CaseIterable {
         /// The customer paid for the product or already owns it. `transaction` is set.
         case purchased
         /// The purchase waits for approval. Its transaction appears later in the list of unfinished transactions.
@@ -172,7 +172,7 @@ public struct TransactionDescription: Codable, Sendable, Equatable {
 
 /// A page of the transactions that the device has not finished, oldest first. The answer to
 /// ``StoreRoute/unfinishedTransactions``.
-public struct UnfinishedTransactionsResponse: Codable, Sendable, Equatable {
+public struct UnfinishedTransactionsResponse: Decodable, Sendable, Equatable {
     /// The transactions, oldest first.
     public var transactions: [TransactionDescription]
     /// Send this value as `after` to get the next page; nil on the last page.

@@ -40,7 +40,7 @@ public struct RestoreRequest: Codable, Sendable, Equatable {
 /// A page of restored transactions, in the order in which they were bought. Each transaction has its own id and a
 /// `purchaseDate`, which is that of the restore. Its `originalTransactionID` and `originalPurchaseDate` are those of
 /// the first transaction.
-public struct RestoreResponse: Codable, Sendable, Equatable {
+public struct RestoreResponse: Decodable, Sendable, Equatable {
     /// The restored transactions.
     public var transactions: [TransactionDescription]
     /// Send this value as `after` to get the next page; nil on the last page.

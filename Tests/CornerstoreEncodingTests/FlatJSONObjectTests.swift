@@ -24,6 +24,44 @@ import Testing
         #expect(throws: FlatJSONScanner.Failure.self) { try found.object("a") }
     }
 
+    @Test func namesMayContainEscapes() throws {
+        let found = try object(#"{"\u0061":1,"\"":2,"b\/c":3,"\ud83d\ude48":4,"plain":5}"#)
+        #expect(try found.number("a") == 1 && found.number("\"") == 2 && found.number("b/c") == 3)
+        #expect(try found.number("🙈") == 4 && found.number("plain") == 5)
+        for twice in [#"{"a":1,"\u0061":2}"#, #"{"\u0061":1,"a":2}"#, #"{"\u0061":1,"\u0061":2}"#] {
+            let failure = #expect(throws: FlatJSONScanner.Failure.self) { try object(twice) }
+            #expect(failure?.sentence == "“a” appears twice.")
+        }
+    }
+
+    @Test(arguments: [
+        ("{}", "“o.n” is missing."), (#"{"n":null}"#, "“o.n” is null and must not be."),
+        (#"{"n":"1"}"#, "“o.n” is of the wrong type."),
+        (#"{"n":1.0}"#, "“o.n” must be a whole number of at most 64 bits, without a fraction or an exponent."),
+        (
+            #"{"n":-9223372036854775809}"#,
+            "“o.n” must be a whole number of at most 64 bits, without a fraction or an exponent."
+        ),
+        (#"{"n":1,"n":2}"#, "“o.n” appears twice."),
+    ]) func aFailureNamesTheMember(_ inner: String, _ sentence: String) throws {
+        let failure = #expect(throws: FlatJSONScanner.Failure.self) {
+            try object("{\"o\":\(inner)}").object("o")?.wholeNumber(required: "n")
+        }
+        #expect(failure?.sentence == sentence)
+    }
+
+    @Test func wholeNumbersHave64Bits() throws {
+        for number in [Int64.min, -1, 0, 999_999_999_999_999_999, 1_000_000_000_000_000_000, .max] {
+            #expect(try object("{\"n\":\(number)}").wholeNumber(required: "n") == number)
+        }
+    }
+
+    @Test func invalidJSONIsNamedByItsPlace() {
+        let failure = #expect(throws: FlatJSONScanner.Failure.self) { try object("{\"a\":1,}") }
+        #expect(failure?.member == nil)
+        #expect(failure?.sentence == "The JSON is invalid at byte 7: there is no string where one must be.")
+    }
+
     @Test(arguments: [
         "", "[]", "1", "{", "{\"a\":1", "{\"a\":1}}", "{\"a\":1,}", "{\"a\" 1}", "{\"a\":01}", "{\"a\":tru}", "{'a':1}",
         "{\"a\":1,\"a\":2}", "{\"a\":\"\u{1}\"}", "{\"a\":[}", "{\"a\":\"\\ud800\"}", "nul",

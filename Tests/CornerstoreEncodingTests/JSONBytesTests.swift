@@ -28,13 +28,17 @@ struct JSONBytesTests {
         json.member("quoted", quotedNumber: number)
         json.beginArray("none")
         json.endArray()
+        json.beginArray("all")
+        for _ in 0..<2 { json.element(number: number) }
+        json.endArray()
         json.beginObject("object")
         json.endObject()
         json.member("flag", true)
         json.endObject()
         #expect(
             String(decoding: json.bytes, as: UTF8.self)
-                == "{\"plain\":\(number),\"quoted\":\"\(number)\",\"none\":[],\"object\":{},\"flag\":true}")
+                == "{\"plain\":\(number),\"quoted\":\"\(number)\",\"none\":[],\"all\":[\(number),\(number)],\"object\":{},\"flag\":true}"
+        )
     }
 
     @Test func textWithoutEscapesAndQuotedValuesAreWrittenUnderTheirNames() {

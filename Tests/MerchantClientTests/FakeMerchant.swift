@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Crypto
 import Foundation
 import HTTPTypes
@@ -137,11 +138,11 @@ final class FakeMerchant: Sendable {
         case .redemptions:
             let evidence = try JSONDecoder().decode(RedemptionRequest.self, from: body)
             let ids = String(decoding: evidence.receipt ?? Data(), as: UTF8.self).split(separator: ",").map(String.init)
-            return try json(redeem(ids, user))
+            return json(redeem(ids, user))
         case .account: return try json(UserDescription(userID: UserID(user), accountToken: "of \(user)"))
         case .balances:
-            return try json(BalanceList(balances: [Balance(currency: "gems", amount: change { $0.gems })]))
-        case .spends: return try spend(try JSONDecoder().decode(SpendRequest.self, from: body))
+            return json(BalanceList(balances: [Balance(currency: "gems", amount: change { $0.gems })]))
+        case .spends: return spend(try SpendRequest(json: Array(body)))
         case .history:
             return try json(HistoryPage(currency: "gems", entries: [], next: nil))
         case .entitlements:
@@ -204,7 +205,7 @@ final class FakeMerchant: Sendable {
         }
     }
 
-    private func spend(_ request: SpendRequest) throws -> Response {
+    private func spend(_ request: SpendRequest) -> Response {
         let answer: SpendAnswer? = change { state in
             if let known = state.spends[request.key] { return known }
             guard state.gems >= request.amount else { return nil }
@@ -215,7 +216,7 @@ final class FakeMerchant: Sendable {
             state.spends[request.key] = answer
             return answer
         }
-        return try answer.map { try json($0) } ?? refusal(409, .insufficientBalance)
+        return answer.map { json($0) } ?? refusal(409, .insufficientBalance)
     }
 
     private func isEntitled(_ user: String, _ item: ContentItemID) -> Bool {
@@ -261,6 +262,12 @@ final class FakeMerchant: Sendable {
         Response(
             status: .init(code: status), headers: [.contentType: "application/json"],
             body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(value))))
+    }
+
+    private func json(_ message: some JSONWritable) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: ByteBuffer(bytes: message.json)))
     }
 
     static func digest(_ bytes: [UInt8]) -> String {

@@ -1,3 +1,4 @@
+import CornerstoreEncoding
 import Foundation
 import StoreWire
 import Synchronization
@@ -173,6 +174,10 @@ final class FakeStore: StoreTransport {
         StoreTransportResponse(status: status, body: try JSONEncoder().encode(value))
     }
 
+    private static func answered(_ message: some JSONWritable) -> StoreTransportResponse {
+        StoreTransportResponse(status: 200, body: Data(message.json))
+    }
+
     private static func refuse(_ status: Int, _ code: WireError.Code) throws -> StoreTransportResponse {
         try json(status, WireError(code: code, message: "\(code)"))
     }
@@ -191,15 +196,14 @@ final class FakeStore: StoreTransport {
         }
         guard let token = request.token, let account = state.tokens[token] else { return try refuse(401, .notSignedIn) }
         switch request.route {
-        case .purchases: return try purchase(decoded(PurchaseRequest.self), account, &state)
+        case .purchases: return try purchase(PurchaseRequest(json: Array(request.body ?? Data())), account, &state)
         case .unfinishedTransactions(_, let after):
             let rest = state.unfinished.values.filter { $0.account == account }.map(\.transaction)
                 .filter { $0.transactionID > after ?? TransactionID(rawValue: 0) }.sorted {
                     $0.transactionID < $1.transactionID
                 }
             let page = Array(rest.prefix(state.page))
-            return try json(
-                200,
+            return answered(
                 UnfinishedTransactionsResponse(
                     transactions: page, next: rest.count > page.count ? page.last?.transactionID : nil))
         case .finish(let id):
@@ -222,7 +226,7 @@ final class FakeStore: StoreTransport {
                     account: description(account, state.accounts.first { $0.value == account }?.key ?? ""),
                     revokedProductIDs: Array(rest), cursor: cursor,
                     hasMore: state.saysThereIsMore || cursor < lost.count, promotions: [], priceIncreases: []))
-        case .restores: return try json(200, restore(decoded(RestoreRequest.self), account, &state))
+        case .restores: return try answered(restore(decoded(RestoreRequest.self), account, &state))
         case .appReceipt:
             let asked = try decoded(AppReceiptRequest.self)
             state.receiptRequests.append(asked)
@@ -341,7 +345,7 @@ final class FakeStore: StoreTransport {
             guard known.request == request, known.account == account else {
                 return try refuse(409, .idempotencyKeyReused)
             }
-            return try json(200, known.response)
+            return answered(known.response)
         }
         let response: PurchaseResponse
         if state.declines {
@@ -354,7 +358,7 @@ final class FakeStore: StoreTransport {
             response = paid(request, account: account, &state)
         }
         state.purchases[request.idempotencyKey] = Purchase(request: request, account: account, response: response)
-        return try json(200, response)
+        return answered(response)
     }
 
     private static func paid(_ request: PurchaseRequest, account: AccountID, _ state: inout State) -> PurchaseResponse {

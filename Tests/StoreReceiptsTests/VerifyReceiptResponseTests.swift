@@ -210,4 +210,45 @@ import Testing
         #expect(PurchaseInformation.excludingOldTransactions(all).map(\.transactionID) == ["2", "4", "5", "7"])
         #expect(PurchaseInformation.excludingOldTransactions([]).isEmpty)
     }
+
+    /// Each field has its members in the answer, so a new field cannot be left out unseen.
+    @Test func everyFieldIsWritten() throws {
+        let date = ReceiptDate(milliseconds: 1_531_643_137_000)
+        let purchase = PurchaseInformation(
+            quantity: 2, productID: "p", transactionID: "2", originalTransactionID: "1", purchaseDate: date,
+            originalPurchaseDate: date, expiresDate: date, webOrderLineItemID: "3", isTrialPeriod: true,
+            isInIntroOfferPeriod: true, cancellationDate: date, cancellationReason: 1, isUpgraded: true,
+            promotionalOfferID: "o", offerCodeRefName: "c", subscriptionGroupIdentifier: "g", ownership: .purchased,
+            appAccountToken: "t")
+        let renewal = PendingRenewal(
+            autoRenewProductID: "p", productID: "q", originalTransactionID: "1", autoRenewStatus: true,
+            expirationIntent: .billingError, isInBillingRetryPeriod: true, gracePeriodExpiresDate: date,
+            priceConsentStatus: true, priceIncreaseStatus: true, offerCodeRefName: "c", promotionalOfferID: "o")
+        var information = ReceiptInformation(Self.receipt, requestDate: date)
+        (information.preorderDate, information.expirationDate, information.inApp) = (date, date, [purchase])
+        let answer = AppReceiptResponse(
+            environment: .sandbox, receipt: information,
+            latest: .init(purchases: [purchase], receipt: [1], pendingRenewals: [renewal]))
+        #expect(MessageCheck.emptyFields(of: answer, at: "answer") == [])
+        let json = try object(.appReceipt(answer))
+        func check(_ value: Any, _ json: Any?, more: Int = 0) throws {
+            let fields = Mirror(reflecting: value).children.map { $0.value }
+            let dates = fields.count { field in
+                field is ReceiptDate || Mirror(reflecting: field).children.first?.value is ReceiptDate
+            }
+            let members = try #require(json as? [String: Any])
+            #expect(members.count == fields.count + 2 * dates + more, "\(type(of: value))")
+        }
+        func first(_ name: String) -> Any? { (json[name] as? [Any])?.first }
+        // `adam_id` repeats `app_item_id`.
+        try check(information, json["receipt"], more: 1)
+        try check(purchase, first("latest_receipt_info"))
+        try check(renewal, first("pending_renewal_info"))
+        #expect(json.count == 6)
+
+        let request = VerifyReceiptRequest(receiptData: [1, 2], password: "p", excludeOldTransactions: true)
+        #expect(MessageCheck.emptyFields(of: request, at: "request") == [])
+        #expect(try VerifyReceiptRequest(body: request.body) == request)
+        try check(request, try JSONSerialization.jsonObject(with: Data(request.body)))
+    }
 }

@@ -21,11 +21,11 @@ struct RestoreWireFormatTests {
             #"{"after":"2000000123456789","applicationUsername":"ape","bundleId":"com.example.monkeys","#
                 + #""deviceId":"0A0B0C0D-0000-4000-8000-0102030405FF","#
                 + #""idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}"#)
-        try wire.expect(
+        try wire.expectAnswer(
             RestoreResponse(
                 transactions: [WireFormatTests.transaction], next: TransactionID(rawValue: 2_000_000_123_456_789)),
-            #"{"next":"2000000123456789","transactions":["# + WireFormatTests.transactionJSON + "]}")
-        try wire.expect(RestoreResponse(transactions: [], next: nil), #"{"transactions":[]}"#)
+            #"{"transactions":["# + WireFormatTests.transactionJSON + #"],"next":"2000000123456789"}"#)
+        try wire.expectAnswer(RestoreResponse(transactions: [], next: nil), #"{"transactions":[]}"#)
     }
 
     @Test func aReceiptWithTestProperties() throws {

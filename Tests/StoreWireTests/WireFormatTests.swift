@@ -1,10 +1,11 @@
+import CornerstoreEncoding
 import Foundation
 import StoreWire
 import Testing
 
 /// Devices in the field speak to newer stores: what is on the wire is held by its text, not only by reading back what
 /// was written.
-@Suite("Messages have the published form")
+@Suite("What travels is written as published")
 struct WireFormatTests {
     static let key = UUID(uuidString: "8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70")!
     static let transaction = TransactionDescription(
@@ -15,11 +16,10 @@ struct WireFormatTests {
         applicationUsername: "user 1/é", idempotencyKey: key
     )
     static let transactionJSON = """
-        {"applicationUsername":"user 1/é","bundleId":"com.example.monkeys","expiresDate":1724414400123,\
-        "idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70","kind":"autoRenewableSubscription",\
-        "originalPurchaseDate":1719057600000,"originalTransactionId":"2000000123456788",\
-        "productId":"com.example.monkeys.pro","purchaseDate":1721736000123,"quantity":1,\
-        "transactionId":"2000000123456789"}
+        {"transactionId":"2000000123456789","originalTransactionId":"2000000123456788",\
+        "bundleId":"com.example.monkeys","productId":"com.example.monkeys.pro","kind":"autoRenewableSubscription",\
+        "quantity":1,"purchaseDate":1721736000123,"originalPurchaseDate":1719057600000,"expiresDate":1724414400123,\
+        "applicationUsername":"user 1/é","idempotencyKey":"8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70"}
         """
 
     func expect<Value: Codable & Equatable>(
@@ -30,6 +30,25 @@ struct WireFormatTests {
         let written = String(decoding: try encoder.encode(value), as: UTF8.self)
         #expect(written == json, sourceLocation: sourceLocation)
         #expect(try JSONDecoder().decode(Value.self, from: Data(json.utf8)) == value, sourceLocation: sourceLocation)
+    }
+
+    /// A request that devices write and the store reads by ``JSONReadable``.
+    func expectRequest<Request: Encodable & JSONReadable & Equatable>(
+        _ request: Request, _ json: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let written = String(decoding: try encoder.encode(request), as: UTF8.self)
+        #expect(written == json, sourceLocation: sourceLocation)
+        #expect(try Request(json: Array(json.utf8)) == request, sourceLocation: sourceLocation)
+    }
+
+    /// An answer that the store writes by ``JSONWritable`` and devices read.
+    func expectAnswer<Answer: Decodable & JSONWritable & Equatable>(
+        _ answer: Answer, _ json: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(String(decoding: answer.json, as: UTF8.self) == json, sourceLocation: sourceLocation)
+        #expect(try JSONDecoder().decode(Answer.self, from: Data(json.utf8)) == answer, sourceLocation: sourceLocation)
     }
 
     @Test func products() throws {
@@ -73,7 +92,7 @@ struct WireFormatTests {
     }
 
     @Test func purchases() throws {
-        try expect(
+        try expectRequest(
             PurchaseRequest(
                 idempotencyKey: Self.key, bundleID: "com.example.monkeys", productID: "credits5", quantity: 3,
                 applicationUsername: nil, simulatesAskToBuy: false, agreedPrice: Money(milliunits: 990, currency: "USD")
@@ -84,21 +103,21 @@ struct WireFormatTests {
             "simulatesAskToBuy":false}
             """
         )
-        try expect(
+        try expectAnswer(
             PurchaseResponse(state: .purchased, transaction: Self.transaction, failure: nil),
             #"{"state":"purchased","transaction":\#(Self.transactionJSON)}"#
         )
-        try expect(PurchaseResponse(state: .deferred, transaction: nil, failure: nil), #"{"state":"deferred"}"#)
-        try expect(
+        try expectAnswer(PurchaseResponse(state: .deferred, transaction: nil, failure: nil), #"{"state":"deferred"}"#)
+        try expectAnswer(
             PurchaseResponse(
                 state: .failed, transaction: nil, failure: WireError(code: .paymentDeclined, message: "No.")),
-            #"{"failure":{"code":"payment_declined","message":"No."},"state":"failed"}"#
+            #"{"state":"failed","failure":{"code":"payment_declined","message":"No."}}"#
         )
-        try expect(
+        try expectAnswer(
             UnfinishedTransactionsResponse(transactions: [Self.transaction], next: TransactionID(rawValue: 7)),
-            #"{"next":"7","transactions":[\#(Self.transactionJSON)]}"#
+            #"{"transactions":[\#(Self.transactionJSON)],"next":"7"}"#
         )
-        try expect(UnfinishedTransactionsResponse(transactions: [], next: nil), #"{"transactions":[]}"#)
+        try expectAnswer(UnfinishedTransactionsResponse(transactions: [], next: nil), #"{"transactions":[]}"#)
         try expect(
             AppReceiptRequest(bundleID: "com.example.monkeys", bundleVersion: "1.2", vendorIdentifier: Self.key),
             """

@@ -46,7 +46,7 @@ struct DirectMerchantAnswers: DirectAnswering {
             at: NetworkAddress(of: address, forwardedFor: request.forwardedFor, isBehindProxy: isBehindProxy))
         guard let remembered else { return .declined }
         let user = remembered.user
-        let pending: EventLoopFuture<(any CounterAnswer)?>?
+        let pending: EventLoopFuture<(any JSONWritable)?>?
         var route = request.path
         switch request.path {
         case MerchantRoute.spends.template: pending = spend(body, by: user, on: eventLoop)
@@ -70,21 +70,21 @@ struct DirectMerchantAnswers: DirectAnswering {
                 }
                 metrics.count(
                     request.method == .GET ? .get : .post, route: route, .ok, after: start.duration(to: .now))
-                return DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: answer.json))
+                return DirectAnswer(answer)
             })
     }
 
     private func balances(
         of user: UserID, in environment: StoreEnvironment?, on eventLoop: any EventLoop
-    ) -> EventLoopFuture<(any CounterAnswer)?> {
+    ) -> EventLoopFuture<(any JSONWritable)?> {
         eventLoop.makeFutureWithTask { [merchant] in try? await merchant.balances(of: user, in: environment) }
     }
 
     private func spend(
         _ body: ByteBuffer, by user: UserID, on eventLoop: any EventLoop
-    ) -> EventLoopFuture<(any CounterAnswer)?>? {
-        guard let request = try? SpendRequest(flat: Array(body.readableBytesView)) else { return nil }
-        let promise = eventLoop.makePromise(of: (any CounterAnswer)?.self)
+    ) -> EventLoopFuture<(any JSONWritable)?>? {
+        guard let request = try? body.message(SpendRequest.self) else { return nil }
+        let promise = eventLoop.makePromise(of: (any JSONWritable)?.self)
         do {
             try merchant.spend(request, by: user) { promise.succeed(try? $0.get()) }
         } catch {
@@ -95,28 +95,12 @@ struct DirectMerchantAnswers: DirectAnswering {
 
     private func redeem(
         _ evidence: Evidence, for user: UserID, on eventLoop: any EventLoop
-    ) -> EventLoopFuture<(any CounterAnswer)?>? {
-        let promise = eventLoop.makePromise(of: (any CounterAnswer)?.self)
+    ) -> EventLoopFuture<(any JSONWritable)?>? {
+        let promise = eventLoop.makePromise(of: (any JSONWritable)?.self)
         guard merchant.redeemAtOnce(evidence, for: user, completion: { promise.succeed(try? $0.get()) }) else {
             promise.succeed(nil)
             return nil
         }
         return promise.futureResult
-    }
-}
-
-extension SpendRequest {
-    /// Reads a request that the router would accept. Returns nil, or throws, for one that it would refuse.
-    fileprivate init?(flat json: [UInt8]) throws(FlatJSONScanner.Failure) {
-        let fields = try FlatJSONObject(json)
-        guard let key = try fields.string("key"), let currency = try fields.string("currency"),
-            let amount = try fields.wholeNumber("amount")
-        else { return nil }
-        let named = try fields.string("environment")
-        let environment = named.flatMap { StoreEnvironment(rawValue: $0) }
-        guard named == nil || environment != nil else { return nil }
-        self.init(
-            key: key, currency: CurrencyID(currency), amount: amount, note: try fields.string("note"),
-            environment: environment)
     }
 }

@@ -74,13 +74,13 @@ struct BackendController: Sendable {
     }
 
     @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        let spend = try await request.decodeJSON(SpendRequest.self, upTo: MerchantLimits.request)
+        let spend = try await request.message(SpendRequest.self, upTo: MerchantLimits.request)
         let user = UserID(try context.parameter("user"))
-        return try await merchant.spend(spend, by: user, for: .backend).response
+        return .message(try await merchant.spend(spend, by: user, for: .backend))
     }
 
     @Sendable private func adjust(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
-        let adjustment = try await request.decodeJSON(AdjustmentRequest.self, upTo: MerchantLimits.request)
+        let adjustment = try await request.message(AdjustmentRequest.self, upTo: MerchantLimits.request)
         return try .json(try await merchant.adjust(adjustment, of: UserID(try context.parameter("user"))))
     }
 

@@ -44,18 +44,18 @@ struct CounterController: Sendable {
 
     @Sendable private func redeem(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        return try await merchant.redeem(try await request.evidence(), for: user).response
+        return .message(try await merchant.redeem(try await request.evidence(), for: user))
     }
 
     @Sendable private func balances(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        return try await merchant.balances(of: user, in: try request.environment()).response
+        return .message(try await merchant.balances(of: user, in: try request.environment()))
     }
 
     @Sendable private func spend(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
         let user = try authentication.user(of: request)
-        let spend = try await request.decodeJSON(SpendRequest.self, upTo: MerchantLimits.request)
-        return try await merchant.spend(spend, by: user).response
+        let spend = try await request.message(SpendRequest.self, upTo: MerchantLimits.request)
+        return .message(try await merchant.spend(spend, by: user))
     }
 
     @Sendable private func history(_ request: Request, _ context: MerchantRequestContext) async throws -> Response {
@@ -140,15 +140,9 @@ extension Request {
                         "The body is not a JSON object. Send a receipt as Content-Type application/octet-stream, a signed transaction as application/jose."
                 )
             }
-            let redemption = try body.decodedJSON(RedemptionRequest.self)
-            switch (redemption.receipt, redemption.signedTransaction) {
-            case (let receipt?, nil): return .receipt(Array(receipt))
-            case (nil, let text?): return .signedTransaction(Array(text.utf8))
-            default:
-                throw HTTPProblem(
-                    .badRequest, code: MerchantErrorCode.invalidRequest.rawValue,
-                    message: "The body must have exactly one of “receipt” and “signedTransaction”.")
-            }
+            let redemption = try body.message(RedemptionRequest.self)
+            if let text = redemption.signedTransaction { return .signedTransaction(Array(text.utf8)) }
+            return .receipt(Array(redemption.receipt ?? Data()))
         }
     }
 }

@@ -71,7 +71,7 @@ public struct SignedPayload: Sendable, Equatable {
             claims = try Claims(fields)
         } catch {
             throw ReceiptRejection(
-                .malformed, "the payload is not a JSON object, or its fields are of other types: \(error.reason)")
+                .malformed, "the payload is not a JSON object, or its fields are of other types: \(error.sentence)")
         }
         guard let milliseconds = claims.signedDate, abs(milliseconds) < 1e15 else {
             throw ReceiptRejection(.malformed, "the payload has no signedDate")

@@ -41,7 +41,7 @@ struct DirectStoreAnswers: DirectAnswering {
 
     private func purchase(_ request: DirectRequest, _ body: ByteBuffer, _ eventLoop: any EventLoop) -> DirectOutcome {
         guard let authorization = request.authorization, authorization.hasPrefix("Bearer "),
-            let purchase = PurchaseRequest(usualJSON: body.readableBytesUInt8Span)
+            let purchase = try? body.message(PurchaseRequest.self)
         else { return .declined }
         let token = authorization.dropFirst(7)
         if let prepared = store.preparePurchase(purchase, token: token) {
@@ -65,8 +65,6 @@ struct DirectStoreAnswers: DirectAnswering {
     ) -> EventLoopFuture<DirectAnswer?> {
         let promise = eventLoop.makePromise(of: PurchaseResponse?.self)
         store.record(prepared) { promise.succeed($0) }
-        return promise.futureResult.map { response in
-            response?.usualJSON.map { DirectAnswer(contentType: "application/json", body: ByteBuffer(bytes: $0)) }
-        }
+        return promise.futureResult.map { response in response.map { DirectAnswer($0) } }
     }
 }

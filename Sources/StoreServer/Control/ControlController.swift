@@ -43,14 +43,14 @@ struct ControlController: Sendable {
         on(router, .transactions(.sandbox), listTransactions)
         on(router, .pendingPurchases(.sandbox), listPending)
         on(router, .approve(.sandbox, key: UUID())) { store, _, context in
-            try Response.json(try await store.approve(try Self.key(context)))
+            Response.message(try await store.approve(try Self.key(context)))
         }
         on(router, .decline(.sandbox, key: UUID())) { store, _, context in
             try await store.decline(try Self.key(context))
             return Response(status: .noContent)
         }
         on(router, .resolve(.sandbox, key: UUID())) { store, _, context in
-            try Response.json(try await store.resolve(try Self.key(context)))
+            Response.message(try await store.resolve(try Self.key(context)))
         }
         addCustomerRoutes(to: router)
     }

@@ -40,6 +40,6 @@ extension DeviceController {
     @Sendable func redeem(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(CodeRedemptionRequest.self, upTo: 16 << 10)
-        return try .json(try await store.redeem(body, by: account))
+        return .message(try await store.redeem(body, by: account))
     }
 }

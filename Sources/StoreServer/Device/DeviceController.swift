@@ -81,14 +81,8 @@ struct DeviceController: Sendable {
     @Sendable private func purchase(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
         try fail(.purchases)
         let account = try await signedIn(request)
-        let body = try await request.boundedBody(upTo: Self.largestPurchase)
-        let purchase =
-            try PurchaseRequest(usualJSON: body.readableBytesUInt8Span) ?? body.decodedJSON(PurchaseRequest.self)
-        let response = try await store.purchase(purchase, by: account)
-        guard let json = response.usualJSON else { return try .json(response) }
-        return Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+        let purchase = try await request.message(PurchaseRequest.self, upTo: Self.largestPurchase)
+        return .message(try await store.purchase(purchase, by: account))
     }
 
     // MARK: Transactions
@@ -101,7 +95,7 @@ struct DeviceController: Sendable {
                 .badRequest, code: WireError.Code.invalidRequest.rawValue, message: "The query must contain “bundle”.")
         }
         let after = try query["after"].map { try Self.transactionID($0) }
-        return try .json(
+        return .message(
             try await store.unfinishedTransactions(of: account, in: BundleID(String(bundleID)), after: after))
     }
 
@@ -116,7 +110,7 @@ struct DeviceController: Sendable {
         try fail(.restores)
         let account = try await signedIn(request)
         let body = try await request.decodeJSON(RestoreRequest.self, upTo: 16 << 10)
-        return try .json(try await store.restore(body, for: account))
+        return .message(try await store.restore(body, for: account))
     }
 
     @Sendable private func content(_ request: Request, _ context: StoreRequestContext) async throws -> Response {
