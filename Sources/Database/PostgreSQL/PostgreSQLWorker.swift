@@ -89,7 +89,7 @@ final class PostgreSQLWorker {
             return try session.command("COMMIT")
         } catch {
             guard error.code == .unavailable else { throw error }
-            throw DatabaseError(.unavailable, "\(error.detail); the transaction may have been committed or not")
+            throw DatabaseError(.unavailable, "\(error.detail); it is not known whether the transaction was committed")
         }
     }
 
