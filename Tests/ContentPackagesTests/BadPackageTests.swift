@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Bad packages are refused, each for its reason")
+@Suite("Bad packages are refused, each for its reason", .timeLimit(.minutes(1)))
 struct BadPackageTests {
     @Test func thereAreEnoughOfThem() {
         #expect(BadPackage.all.count >= 40)

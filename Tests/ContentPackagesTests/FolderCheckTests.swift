@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Folders are held to the rules before they are packages")
+@Suite("Folders are held to the rules before they are packages", .timeLimit(.minutes(1)))
 struct FolderCheckTests {
     private func rules(
         _ directory: TemporaryDirectory, expecting expectation: ContentExpectation = ContentExpectation(),

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Packages of all makers are read")
+@Suite("Packages of all makers are read", .timeLimit(.minutes(1)))
 struct ReadTests {
     private let text = Array(String(repeating: "Chapter one. ", count: 50).utf8)
 

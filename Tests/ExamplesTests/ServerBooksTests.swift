@@ -3,7 +3,7 @@ import MerchantClient
 import ServerBooks
 import Testing
 
-@Suite("Server Books' words")
+@Suite("Server Books' words", .timeLimit(.minutes(1)))
 struct ServerBooksTests {
     @Test func `arguments are read`() throws {
         #expect(try ServerBooksOptions(arguments: []).action == .ask)

@@ -133,7 +133,7 @@ private struct World {
     }
 }
 
-@Suite("Redemptions in any order, with crashes")
+@Suite("Redemptions in any order, with crashes", .timeLimit(.minutes(1)))
 struct RedemptionPropertyTests {
     @Test func `whatever happens, every purchase ends once, and nothing that is due is lost`() {
         for seed in UInt64(1)...2000 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("What errors say, in the customer's language")
+@Suite("What errors say, in the customer's language", .timeLimit(.minutes(1)))
 struct ErrorTextsTests {
     @Test(arguments: ErrorTexts.Key.allCases)
     func `every text is there in every language, and none is another's`(key: ErrorTexts.Key) throws {

@@ -178,7 +178,7 @@ private final class RequestLog: NSObject, SKProductsRequestDelegate {
     }
 }
 
-@Suite("The surface: subclasses as tests in the wild write them")
+@Suite("The surface: subclasses as tests in the wild write them", .timeLimit(.minutes(1)))
 struct SurfaceSubclassTests {
     @Test func `overridden properties are what StoreKit reads`() throws {
         let payment = Payment()

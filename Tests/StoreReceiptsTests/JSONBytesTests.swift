@@ -4,6 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct JSONBytesTests {
     /// What is written once is copied when it comes again, and days and the clock of Los Angeles are kept: none of it
     /// may show, wherever the buffer grew in between.

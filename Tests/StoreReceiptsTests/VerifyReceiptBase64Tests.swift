@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
-@Suite struct VerifyReceiptBase64Tests {
+@Suite(.timeLimit(.minutes(1))) struct VerifyReceiptBase64Tests {
     @Test func everyLengthIsWrittenAsFoundationDoesAndReadBack() {
         var random = SeededGenerator(seed: 4)
         for count in 0..<300 {

@@ -5,7 +5,7 @@ import Testing
 @testable import StoreServer
 
 /// The short cut and the router give the same answers. `Connection: close` sends a request to the router.
-@Suite struct DirectAnswersTests {
+@Suite(.timeLimit(.minutes(1))) struct DirectAnswersTests {
     private static func send(
         _ server: RunningServer, _ request: PurchaseRequest, token: String, byRouter: Bool
     ) async throws -> RunningServer.Reply {

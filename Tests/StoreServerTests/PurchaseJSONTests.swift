@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite("A purchase's JSON by hand agrees with Foundation's coders")
+@Suite("A purchase's JSON by hand agrees with Foundation's coders", .timeLimit(.minutes(1)))
 struct PurchaseJSONTests {
     /// Gives what both make of it, after the check that they do not differ where the one by hand has an opinion.
     @discardableResult

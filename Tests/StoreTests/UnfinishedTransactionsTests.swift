@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct UnfinishedTransactionsTests {
+@Suite(.timeLimit(.minutes(1))) struct UnfinishedTransactionsTests {
     @Test(arguments: Backend.available) func theyComeInPagesOldestFirstUntilFinished(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

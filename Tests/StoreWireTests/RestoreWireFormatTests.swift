@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
-@Suite("What travels for a restore is written as published")
+@Suite("What travels for a restore is written as published", .timeLimit(.minutes(1)))
 struct RestoreWireFormatTests {
     private let wire = WireFormatTests()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Answers that are written without an encoder")
+@Suite("Answers that are written without an encoder", .timeLimit(.minutes(1)))
 struct CounterAnswerTests {
     /// Names that have to be escaped, or must not be.
     private static let names = ["coins", "a\"b\\c", "Zoë/🦊", "line\nbreak\u{1}\u{7F}", ""]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Rate limits")
+@Suite("Rate limits", .timeLimit(.minutes(1)))
 struct TokenBucketTests {
     @Test func aBurstPassesAndThenTheRate() throws {
         var buckets = TokenBuckets<String>(.init(burst: 3, perSecond: 2), capacity: 10)
