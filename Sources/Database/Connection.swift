@@ -4,6 +4,9 @@ protocol StatementSession: AnyObject {
     func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row]
     /// The number of rows changed; 0 for a statement that changes none.
     func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int
+    /// Makes statements that still run at that moment fail as `busy`; nil lets them run. An engine whose server bounds
+    /// each statement need not do it.
+    func endStatements(at deadline: ContinuousClock.Instant?)
 }
 
 /// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside
@@ -11,31 +14,32 @@ protocol StatementSession: AnyObject {
 ///
 /// A statement that fails fails the whole transaction, on both engines: later statements repeat its error, and nothing
 /// is committed even if the closure catches it. To allow for a row that may exist already, use `ON CONFLICT … DO
-/// NOTHING` or a `WHERE`; do not catch the violation. A transaction that takes longer than ``longest`` fails in the
-/// same way, with ``DatabaseError/Code/busy``.
+/// NOTHING` or a `WHERE`; do not catch the violation. A change that takes longer than 30 seconds fails in the same
+/// way, with ``DatabaseError/Code/busy``: others wait for the writer or the connection.
 public final class Connection {
-    /// How long a change may go on, from its beginning to the beginning of its last statement: others wait for the
-    /// writer or the connection.
-    static let longest = Duration.seconds(30)
-
     private let session: any StatementSession
     private let now: () -> ContinuousClock.Instant
+    private let longest: Duration?
     /// When the transaction is given up; nil for one that may take any time.
     private let deadline: ContinuousClock.Instant?
     private var hasEnded = false
     /// The first statement's failure, if one failed.
     private(set) var failure: DatabaseError?
+    /// Whether the transaction was given up because it took too long.
+    private(set) var isOverdue = false
 
     /// - Parameters:
-    ///   - longest: nil for reads, which hold nobody up, and for migrations.
+    ///   - longest: how long the transaction may take from here to its commit; nil for reads, which hold nobody up, and
+    ///     for migrations.
     ///   - now: the machine's clock.
     init(
-        _ session: any StatementSession, longest: Duration? = Connection.longest,
-        now: @escaping () -> ContinuousClock.Instant = { .now }
+        _ session: any StatementSession, longest: Duration?, now: @escaping () -> ContinuousClock.Instant = { .now }
     ) {
         self.session = session
         self.now = now
+        self.longest = longest
         deadline = longest.map { now() + $0 }
+        session.endStatements(at: deadline)
     }
 
     /// Runs a statement and gives all rows of its answer, those of a `RETURNING` too.
@@ -66,27 +70,37 @@ public final class Connection {
     /// Makes later use an error; called when the closure has returned.
     func end() {
         hasEnded = true
+        session.endStatements(at: nil)
     }
 
-    /// Throws the failure that the closure has caught, if there was one.
-    func checkUnfailed() throws(DatabaseError) {
-        if let failure { throw failure }
+    /// Throws unless the transaction may be committed: a failure that the closure has caught, or that the transaction
+    /// took too long.
+    func checkMayCommit() throws(DatabaseError) {
+        if let failure = failure ?? lateness() { throw failure }
+    }
+
+    /// The error of a transaction that takes too long, if this one does.
+    private func lateness() -> DatabaseError? {
+        guard let longest, let deadline, now() >= deadline else { return nil }
+        isOverdue = true
+        return DatabaseError(.busy, "the transaction took over \(longest), and was given up; try again later")
     }
 
     private func perform<T>(_ statement: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
         if hasEnded {
             throw DatabaseError(.closed, "the connection was used after its transaction had ended")
         }
-        try checkUnfailed()
+        if let failure = failure ?? lateness() {
+            self.failure = failure
+            throw failure
+        }
         do throws(DatabaseError) {
-            if let deadline, now() >= deadline {
-                throw DatabaseError(
-                    .busy, "the transaction took over \(Self.longest), and was given up; try again later")
-            }
             return try statement()
         } catch {
-            failure = error
-            throw error
+            // The engine ends the statement that runs at the deadline.
+            let failure = error.code == .busy ? lateness() ?? error : error
+            self.failure = failure
+            throw failure
         }
     }
 }

@@ -16,6 +16,8 @@ public final class Database: Sendable {
         /// How long one is tried again on PostgreSQL while others contradict it. Many who change one row each get their
         /// turn in time: one after the other takes milliseconds each.
         var contention = Duration.seconds(10)
+        /// How long a change may take, from its beginning to its commit: others wait for the writer or the connection.
+        var change = Duration.seconds(30)
         /// How often the waiting are looked over.
         var sweep = Duration.seconds(1)
     }

@@ -17,11 +17,12 @@ struct Job: Sendable {
     /// Hands an error to the caller. Called instead of a completion.
     let fail: @Sendable (any Error) -> Void
 
-    /// Runs the closure on a connection made for it, and makes sure that a failed statement cannot be overlooked.
+    /// Runs the closure on a connection made for it, and makes sure that neither a failed statement nor a transaction
+    /// that took too long is committed.
     func run(on connection: Connection) throws -> Completion {
         defer { connection.end() }
         let completion = try run(connection)
-        try connection.checkUnfailed()
+        try connection.checkMayCommit()
         return completion
     }
 }

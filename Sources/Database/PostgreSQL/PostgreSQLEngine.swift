@@ -22,7 +22,7 @@ final class PostgreSQLEngine: Engine {
             let queue = reads
             threads.start("postgresql.\(number)") {
                 let worker = PostgreSQLWorker(
-                    address, texts, patience: limits.contention, soleUse: soleUse, logger)
+                    address, texts, limits, soleUse: soleUse, logger)
                 while let job = queue.next() {
                     worker.perform(job)
                 }
@@ -53,7 +53,7 @@ final class PostgreSQLEngine: Engine {
             defer { connection.end() }
             do {
                 let result = try body(connection)
-                try connection.checkUnfailed()
+                try connection.checkMayCommit()
                 _ = try session.command("COMMIT")
                 return result
             } catch {

@@ -4,16 +4,20 @@ import Glibc
 /// disk.
 ///
 /// Callers hear of success only after the commit. When one of several fails, all are rolled back and run again, each in
-/// a savepoint, so that one's failure is nobody else's. If the commit fails, every caller of the batch hears of it.
+/// a savepoint, so that one's failure is nobody else's. One that took too long is not run again. If the commit fails,
+/// every caller of the batch hears of it.
 struct SQLiteWriter {
     private let session: SQLiteSession
     private let queue: JobQueue
     private let settings: SQLiteSettings
+    private let longest: Duration
 
-    init(_ session: SQLiteSession, _ queue: JobQueue, _ settings: SQLiteSettings) {
+    /// - Parameter longest: how long one change may keep the writer.
+    init(_ session: SQLiteSession, _ queue: JobQueue, _ settings: SQLiteSettings, longest: Duration) {
         self.session = session
         self.queue = queue
         self.settings = settings
+        self.longest = longest
     }
 
     /// What a batch came to.
@@ -22,7 +26,7 @@ struct SQLiteWriter {
         case committed([Job.Completion])
         /// Nothing was kept of any, because of all.
         case failed(any Error)
-        /// Nothing was kept, and one of them may be to blame.
+        /// Nothing was kept, and one of them may be to blame. One that certainly was has been answered and is gone.
         case undecided
     }
 
@@ -39,8 +43,11 @@ struct SQLiteWriter {
     private func settle(_ first: [Job]) {
         var jobs = first
         if finish(jobs, together(&jobs)) { return }
-        if finish(jobs, apart(jobs)) { return }
-        for job in jobs { _ = finish([job], apart([job])) }
+        if finish(jobs, apart(&jobs)) { return }
+        for job in jobs {
+            var alone = [job]
+            _ = finish(alone, apart(&alone))
+        }
     }
 
     /// Answers the callers, unless it is undecided what to answer.
@@ -66,17 +73,18 @@ struct SQLiteWriter {
         let end = ContinuousClock.now + settings.longestBatch
         var completions: [Job.Completion] = []
         completions.reserveCapacity(jobs.count)
-        do {
-            while completions.count < jobs.count {
-                completions.append(try jobs[completions.count].run(on: Connection(session)))
-                if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
-                    jobs += arrivals(
-                        atMost: settings.largestBatch - jobs.count, isSmall: jobs.count < settings.smallBatch)
-                }
+        while completions.count < jobs.count {
+            let connection = Connection(session, longest: longest)
+            do {
+                completions.append(try jobs[completions.count].run(on: connection))
+            } catch {
+                session.rollback()
+                return undecided(&jobs, completions.count, connection, error)
             }
-        } catch {
-            session.rollback()
-            return jobs.count > 1 ? .undecided : .failed(error)
+            if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
+                jobs += arrivals(
+                    atMost: settings.largestBatch - jobs.count, isSmall: jobs.count < settings.smallBatch)
+            }
         }
         return commit(completions, jobs.count)
     }
@@ -92,22 +100,33 @@ struct SQLiteWriter {
     }
 
     /// Runs the jobs in one transaction, each in a savepoint of its own.
-    private func apart(_ jobs: [Job]) -> Outcome {
+    private func apart(_ jobs: inout [Job]) -> Outcome {
         do {
             try session.beginWriting()
         } catch {
             return .failed(error)
         }
         var completions: [Job.Completion] = []
-        for job in jobs {
+        for (index, job) in jobs.enumerated() {
+            let connection = Connection(session, longest: longest)
             do {
-                completions.append(try session.savepoint { try job.run(on: Connection(session)) })
+                completions.append(try session.savepoint { try job.run(on: connection) })
             } catch {
-                guard session.isInsideTransaction else { return jobs.count > 1 ? .undecided : .failed(error) }
+                guard session.isInsideTransaction else { return undecided(&jobs, index, connection, error) }
                 completions.append { job.fail(error) }
             }
         }
         return commit(completions, jobs.count)
+    }
+
+    /// The outcome of jobs that were all undone because one failed. If that one took too long, it is answered and
+    /// removed: run again, it would keep the writer for as long again.
+    private func undecided(
+        _ jobs: inout [Job], _ index: Int, _ connection: Connection, _ error: any Error
+    ) -> Outcome {
+        guard jobs.count > 1 else { return .failed(error) }
+        if connection.isOverdue { jobs.remove(at: index).fail(error) }
+        return .undecided
     }
 
     private func commit(_ completions: [Job.Completion], _ count: Int) -> Outcome {
