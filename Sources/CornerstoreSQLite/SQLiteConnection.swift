@@ -72,7 +72,7 @@ public final class SQLiteConnection {
         statements.removeAll()
         commands = [:]
         // Statements may outlive the connection, and the handler's context does not.
-        sqlite3_progress_handler(handle, 0, nil, nil)
+        if let handle { sqlite3_progress_handler(handle, 0, nil, nil) }
         sqlite3_close_v2(handle)
         handle = nil
     }
