@@ -23,6 +23,7 @@ public final class SQLiteConnection {
     var commands: [Command: SQLiteStatement] = [:]
     /// The log's length in pages, written by SQLite's hook after each commit. Nil until ``takeOverCheckpoints()``.
     private var pages: UnsafeMutablePointer<Int32>?
+    private let limit = StatementLimit()
 
     /// Opens a file. A connection that writes waits for the disk at each commit (`PRAGMA synchronous = FULL`) and
     /// checks foreign keys.
@@ -70,6 +71,8 @@ public final class SQLiteConnection {
     public func close() {
         statements.removeAll()
         commands = [:]
+        // Statements may outlive the connection, and the handler's context does not.
+        if let handle { sqlite3_progress_handler(handle, 0, nil, nil) }
         sqlite3_close_v2(handle)
         handle = nil
     }
@@ -77,6 +80,24 @@ public final class SQLiteConnection {
     /// Sets how long a statement waits for another connection's lock.
     public func setPatience(milliseconds: Int32) {
         sqlite3_busy_timeout(handle, milliseconds)
+    }
+
+    /// The moment from which running statements fail with ``SQLiteError/Code/interrupted``; nil, as at first, for no
+    /// such moment. A statement that was changing rows undoes its whole transaction when it is interrupted
+    /// (https://www.sqlite.org/c3ref/interrupt.html).
+    public var deadline: ContinuousClock.Instant? {
+        get { limit.deadline }
+        set {
+            limit.deadline = newValue
+            guard newValue != nil, !limit.isWatched, let handle else { return }
+            limit.isWatched = true
+            sqlite3_progress_handler(
+                handle, StatementLimit.interval,
+                { context in
+                    guard let context else { return 0 }
+                    return Unmanaged<StatementLimit>.fromOpaque(context).takeUnretainedValue().isOver ? 1 : 0
+                }, Unmanaged.passUnretained(limit).toOpaque())
+        }
     }
 
     /// Runs a statement once, without arguments, such as a `PRAGMA`. Rows are ignored.
@@ -162,4 +183,16 @@ public final class SQLiteConnection {
         let flushed = flush(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY)
         guard flushed == SQLITE_OK else { throw SQLiteError(extended: flushed, message: nil) }
     }
+}
+
+/// When SQLite gives statements up. SQLite asks for it while they run.
+private final class StatementLimit {
+    /// How many instructions of SQLite's virtual machine run between two looks at the clock: well under a millisecond.
+    static let interval: Int32 = 10_000
+
+    var deadline: ContinuousClock.Instant?
+    /// Whether SQLite asks at all, which it does from the first deadline on.
+    var isWatched = false
+
+    var isOver: Bool { deadline.map { .now >= $0 } ?? false }
 }

@@ -28,6 +28,8 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
         case invalidValue
         /// A column holds a value of another type than the reader expects.
         case columnType
+        /// The statement was still running at the connection's ``SQLiteConnection/deadline``.
+        case interrupted
         /// The connection was closed.
         case closed
     }
@@ -61,6 +63,7 @@ public struct SQLiteError: Error, Equatable, CustomStringConvertible {
         case SQLITE_CONSTRAINT: constraint(extended >> 8)
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
         case SQLITE_FULL: .full
+        case SQLITE_INTERRUPT: .interrupted
         case SQLITE_READONLY: .readOnly
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
         case SQLITE_TOOBIG, SQLITE_MISMATCH: .invalidValue

@@ -4,6 +4,9 @@ protocol StatementSession: AnyObject {
     func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row]
     /// Runs a statement and returns the number of rows changed; 0 for a statement that changes no rows.
     func execute(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> Int
+    /// Makes statements that still run at that moment fail as `busy`; nil lets them run. An engine whose server bounds
+    /// each statement need not do it.
+    func endStatements(at deadline: ContinuousClock.Instant?)
 }
 
 /// An open transaction, handed to the closure of ``Database/write(_:)`` or ``Database/read(_:)`` and valid only inside
@@ -11,31 +14,32 @@ protocol StatementSession: AnyObject {
 ///
 /// A failed statement makes the whole transaction fail, on both engines. Later statements repeat its error, and nothing
 /// is committed even if the closure catches the error. If a row may exist already, use `ON CONFLICT … DO NOTHING` or a
-/// `WHERE`; do not catch the violation. A write that takes longer than ``longest`` fails in the same way, with
-/// ``DatabaseError/Code/busy``.
+/// `WHERE`; do not catch the violation. A write transaction that takes longer than 30 seconds fails in the same way,
+/// with ``DatabaseError/Code/busy``, because other transactions wait for the writer or the connection.
 public final class Connection {
-    /// The longest time from the beginning of a write transaction to the beginning of its last statement. Meanwhile
-    /// other transactions wait for the writer or the connection.
-    static let longest = Duration.seconds(30)
-
     private let session: any StatementSession
     private let now: () -> ContinuousClock.Instant
+    private let longest: Duration?
     /// The time after which statements fail; nil for a transaction without a limit.
     private let deadline: ContinuousClock.Instant?
     private var hasEnded = false
     /// The first statement's failure, if one failed.
     private(set) var failure: DatabaseError?
+    /// Whether the transaction was given up because it took too long.
+    private(set) var isOverdue = false
 
     /// - Parameters:
-    ///   - longest: The time limit; nil for reads, which delay no other transaction, and for migrations.
+    ///   - longest: The longest time from here to the commit; nil for reads, which delay no other transaction, and for
+    ///     migrations.
     ///   - now: The machine's clock.
     init(
-        _ session: any StatementSession, longest: Duration? = Connection.longest,
-        now: @escaping () -> ContinuousClock.Instant = { .now }
+        _ session: any StatementSession, longest: Duration?, now: @escaping () -> ContinuousClock.Instant = { .now }
     ) {
         self.session = session
         self.now = now
+        self.longest = longest
         deadline = longest.map { now() + $0 }
+        session.endStatements(at: deadline)
     }
 
     /// Runs a statement and returns all its rows, including those of a `RETURNING` clause.
@@ -66,27 +70,37 @@ public final class Connection {
     /// Makes later use of the connection fail. Called when the closure has returned.
     func end() {
         hasEnded = true
+        session.endStatements(at: nil)
     }
 
-    /// Throws the first statement's failure again, which the closure may have caught.
-    func checkUnfailed() throws(DatabaseError) {
-        if let failure { throw failure }
+    /// Throws unless the transaction may be committed: a failure that the closure has caught, or that the transaction
+    /// took too long.
+    func checkMayCommit() throws(DatabaseError) {
+        if let failure = failure ?? lateness() { throw failure }
+    }
+
+    /// The error of a transaction that takes too long, if this one does.
+    private func lateness() -> DatabaseError? {
+        guard let longest, let deadline, now() >= deadline else { return nil }
+        isOverdue = true
+        return DatabaseError(.busy, "the transaction took over \(longest), and was given up; try again later")
     }
 
     private func perform<T>(_ statement: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
         if hasEnded {
             throw DatabaseError(.closed, "the connection was used after its transaction had ended")
         }
-        try checkUnfailed()
+        if let failure = failure ?? lateness() {
+            self.failure = failure
+            throw failure
+        }
         do throws(DatabaseError) {
-            if let deadline, now() >= deadline {
-                throw DatabaseError(
-                    .busy, "the transaction took longer than \(Self.longest) and was rolled back; try again later")
-            }
             return try statement()
         } catch {
-            failure = error
-            throw error
+            // The engine ends the statement that runs at the deadline.
+            let failure = error.code == .busy ? lateness() ?? error : error
+            self.failure = failure
+            throw failure
         }
     }
 }

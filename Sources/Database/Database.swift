@@ -16,6 +16,9 @@ public final class Database: Sendable {
         /// How long a transaction is repeated on PostgreSQL after serialization failures. Each takes milliseconds, so
         /// many transactions that change the same row all succeed within this time.
         var contention = Duration.seconds(10)
+        /// The longest time from the beginning of a write transaction to its commit. Meanwhile other transactions wait
+        /// for the writer or the connection.
+        var change = Duration.seconds(30)
         /// The time between two searches for transactions that have waited too long.
         var sweep = Duration.seconds(1)
     }

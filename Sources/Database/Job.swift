@@ -18,11 +18,11 @@ struct Job: Sendable {
     let fail: @Sendable (any Error) -> Void
 
     /// Runs the closure on a connection made for it. Throws when a statement failed, even if the closure caught the
-    /// error.
+    /// error, and when the transaction took too long.
     func run(on connection: Connection) throws -> Completion {
         defer { connection.end() }
         let completion = try run(connection)
-        try connection.checkUnfailed()
+        try connection.checkMayCommit()
         return completion
     }
 }

@@ -1,13 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Marks each request that is its connection's last with `Connection: close`, the only form that Hummingbird
-/// recognizes.
+/// Marks each request that is its connection's last with `Connection: close`.
 ///
 /// An HTTP/1.0 client means it when it sends no `Connection` at all. An HTTP/1.1 client may write `Close`, or name
 /// other options beside it (RFC 9112, section 9.3). Without the mark, each would wait for the end of the connection
 /// until the server considers it idle. The handler also removes `Expect` from HTTP/1.0 requests, whose clients cannot
 /// understand `100 Continue` (RFC 9110, section 10.1.1).
+///
+/// It works around Hummingbird 2.28.1: `HTTPChannelHandler.handleHTTP(asyncChannel:logger:)` ends a connection only if
+/// `request.headers[.connection] == "close"`, where SwiftNIO's `HTTPRequestHead.isKeepAlive` knows every form.
+/// `UpstreamTests` reproduces it, and fails when this handler can be removed.
 final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

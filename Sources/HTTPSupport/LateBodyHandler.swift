@@ -8,6 +8,10 @@ import NIOHTTP1
 /// handler drops the rest, and closes the connection after a few seconds: by then the client has the answer. When the
 /// server closes the connection in the meantime, the handler closes only the sending side and reads on (RFC 9112,
 /// section 9.6). Closing a connection with unread bytes would take the answer away from a client that is still sending.
+///
+/// It works around Hummingbird 2.28.1: `HTTPChannelHandler.handleHTTP(asyncChannel:logger:)` reads the rest of a body
+/// without a limit of time or size, and the idle timeout counts each piece of the body as activity.
+/// `UpstreamTests` reproduces it, and fails when this handler can be removed.
 final class LateBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

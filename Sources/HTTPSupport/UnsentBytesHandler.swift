@@ -4,8 +4,12 @@ import NIOHTTP1
 /// Sends an answer's last bytes before the connection is closed.
 ///
 /// When the server stops, Hummingbird writes the end of an answer and closes the connection at once. Bytes that the
-/// client has not taken yet would be lost: some hundred KiB of a large answer. This handler delays the close until they
-/// are sent, for at most a minute. A second close is not delayed.
+/// client has not taken yet would be lost. This handler delays the close until they are sent, for at most a minute. A
+/// second close is not delayed.
+///
+/// It works around Hummingbird 2.28.1: `HTTPConnectionStateHandler.write(context:data:promise:)`, case
+/// `.closeConnection`, does not wait for its `writeAndFlush` before it calls `context.close`, and SwiftNIO's close
+/// fails writes that were not sent. `UpstreamTests` reproduces it, and fails when this handler can be removed.
 final class UnsentBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart

@@ -70,7 +70,9 @@ public struct MerchantErrorCode: StringIdentifier {
     /// Whether the same request may succeed later.
     public var isRetryable: Bool { Self.retryable.contains(self) }
 
-    private static let retryable: Set<MerchantErrorCode> = [.timeout, .rateLimited, .storeUnavailable, .unavailable]
+    private static let retryable: Set<MerchantErrorCode> = [
+        .timeout, .rateLimited, .storeUnavailable, .unavailable, .internalError,
+    ]
 
     private static let texts: [MerchantErrorCode: String] = [
         .invalidRequest: "The server could not understand the app's request. Update the app.",

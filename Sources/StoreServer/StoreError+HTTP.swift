@@ -14,16 +14,19 @@ extension HTTPProblem {
         }
     }
 
-    private static func status(of code: WireError.Code) -> HTTPResponse.Status {
+    static func status(of code: WireError.Code) -> HTTPResponse.Status {
         switch code {
         case .notSignedIn, .wrongPassword: .unauthorized
         case .accountLocked: .forbidden
-        case .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode, .noContent, .unknownContent:
+        case .notFound, .unknownApp, .productNotAvailable, .unknownTransaction, .unknownCode, .noContent,
+            .unknownContent:
             .notFound
+        case .timeout: .requestTimeout
         case .tooLarge: .contentTooLarge
         case .idempotencyKeyReused, .wrongState, .codeUsed, .priceChanged, .wrongOffset: .conflict
-        case .invalidContent: .unprocessableContent
+        case .invalidContent, .ordered: .unprocessableContent
         case .paymentNotAllowed, .addressExpired, .forbidden: .forbidden
+        case .rateLimited: .tooManyRequests
         case .unavailable: .serviceUnavailable
         case .internalError: .internalServerError
         default: .badRequest

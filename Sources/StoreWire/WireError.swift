@@ -9,6 +9,10 @@ public struct WireError: Error, Codable, Sendable, Equatable {
 
         /// The request is malformed: invalid JSON, a missing key, or a value out of range. 400.
         public static let invalidRequest: Code = "invalid_request"
+        /// There is nothing at the address. 404.
+        public static let notFound: Code = "not_found"
+        /// The request's body took too long to arrive. 408.
+        public static let timeout: Code = "timeout"
         /// The body is over the limit. 413.
         public static let tooLarge: Code = "too_large"
         /// The token is missing or unknown. 401; sign in again.

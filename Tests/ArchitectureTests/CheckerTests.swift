@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("The checks themselves find what they look for")
+@Suite("The checks themselves find what they look for", .timeLimit(.minutes(1)))
 struct CheckerTests {
     @Test(arguments: [
         ("let x = try! f()", 1), ("let x = y as! Int", 1), ("fatalError(\"no\")", 1), ("preconditionFailure()", 1),
@@ -32,6 +32,21 @@ struct CheckerTests {
         let longest = String(repeating: "\n", count: CodeRules.longestFile)
         #expect(CodeRules.length(of: SwiftSource(path: "A.swift", text: longest)).isEmpty)
         #expect(CodeRules.length(of: SwiftSource(path: "A.swift", text: longest + "x")).count == 1)
+    }
+
+    @Test(arguments: [
+        ("@Suite(.timeLimit(.minutes(1))) struct A {\n    @Test func b() {}\n}", 0),
+        ("@Suite(\"A, {\", .serialized, .timeLimit(.minutes(1)))\nstruct A {\n    @Test func b() {}\n}", 0),
+        ("@Suite struct A {\n    @Test func b() {}\n}", 1), ("struct A {\n    @Test func b() {}\n}", 1),
+        (
+            "@Suite(.timeLimit(.minutes(1))) struct A {\n    @Test func b() {}\n}\nstruct B {\n    @Test func c() {}\n}",
+            1
+        ),
+        ("@Suite(.timeLimit(.minutes(2))) struct A {\n    @Test func b() {}\n}", 2),
+        ("struct A {\n    @Test(.timeLimit(.minutes(1))) func b() {}\n}", 1), ("struct A {\n    func test() {}\n}", 0),
+    ])
+    func timeLimit(text: String, count: Int) {
+        #expect(CodeRules.timeLimits(in: SwiftSource(path: "Tests/A.swift", text: text)).count == count)
     }
 
     @Test(arguments: [

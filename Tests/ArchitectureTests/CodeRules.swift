@@ -1,5 +1,5 @@
-/// The rules that a file of Sources, Examples or Benchmarks keeps, beside the table of imports. Each answers with
-/// `file:line: what is wrong`.
+/// The rules that a Swift file keeps, beside the table of imports: ``violations(in:)`` for a file of Sources, Examples
+/// or Benchmarks, ``timeLimits(in:)`` for one of Tests. Each answers with `file:line: what is wrong`.
 enum CodeRules {
     /// The most lines that a file may have; over it, it is more than one thing.
     static let longestFile = 600
@@ -54,5 +54,28 @@ enum CodeRules {
     static func length(of source: SwiftSource) -> [String] {
         let count = source.lines.count - (source.lines.last == "" ? 1 : 0)
         return count > longestFile ? ["\(source.path):\(longestFile + 1): \(count) lines; split it"] : []
+    }
+
+    /// A test without a time limit hangs instead of failing when the event that it waits for never comes. A test that
+    /// needs more than a minute is split.
+    static func timeLimits(in source: SwiftSource) -> [String] {
+        var violations: [String] = []
+        var firstLine = 1
+        // Each piece is a declaration at the file's top level, up to the brace that ends it.
+        for piece in source.code.split(separator: "}", omittingEmptySubsequences: false) {
+            let tests = piece.firstIndex { $0.contains(/^\s+@Test\b/) }
+            let limit = /@Suite\([^{]*\.timeLimit\(\.minutes\(1\)\)/
+            if let tests, !piece[..<tests].joined(separator: "\n").contains(limit) {
+                violations.append(
+                    "\(source.path):\(firstLine): the tests need @Suite with .timeLimit(.minutes(1))")
+            }
+            firstLine += piece.count + 1
+        }
+        for (index, line) in source.code.enumerated() {
+            for match in line.matches(of: /timeLimit\(\.minutes\((\d+)\)\)/) where match.1 != "1" {
+                violations.append("\(source.path):\(index + 1): a time limit of \(match.1) minutes")
+            }
+        }
+        return violations
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The modules keep to the design's table")
+@Suite("The modules keep to the design's table", .timeLimit(.minutes(1)))
 struct ModuleTableTests {
     @Test func everyFolderOfSourcesHasARowAndEveryRowAModule() throws {
         let folders = Set(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The page on running an app names every variable")
+@Suite("The page on running an app names every variable", .timeLimit(.minutes(1)))
 struct RunningAnAppTests {
     private func variables(in text: String) -> Set<String> {
         Set(text.matches(of: /CORNERSTORE_[A-Z]+(?:_[A-Z]+)*/).map { String($0.output) })

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("StoreKit has Apple's symbols, and its page says so")
+@Suite("StoreKit has Apple's symbols, and its page says so", .timeLimit(.minutes(1)))
 struct StoreKitCoverageTests {
     /// Read once for both tests.
     private static let reading = Result { () throws -> StoreKitCoverage in

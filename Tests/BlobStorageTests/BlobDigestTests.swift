@@ -2,7 +2,7 @@ import BlobStorage
 import Crypto
 import Testing
 
-@Suite struct BlobDigestTests {
+@Suite(.timeLimit(.minutes(1))) struct BlobDigestTests {
     @Test func onlyLowerCaseHexadecimalOfTheRightLengthIsADigest() {
         let digits = String(repeating: "0f", count: 32)
         #expect(BlobDigest(digits)?.hexadecimal == digits)

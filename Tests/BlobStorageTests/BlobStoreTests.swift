@@ -32,7 +32,7 @@ enum Place: String, CaseIterable, CustomStringConvertible {
     }
 }
 
-@Suite struct BlobStoreTests {
+@Suite(.timeLimit(.minutes(1))) struct BlobStoreTests {
     private static func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     }

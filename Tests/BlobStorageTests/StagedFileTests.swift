@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct StagedFileTests {
+@Suite(.timeLimit(.minutes(1))) struct StagedFileTests {
     @Test func anUploadResumesAndKeepsItsHash() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let url = directory.url.appendingPathComponent("upload")

@@ -1,7 +1,7 @@
 import ContentDownloads
 import Testing
 
-@Suite("The rate of a transfer")
+@Suite("The rate of a transfer", .timeLimit(.minutes(1)))
 struct TransferRateTests {
     @Test func `the remaining time is unknown at first`() {
         var rate = TransferRate(total: 1000, done: 0, at: 10)

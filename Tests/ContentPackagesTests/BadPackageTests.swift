@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Bad packages are refused with the right reason")
+@Suite("Bad packages are refused with the right reason", .timeLimit(.minutes(1)))
 struct BadPackageTests {
     @Test func thereAreEnoughBadPackages() {
         #expect(BadPackage.all.count >= 40)

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Packages are built")
+@Suite("Packages are built", .timeLimit(.minutes(1)))
 struct BuildTests {
     private func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)

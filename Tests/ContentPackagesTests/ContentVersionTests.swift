@@ -1,7 +1,7 @@
 import ContentPackages
 import Testing
 
-@Suite("Versions of hosted content")
+@Suite("Versions of hosted content", .timeLimit(.minutes(1)))
 struct ContentVersionTests {
     @Test(arguments: [
         ("1.9", "1.10"), ("1.0", "1.0.1"), ("1", "2"), ("0.9", "1"), ("1.2.3", "1.3"), ("1.0", "1.1"), ("09", "10"),

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Folders are checked before they are packed")
+@Suite("Folders are checked before they are packed", .timeLimit(.minutes(1)))
 struct FolderCheckTests {
     private func rules(
         _ directory: TemporaryDirectory, expecting expectation: ContentExpectation = ContentExpectation(),

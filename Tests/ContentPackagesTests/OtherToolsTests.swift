@@ -3,11 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the archivers of Debian make of our packages, and we of theirs; only where they are installed.
-@Suite("Other tools")
+/// What the archivers of Debian make of our packages, and we of theirs.
+@Suite("Other tools", .timeLimit(.minutes(1)))
 struct OtherToolsTests {
-    static let bsdtar = ["/usr/bin/bsdtar"].first(where: FileManager.default.isExecutableFile)
-    static let sevenZip = ["/usr/bin/7z", "/usr/bin/7zz"].first(where: FileManager.default.isExecutableFile)
+    /// The path of the first program that is installed.
+    private func program(_ paths: String...) throws -> String {
+        try #require(
+            paths.first(where: FileManager.default.isExecutableFile),
+            "\(paths.joined(separator: " or ")) is not installed; run scripts/install-packages test")
+    }
 
     /// Runs a program to its end.
     private func run(_ program: String, _ arguments: [String], in folder: URL) throws -> (status: Int32, output: String)
@@ -42,8 +46,8 @@ struct OtherToolsTests {
         return (source, package)
     }
 
-    @Test(.enabled(if: bsdtar != nil)) func bsdtarUnpacksOurs() async throws {
-        let program = try #require(Self.bsdtar)
+    @Test func bsdtarUnpacksOurs() async throws {
+        let program = try program("/usr/bin/bsdtar")
         try await TemporaryDirectory.with { directory in
             let (source, package) = try build(directory)
             let folder = directory.url.appending(path: "theirs")
@@ -54,8 +58,8 @@ struct OtherToolsTests {
         }
     }
 
-    @Test(.enabled(if: sevenZip != nil)) func sevenZipTestsOurs() async throws {
-        let program = try #require(Self.sevenZip)
+    @Test func sevenZipTestsOurs() async throws {
+        let program = try program("/usr/bin/7z", "/usr/bin/7zz")
         try await TemporaryDirectory.with { directory in
             let (_, package) = try build(directory)
             let result = try run(program, ["t", "-txar", package.path], in: directory.url)
@@ -64,8 +68,8 @@ struct OtherToolsTests {
         }
     }
 
-    @Test(.enabled(if: bsdtar != nil)) func weUnpackBsdtars() async throws {
-        let program = try #require(Self.bsdtar)
+    @Test func weUnpackBsdtars() async throws {
+        let program = try program("/usr/bin/bsdtar")
         try await TemporaryDirectory.with { directory in
             let (source, package) = try build(directory)
             try FileManager.default.removeItem(at: package)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Random trees and random damage")
+@Suite("Random trees and random damage", .timeLimit(.minutes(1)))
 struct RandomPackageTests {
     /// Names that are hard on a packer, and none that clash.
     private static let names = [

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Packages of other tools can be read")
+@Suite("Packages of other tools can be read", .timeLimit(.minutes(1)))
 struct ReadTests {
     private let text = Array(String(repeating: "Chapter one. ", count: 50).utf8)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ContentPackages
 
-@Suite("Packages are unpacked completely or not at all")
+@Suite("Packages are unpacked completely or not at all", .timeLimit(.minutes(1)))
 struct UnpackTests {
     private func package(_ directory: TemporaryDirectory, _ forge: XarForge = .content()) throws -> ContentPackage {
         let file = directory.url.appending(path: "some.pkg")

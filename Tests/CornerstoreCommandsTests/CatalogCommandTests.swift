@@ -5,7 +5,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct CatalogCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogCommandTests {
     private static let good = """
         {"identifier": "AB", "products": [{"displayPrice": "0.99", "familyShareable": false, "internalID": "1", "localizations": [], \
         "productID": "com.example.app.coins", "referenceName": "Coins", "type": "Consumable"}], "settings": {}, \

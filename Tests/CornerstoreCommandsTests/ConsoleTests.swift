@@ -2,7 +2,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct ConsoleTests {
+@Suite(.timeLimit(.minutes(1))) struct ConsoleTests {
     @Test func tablesAlignAndLeaveEmptyColumnsOut() {
         let table = Table(heading: ["id", "note", "name"], rows: [["1", "", "a"], ["1000", "", "bb"]])
         #expect(table.text(Style(isColored: false)) == "id    name\n1     a\n1000  bb")

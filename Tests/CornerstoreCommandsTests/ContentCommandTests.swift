@@ -4,7 +4,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct ContentCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct ContentCommandTests {
     private static let product = "com.example.app.pro"
 
     private func package(_ store: RunningStore, _ version: String) throws -> String {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct ContentPackageCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct ContentPackageCommandTests {
     private static let product = "com.example.app.chapter1"
 
     private func withFolder(_ body: (TemporaryDirectory, String) async throws -> Void) async throws {

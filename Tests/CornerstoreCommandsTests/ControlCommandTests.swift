@@ -3,7 +3,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct ControlCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct ControlCommandTests {
     @Test func theClockObeys() async throws {
         try await RunningStore.with { store in
             let set = try await store.run("clock set 2027-01-31T12:00:00Z --json").output.object()

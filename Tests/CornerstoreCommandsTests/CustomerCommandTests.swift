@@ -4,7 +4,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct CustomerCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct CustomerCommandTests {
     private static let email = "tester@sandbox.example"
 
     @Test func errorsAreOrderedByName() async throws {

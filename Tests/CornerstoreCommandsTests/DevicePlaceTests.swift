@@ -5,7 +5,7 @@ import Testing
 @testable import CornerstoreCommands
 
 /// Commands that were pointed to the wrong place say so, and leave nothing behind there.
-@Suite struct DevicePlaceTests {
+@Suite(.timeLimit(.minutes(1))) struct DevicePlaceTests {
     private func names(_ url: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: url.path).sorted()
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct JSONLogHandlerTests {
+@Suite(.timeLimit(.minutes(1))) struct JSONLogHandlerTests {
     private final class Output: Sendable { let bytes = Mutex(Data()) }
 
     @Test func aClosedLogDoesNotEndTheProcess() throws {

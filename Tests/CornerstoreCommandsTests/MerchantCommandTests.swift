@@ -4,7 +4,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct MerchantCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantCommandTests {
     private static let products = """
         app: com.example.books
         products:

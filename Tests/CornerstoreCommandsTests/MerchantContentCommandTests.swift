@@ -10,7 +10,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct MerchantContentCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantContentCommandTests {
     private struct Shop {
         let directory: TemporaryDirectory
         var data: String { directory.path("merchant") }

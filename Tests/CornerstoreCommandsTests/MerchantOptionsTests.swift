@@ -8,7 +8,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct MerchantOptionsTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantOptionsTests {
     private static let secrets = [
         "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hush",
         "CORNERSTORE_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct MerchantProductsCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantProductsCommandTests {
     private struct Shop {
         let directory: TemporaryDirectory
 

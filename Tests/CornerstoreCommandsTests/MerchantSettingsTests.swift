@@ -5,7 +5,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct MerchantSettingsTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantSettingsTests {
     @Test func theMerchantsDataIsSeparate() async throws {
         try await TemporaryDirectory.with { directory in
             let roots = directory.url.appendingPathComponent("roots")

@@ -9,7 +9,7 @@ import Testing
 @testable import CornerstoreCommands
 
 /// What support staff and operators see, on both engines.
-@Suite struct MerchantUserCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantUserCommandTests {
     private struct Shop {
         let place: MerchantPlace
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite(.enabled(if: Program.folder != nil, "cornerstore is not built")) struct ProgramTests {
+@Suite(.enabled(if: Program.folder != nil, "cornerstore is not built"), .timeLimit(.minutes(1))) struct ProgramTests {
     private static let storekitFiles: [String] = {
         guard let folder = Fixtures.url("storekit"),
             let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path)

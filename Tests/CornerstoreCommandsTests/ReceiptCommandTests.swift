@@ -6,7 +6,7 @@ import Testing
 
 private let root = "certificates/Apple_Root_CA__Apple_Certification_Authority__b0b173.der"
 
-@Suite struct ReceiptCommandTests {
+@Suite(.timeLimit(.minutes(1))) struct ReceiptCommandTests {
     private static let keys: Set<String> = [
         "kind", "valid", "reason", "detail", "environment", "bundleId", "applicationVersion", "creationDate", "inApp",
     ]

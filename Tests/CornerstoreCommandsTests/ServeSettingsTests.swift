@@ -3,7 +3,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct ServeSettingsTests {
+@Suite(.timeLimit(.minutes(1))) struct ServeSettingsTests {
     private func settings(
         flags: [ServeSetting: String] = [:], files: [String] = ["a.storekit"], environment: [String: String] = [:],
         file: String? = nil

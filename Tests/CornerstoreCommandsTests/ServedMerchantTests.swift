@@ -5,7 +5,8 @@ import Testing
 @testable import CornerstoreCommands
 
 /// The merchant inside `cornerstore serve`, as programs.
-@Suite(.enabled(if: Program.folder != nil, "cornerstore is not built")) struct ServedMerchantTests {
+@Suite(.enabled(if: Program.folder != nil, "cornerstore is not built"), .timeLimit(.minutes(1)))
+struct ServedMerchantTests {
     private static let products = """
         app: com.example.app
         products:

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct SpanTests {
+@Suite(.timeLimit(.minutes(1))) struct SpanTests {
     @Test(arguments: [
         ("3d12h", 302_400_000), ("90m", 5_400_000), ("1w", 604_800_000), ("500ms", 500), ("1s500ms", 1_500),
         ("-2h", -7_200_000),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct TransferMeterTests {
+@Suite(.timeLimit(.minutes(1))) struct TransferMeterTests {
     @Test func progressShowsPartRateAndTimeLeft() {
         var meter = TransferMeter(total: 1_000_000_000, done: 0)
         #expect(meter.text == "0 %  0 bytes of 1.0 GB" && meter.rate == nil && meter.secondsLeft == nil)

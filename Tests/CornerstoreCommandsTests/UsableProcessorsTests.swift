@@ -2,7 +2,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct UsableProcessorsTests {
+@Suite(.timeLimit(.minutes(1))) struct UsableProcessorsTests {
     @Test(arguments: [("0", 1), ("0-1", 2), ("0-2,7", 4), ("3,5,9-10", 4)])
     func theKernelsListIsCounted(list: String, count: Int) {
         #expect(UsableProcessors.count(inStatus: "Name:\tx\nCpus_allowed_list:\t\(list)\nMems_allowed:\t1\n") == count)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CornerstoreCommands
 
-@Suite struct UsageTests {
+@Suite(.timeLimit(.minutes(1))) struct UsageTests {
     @Test(arguments: [
         "bogus", "buy", "buy a --quantity 0", "buy a --quantity 11", "buy a --environment mars", "clock set",
         "clock set 2026-02-30T12:00:00Z", "clock set 2026-01-31T25:00:00Z",

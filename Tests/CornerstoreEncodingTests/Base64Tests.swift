@@ -4,7 +4,7 @@ import Testing
 
 @testable import CornerstoreEncoding
 
-@Suite struct Base64Tests {
+@Suite(.timeLimit(.minutes(1))) struct Base64Tests {
     @Test func everyLengthIsWrittenAsFoundationDoesAndReadBack() {
         var random = SeededGenerator(seed: 4)
         for count in 0..<300 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CornerstoreEncoding
 
-@Suite struct FlatJSONObjectTests {
+@Suite(.timeLimit(.minutes(1))) struct FlatJSONObjectTests {
     private func object(_ text: String) throws -> FlatJSONObject { try FlatJSONObject(Array(text.utf8)) }
 
     @Test func membersAreReadByNameAndType() throws {

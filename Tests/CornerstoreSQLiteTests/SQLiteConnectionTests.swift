@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct SQLiteConnectionTests {
+@Suite(.timeLimit(.minutes(1))) struct SQLiteConnectionTests {
     private func withConnection(_ body: (SQLiteConnection, String) throws -> Void) async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("a.sqlite")
@@ -58,6 +58,31 @@ import Testing
             #expect(try connection.prepare("INSERT INTO t VALUES (1), (2), (3)").run() == 3)
             #expect(try connection.prepare("SELECT a FROM t").run() == 0)
             #expect(try connection.prepare("DELETE FROM t WHERE a > 5").run() == 0)
+        }
+    }
+
+    @Test func statementsEndAtTheDeadline() async throws {
+        try await withConnection { connection, path in
+            func count(to last: Int) -> String {
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(last)) SELECT COUNT(*) FROM n"
+            }
+            try connection.run("CREATE TABLE t (a INTEGER)")
+            connection.deadline = .now
+            #expect(code { try connection.run(count(to: 100_000_000)) } == .interrupted)
+            try connection.beginWriting()
+            try connection.run("INSERT INTO t VALUES (1)")
+            #expect(code { try connection.run("INSERT INTO t \(count(to: 100_000_000))") } == .interrupted)
+            #expect(!connection.isInsideTransaction)
+            connection.deadline = .now + .seconds(3_600)
+            try connection.run("INSERT INTO t \(count(to: 100_000))")
+            connection.deadline = nil
+            try connection.run("INSERT INTO t \(count(to: 100_001))")
+            #expect(try integers("SELECT a FROM t", connection) == [100_000, 100_001])
+            // A statement that outlives its connection does not ask it.
+            connection.deadline = .now
+            let statement = try connection.prepare(count(to: 100_000))
+            connection.close()
+            #expect(try statement.step())
         }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Database
 
-@Suite struct JobQueueTests {
+@Suite(.timeLimit(.minutes(1))) struct JobQueueTests {
     private final class Log: Sendable {
         let errors = Mutex<[DatabaseError.Code?]>([])
 

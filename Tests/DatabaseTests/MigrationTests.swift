@@ -21,7 +21,7 @@ private func open(_ location: DatabaseLocation, _ migrations: [Migration]) async
     return try result.get()
 }
 
-@Suite struct MigrationTests {
+@Suite(.timeLimit(.minutes(1))) struct MigrationTests {
     @Test(arguments: Backend.available) func missingMigrationsAreAppliedOnce(backend: Backend) async throws {
         try await backend.withLocation { location async throws in
             #expect(try await open(location, [first]) == ["1 accounts"])

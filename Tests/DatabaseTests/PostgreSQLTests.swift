@@ -20,7 +20,7 @@ private func value(_ connection: Connection) throws -> Int {
     try connection.queryOne("SELECT value FROM counter WHERE id = $1", [1])?.int(0) ?? -1
 }
 
-@Suite(.enabled(if: Backend.available.contains(.postgresql))) struct PostgreSQLTests {
+@Suite(.enabled(if: Backend.available.contains(.postgresql)), .timeLimit(.minutes(1))) struct PostgreSQLTests {
     /// A database reached through a relay.
     private func withRelay(_ body: (Database, Relay) async throws -> Void) async throws {
         try await Backend.postgresql.withLocation { location async throws in
@@ -237,7 +237,7 @@ private func value(_ connection: Connection) throws -> Int {
     }
 }
 
-@Suite struct PostgreSQLAddressTests {
+@Suite(.timeLimit(.minutes(1))) struct PostgreSQLAddressTests {
     @Test(arguments: [
         "", "mysql://u:hunter2@h/d", "host=h password=hunter2", "postgres://u:hunter2@x@h/d",
         "postgres://u:hun/ter2@h/d",

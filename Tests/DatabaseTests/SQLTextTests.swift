@@ -2,7 +2,7 @@ import Testing
 
 @testable import Database
 
-@Suite struct SQLTextTests {
+@Suite(.timeLimit(.minutes(1))) struct SQLTextTests {
     @Test(arguments: [
         ("SELECT $1", "SELECT ?1", 1),
         ("SELECT $2, $1, $2", "SELECT ?2, ?1, ?2", 2),

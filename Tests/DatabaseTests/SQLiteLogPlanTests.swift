@@ -4,7 +4,7 @@ import Testing
 
 @testable import Database
 
-@Suite struct SQLiteLogPlanTests {
+@Suite(.timeLimit(.minutes(1))) struct SQLiteLogPlanTests {
     typealias Standing = SQLiteLogPlan.Standing
     typealias Action = SQLiteLogPlan.Action
 

@@ -7,7 +7,7 @@ import Testing
 private let table = Migration(
     1, "filler", ["CREATE TABLE filler (id BIGINT NOT NULL PRIMARY KEY, content BYTEA NOT NULL)"])
 
-@Suite struct SQLiteLogTests {
+@Suite(.timeLimit(.minutes(1))) struct SQLiteLogTests {
     private static let settings: SQLiteSettings = {
         var settings = SQLiteSettings()
         settings.checkpointPages = 40

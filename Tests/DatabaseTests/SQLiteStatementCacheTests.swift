@@ -4,7 +4,7 @@ import Testing
 
 @testable import Database
 
-@Suite struct SQLiteStatementCacheTests {
+@Suite(.timeLimit(.minutes(1))) struct SQLiteStatementCacheTests {
     private func withDatabase(_ body: (Database) async throws -> Void) async throws {
         try await TemporaryDirectory.with { directory in
             let database = try await Database.open(

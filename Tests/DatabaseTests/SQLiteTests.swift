@@ -15,14 +15,15 @@ private let table = Migration(
         """,
     ])
 
-@Suite struct SQLiteTests {
+@Suite(.timeLimit(.minutes(1))) struct SQLiteTests {
     private func withDatabase(
-        _ settings: SQLiteSettings = SQLiteSettings(), _ body: (Database, String) async throws -> Void
+        _ settings: SQLiteSettings = SQLiteSettings(), limits: Database.Limits = Database.Limits(),
+        _ body: (Database, String) async throws -> Void
     ) async throws {
         try await TemporaryDirectory.with { directory in
             let path = directory.path("store.sqlite")
             let database = try await Database.open(
-                .sqlite(path: path), migrations: [table], limits: Database.Limits(), sqlite: settings, logger: .silent
+                .sqlite(path: path), migrations: [table], limits: limits, sqlite: settings, logger: .silent
             )
             let result = await Result.of { try await body(database, path) }
             await database.close()
@@ -162,6 +163,32 @@ private let table = Migration(
             }
             #expect(errors == [.uniqueViolation])
             #expect(try await ids(database) == [1, 4])
+        }
+    }
+
+    /// A statement that changes rows undoes the whole batch when it is ended, one that reads does not.
+    @Test(arguments: ["INSERT INTO child (parent) ", ""])
+    func oneThatTakesTooLongIsAloneInItsBatchAndIsNotRunAgain(change: String) async throws {
+        var limits = Database.Limits()
+        limits.change = .seconds(2)
+        try await withDatabase(limits: limits) { database, _ async throws in
+            let runs = Atomic(0)
+            let numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)"
+            let results = try await batch(
+                database,
+                [
+                    Self.insert(1),
+                    { connection in
+                        runs.add(1, ordering: .relaxed)
+                        try connection.execute("\(change)\(numbers) SELECT i FROM n WHERE i < 0")
+                    },
+                    Self.insert(3),
+                ])
+            #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+            let error = await expect(.busy) { try results[1].get() }
+            #expect(error?.detail.contains("2.0 seconds") == true, "\(error?.detail ?? "")")
+            #expect(runs.load(ordering: .relaxed) == 1)
+            #expect(try await ids(database) == [1, 3])
         }
     }
 

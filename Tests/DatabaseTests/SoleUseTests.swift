@@ -5,7 +5,7 @@ import Testing
 
 @testable import Database
 
-@Suite(.enabled(if: Backend.available.contains(.postgresql))) struct SoleUseTests {
+@Suite(.enabled(if: Backend.available.contains(.postgresql)), .timeLimit(.minutes(1))) struct SoleUseTests {
     private let table = Migration(1, "t", ["CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY)"])
 
     /// A schema, reached directly and through a relay.

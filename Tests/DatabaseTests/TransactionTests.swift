@@ -14,11 +14,21 @@ private let tables = Migration(
 
 private struct Refusal: Error, Equatable { var number = 0 }
 
+extension DatabaseLocation {
+    /// The same place, where PostgreSQL ends statements after so many milliseconds.
+    fileprivate func endingStatements(afterMilliseconds limit: Int) -> DatabaseLocation {
+        guard case .postgresql(let url, let schema, let connections) = self else { return self }
+        let options = "options=-c%20statement_timeout%3D\(limit)"
+        return .postgresql(
+            url: url + (url.contains("?") ? "&" : "?") + options, schema: schema, connections: connections)
+    }
+}
+
 private func value(_ database: Database) async throws -> Int {
     try await database.read { try $0.queryOne("SELECT value FROM counter WHERE id = 1")?.int(0) ?? -1 }
 }
 
-@Suite struct TransactionTests {
+@Suite(.timeLimit(.minutes(1))) struct TransactionTests {
     @Test(arguments: Backend.available) func changesAreCounted(backend: Backend) async throws {
         try await backend.withDatabase(migrations: [tables]) { database, _ async throws in
             try await database.write { connection in
@@ -109,6 +119,8 @@ private func value(_ database: Database) async throws -> Int {
         final class Session: StatementSession {
             var statements = 0
 
+            func endStatements(at deadline: ContinuousClock.Instant?) {}
+
             func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row] {
                 statements += 1
                 return []
@@ -122,7 +134,7 @@ private func value(_ database: Database) async throws -> Int {
         let begin = ContinuousClock.now
         var now = begin
         let session = Session()
-        let connection = Connection(session, now: { now })
+        let connection = Connection(session, longest: .seconds(30), now: { now })
         now = begin + .seconds(29)
         try connection.execute("DELETE FROM numbers")
         now = begin + .seconds(30)
@@ -130,11 +142,46 @@ private func value(_ database: Database) async throws -> Int {
         #expect(error?.code == .busy && session.statements == 1)
         // It cannot be committed either, whatever the closure makes of it.
         now = begin
-        #expect(throws: DatabaseError.self) { try connection.checkUnfailed() }
+        #expect(throws: DatabaseError.self) { try connection.checkMayCommit() }
+        // Nor can one that took its time after its last statement.
+        let idle = Connection(session, longest: .seconds(30), now: { now })
+        try idle.execute("DELETE FROM numbers")
+        try idle.checkMayCommit()
+        now = begin + .seconds(30)
+        #expect(throws: DatabaseError.self) { try idle.checkMayCommit() }
+        #expect(idle.isOverdue)
         // What is to take any time may.
         let migration = Connection(session, longest: nil, now: { now })
         now = begin + .seconds(86_400)
         _ = try migration.query("SELECT 1")
+    }
+
+    /// SQLite ends the statement by the transaction's limit, PostgreSQL by its own for statements.
+    @Test(arguments: Backend.available) func aStatementThatGoesOnForTooLongIsEnded(backend: Backend) async throws {
+        try await backend.withLocation { location async throws in
+            var limits = Database.Limits()
+            limits.change = .seconds(2)
+            let database = try await Database.open(
+                location.endingStatements(afterMilliseconds: 2_000), migrations: [tables], limits: limits,
+                sqlite: SQLiteSettings(), logger: .silent)
+            let numbers =
+                "WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000) SELECT i"
+            for sql in ["\(numbers) FROM n WHERE i < 0", "INSERT INTO counter (id, value) \(numbers), 0 FROM n"] {
+                let begin = ContinuousClock.now
+                await expect(.busy) {
+                    try await database.write { connection in
+                        try connection.execute("UPDATE counter SET value = 7")
+                        _ = try? connection.execute(sql)
+                    }
+                }
+                #expect(ContinuousClock.now - begin < .seconds(20))
+                #expect(try await value(database) == 0)
+            }
+            // The next has its own time.
+            try await database.write { try $0.execute("UPDATE counter SET value = 7") }
+            #expect(try await value(database) == 7)
+            await database.close()
+        }
     }
 
     @Test(arguments: Backend.available) func aConnectionEndsWithItsTransaction(backend: Backend) async throws {

@@ -10,7 +10,7 @@ private let table = Migration(
 
 private enum Colour: String, SQLConvertible { case red, green }
 
-@Suite struct ValueTests {
+@Suite(.timeLimit(.minutes(1))) struct ValueTests {
     private static let rows: [[SQLValue]] = [
         [.null, .null, .null, .null],
         [.integer(0), .text(""), .bytes([]), .boolean(false)],

@@ -4,7 +4,7 @@ import PhotoFilters
 import StoreKit
 import Testing
 
-@Suite("Book Chapters")
+@Suite("Book Chapters", .timeLimit(.minutes(1)))
 struct BookChaptersTests {
     @Test func `arguments are parsed`() throws {
         #expect(try BookChaptersOptions(arguments: []).action == .ask)
@@ -37,7 +37,7 @@ struct BookChaptersTests {
     }
 
     @Test(
-        .enabled(if: SampleProgram.isBuilt("book-chapters"), "book-chapters is not built"), .timeLimit(.minutes(1)))
+        .enabled(if: SampleProgram.isBuilt("book-chapters"), "book-chapters is not built"))
     @MainActor
     func `a chapter is bought, killed, paused, resumed, read, and replaced by a newer one`() async throws {
         try await SampleStore.with { store in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PhotoFilters
 
-@Suite("Pictures")
+@Suite("Pictures", .timeLimit(.minutes(1)))
 struct PictureTests {
     @Test func `a picture comes back from a file as it was`() throws {
         for picture in [Picture.sample(), .sample(width: 1, height: 1), .sample(width: 3, height: 7)] {

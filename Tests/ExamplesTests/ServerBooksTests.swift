@@ -3,7 +3,7 @@ import MerchantClient
 import ServerBooks
 import Testing
 
-@Suite("Server Books' arguments")
+@Suite("Server Books' arguments", .timeLimit(.minutes(1)))
 struct ServerBooksTests {
     @Test func `arguments are parsed`() throws {
         #expect(try ServerBooksOptions(arguments: []).action == .ask)

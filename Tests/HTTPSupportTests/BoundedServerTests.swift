@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPSupport
 
 /// The bounds as clients meet them.
-@Suite struct BoundedServerTests {
+@Suite(.timeLimit(.minutes(1))) struct BoundedServerTests {
     private struct Context: ConnectionRequestContext {
         var coreContext: CoreRequestContextStorage
         let channel: any Channel
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// The client stays and reads nothing of an answer that is larger than what the system holds for it.
-    @Test(.timeLimit(.minutes(1))) func aClientThatTakesNothingOfAnAnswerIsDropped() async throws {
+    @Test func aClientThatTakesNothingOfAnAnswerIsDropped() async throws {
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         let router = router()
         router.get("/large") { _, context in

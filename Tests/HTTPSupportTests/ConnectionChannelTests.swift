@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct ConnectionChannelTests {
+@Suite(.timeLimit(.minutes(1))) struct ConnectionChannelTests {
     /// NIO ends the process when such a connection goes away with its writer unfinished.
     @Test func aConnectionThatNobodyServesIsClosed() async throws {
         let connections = ConnectionChannel(responder: { _, _, _ in }, configuration: .init())

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct ConnectionTableTests {
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTableTests {
     private static func address(_ text: String) throws -> NetworkAddress { try #require(NetworkAddress(text)) }
 
     @Test func eachAddressHasItsOwnPlaces() throws {

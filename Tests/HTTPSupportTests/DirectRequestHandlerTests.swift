@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct DirectRequestHandlerTests {
+@Suite(.timeLimit(.minutes(1))) struct DirectRequestHandlerTests {
     /// Answers `/now` at once with its body, `/later` when told, declines `/no`, and never wants anything else.
     private final class Echo: DirectAnswering {
         let promises = Mutex<[EventLoopPromise<DirectAnswer?>]>([])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct LateBodyHandlerTests {
+@Suite(.timeLimit(.minutes(1))) struct LateBodyHandlerTests {
     private let ownEnd = OwnEnd()
     private let channel: EmbeddedChannel
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct RequestBoundsHandlerTests {
+@Suite(.timeLimit(.minutes(1))) struct RequestBoundsHandlerTests {
     /// A connection whose server reads whenever something has arrived, as a real one does.
     private struct Line {
         let budget: BodyBudget

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct StallWatchTests {
+@Suite(.timeLimit(.minutes(1))) struct StallWatchTests {
     @Test func aConnectionThatTakesNothingIsClosed() async throws {
         let channel = NIOAsyncTestingChannel()
         try await channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()

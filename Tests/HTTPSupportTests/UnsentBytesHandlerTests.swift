@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPSupport
 
-@Suite struct UnsentBytesHandlerTests {
+@Suite(.timeLimit(.minutes(1))) struct UnsentBytesHandlerTests {
     /// A system that takes nothing before it is told to.
     private final class SlowSystem: ChannelOutboundHandler {
         typealias OutboundIn = Any

@@ -4,7 +4,7 @@ import Testing
 @testable import KillTesting
 
 /// What the merchant's kill test would say of a merchant that is not right.
-@Suite struct MerchantVerdictTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantVerdictTests {
     private static let log: MerchantKillLog = {
         var log = MerchantKillLog(user: "ann", item: "book")
         log.redeemed = ["1", "2", "3"]

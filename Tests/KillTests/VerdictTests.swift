@@ -4,7 +4,7 @@ import Testing
 @testable import KillTestApp
 
 /// What the kill test would say of a store or an app that is not right.
-@Suite struct VerdictTests {
+@Suite(.timeLimit(.minutes(1))) struct VerdictTests {
     private static let coins = Order(name: "order1", product: "coins", quantity: 3)
     private static let hat = Order(name: "order2", product: "hat", quantity: 1)
 

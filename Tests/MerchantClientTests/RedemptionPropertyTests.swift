@@ -133,7 +133,7 @@ private struct World {
     }
 }
 
-@Suite("Redemptions in any order, with crashes")
+@Suite("Redemptions in any order, with crashes", .timeLimit(.minutes(1)))
 struct RedemptionPropertyTests {
     @Test func `in any order of events every purchase ends once, and no content is lost`() {
         for seed in UInt64(1)...2000 {

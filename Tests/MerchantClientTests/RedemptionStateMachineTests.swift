@@ -20,7 +20,7 @@ func redeemed(
         environment: .sandbox, grants: grants, redeemedAt: 1, expiresAt: nil, wentToNamedOwner: toOwner)
 }
 
-@Suite("The redemption's state machine")
+@Suite("The redemption's state machine", .timeLimit(.minutes(1)))
 struct RedemptionStateMachineTests {
     typealias Machine = RedemptionStateMachine
 

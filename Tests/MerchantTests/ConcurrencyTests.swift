@@ -6,7 +6,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(1))) struct ConcurrencyTests {
     /// Everyone brings the same purchases, each for a user of its own: every purchase goes to exactly one of them.
     @Test(arguments: Backend.available) func manyClientsRedeemTheSameTransactions(_ backend: Backend) async throws {
         let (clients, transactions) = (64, 1_000)
@@ -82,7 +82,7 @@ import Testing
 
     /// Everyone brings some of the same purchases in an order of its own, of which several name one of four users,
     /// while the store gives news of them: nobody is turned away, and each is granted once.
-    @Test(.timeLimit(.minutes(1)), arguments: Backend.available)
+    @Test(arguments: Backend.available)
     func receiptsInAnotherOrderAreAllAnswered(_ backend: Backend) async throws {
         try await TestMerchant.with(backend, connections: 8) { shop async throws in
             let users: [UserID] = ["ann", "bob", "cid", "dan"]
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// Refunds of purchases whose users have several accounts, in every order at once.
-    @Test(.timeLimit(.minutes(1)), arguments: Backend.available)
+    @Test(arguments: Backend.available)
     func refundsAndRedemptionsMeet(_ backend: Backend) async throws {
         try await TestMerchant.with(backend, connections: 8) { shop async throws in
             let coins = (0..<32).map { shop.purchase("coins", 100 + $0) }

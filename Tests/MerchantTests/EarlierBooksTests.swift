@@ -9,7 +9,7 @@ import Testing
 @testable import Merchant
 
 /// Books of earlier versions, opened by this one.
-@Suite struct EarlierBooksTests {
+@Suite(.timeLimit(.minutes(1))) struct EarlierBooksTests {
     private static let day: Int64 = 86_400_000
 
     /// Fills books of an earlier version, opens them with this one, and proves them at the end.

@@ -9,7 +9,7 @@ import Testing
 @testable import Merchant
 
 /// Credits that cost nothing and credits that cost money.
-@Suite struct EnvironmentTests {
+@Suite(.timeLimit(.minutes(1))) struct EnvironmentTests {
     private static let separate = MerchantPolicy(environments: [.production, .sandbox], sendsWebhooks: true)
     private static let joined = MerchantPolicy(
         environments: [.production, .sandbox], sendsWebhooks: true, joinsEnvironments: true)

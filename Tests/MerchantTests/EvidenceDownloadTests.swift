@@ -9,7 +9,7 @@ import Testing
 @testable import Merchant
 
 /// Content against evidence of a purchase that nobody has redeemed.
-@Suite struct EvidenceDownloadTests {
+@Suite(.timeLimit(.minutes(1))) struct EvidenceDownloadTests {
     private static func with(
         _ backend: Backend, _ policy: MerchantPolicy, _ body: (TestMerchant) async throws -> Void
     ) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct LedgerTests {
+@Suite(.timeLimit(.minutes(1))) struct LedgerTests {
     @Test(arguments: Backend.available) func spendingIsOnceAndNeverBelowZero(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 1), for: "ann")

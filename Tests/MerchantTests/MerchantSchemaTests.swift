@@ -8,7 +8,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct MerchantSchemaTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantSchemaTests {
     @Test func writingARowBuildsNoTemporaryTable() async throws {
         #expect(try await SQLiteProgram.tablesWithCostlyRows(MerchantSchema.migrations) == [])
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Merchant
 
 /// “José” in two spellings, which Swift's `==` takes for one text.
-@Suite struct NameTests {
+@Suite(.timeLimit(.minutes(1))) struct NameTests {
     private static let composed: UserID = "Jos\u{e9}"
     private static let decomposed: UserID = "Jose\u{301}"
 

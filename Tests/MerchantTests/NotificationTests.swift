@@ -5,7 +5,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct NotificationTests {
+@Suite(.timeLimit(.minutes(1))) struct NotificationTests {
     @Test(arguments: Backend.available, RefundPolicy.allCases) func aRefundTakesBackByPolicy(
         _ backend: Backend, _ refund: RefundPolicy
     ) async throws {

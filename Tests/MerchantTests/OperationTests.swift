@@ -9,7 +9,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct OperationTests {
+@Suite(.timeLimit(.minutes(1))) struct OperationTests {
     @Test(arguments: Backend.available) func eventsWaitUntilTheyAreDelivered(_ backend: Backend) async throws {
         let policy = MerchantPolicy(environments: [.production], sendsWebhooks: true)
         try await TestMerchant.with(backend, policy: policy) { shop async throws in

@@ -7,7 +7,7 @@ import Testing
 @testable import Merchant
 
 /// Each spend, grant and refund happens once, and what nobody ordered or bought is found.
-@Suite struct OriginTests {
+@Suite(.timeLimit(.minutes(1))) struct OriginTests {
     // MARK: Keys
 
     @Test(arguments: Backend.available) func theAppsKeysAndTheBackendsAreApart(_ backend: Backend) async throws {

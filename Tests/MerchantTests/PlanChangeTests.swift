@@ -9,7 +9,7 @@ import Testing
 @testable import Merchant
 
 /// Credits of periods that were not paid for whole: left for another plan, tried for nothing, or shared.
-@Suite struct PlanChangeTests {
+@Suite(.timeLimit(.minutes(1))) struct PlanChangeTests {
     private static let day: Int64 = 86_400_000
 
     private func withShop(

@@ -8,7 +8,7 @@ import Testing
 @testable import Merchant
 
 /// Every real sample goes through the merchant's door, under Apple's roots, and ends as it should.
-@Suite(.enabled(if: Fixtures.directory != nil, "no fixtures: set CORNERSTORE_FIXTURES"))
+@Suite(.enabled(if: Fixtures.directory != nil, "no fixtures: set CORNERSTORE_FIXTURES"), .timeLimit(.minutes(1)))
 struct RealSamplesTests {
     /// What is not signed by Apple, or not by a chain that can be followed to a root today.
     static let refused: [String: MerchantErrorCode] = [

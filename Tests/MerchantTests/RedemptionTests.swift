@@ -5,7 +5,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct RedemptionTests {
+@Suite(.timeLimit(.minutes(1))) struct RedemptionTests {
     @Test(arguments: Backend.available) func aPurchaseIsGrantedOnceAndAnsweredTheSame(_ backend: Backend) async throws {
         try await TestMerchant.with(backend) { shop async throws in
             let coins = shop.purchase("coins", 1, quantity: 2)

@@ -7,7 +7,7 @@ import Testing
 @testable import Merchant
 
 /// Ways around a refund, and what a refund must not touch.
-@Suite struct RefundTests {
+@Suite(.timeLimit(.minutes(1))) struct RefundTests {
     private static let transferring = MerchantPolicy(conflict: .transfer, environments: [.production, .sandbox])
 
     @Test(arguments: Backend.available) func creditsAreTakenBackFromWhoWasGivenThem(_ backend: Backend) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import Merchant
 
 /// What the store says of a subscription's next period reaches the user.
-@Suite struct RenewalTests {
+@Suite(.timeLimit(.minutes(1))) struct RenewalTests {
     @Test(arguments: Backend.available) func aSubscriberIsToldWhetherItRenews(_ backend: Backend) async throws {
         let policy = MerchantPolicy(conflict: .family(members: 2), environments: [.production])
         try await TestMerchant.with(backend, policy: policy) { shop async throws in

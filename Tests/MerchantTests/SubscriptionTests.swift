@@ -7,7 +7,7 @@ import Testing
 @testable import Merchant
 
 /// Periods, plans, users and what the store says of them, in orders in which they were not made.
-@Suite struct SubscriptionTests {
+@Suite(.timeLimit(.minutes(1))) struct SubscriptionTests {
     private static let day: Int64 = 86_400_000
 
     /// A year of gold, and a month that takes its place on the tenth day.

@@ -8,7 +8,7 @@ import Testing
 @testable import Merchant
 
 /// Entitlements with a lifetime, which end by themselves.
-@Suite struct TimedRightTests {
+@Suite(.timeLimit(.minutes(1))) struct TimedRightTests {
     private static let second: Int64 = 1_000
     private static let products = """
         app: com.example.books
@@ -204,7 +204,7 @@ import Testing
     }
 
     /// A receipt of as many purchases as there may be keeps nobody waiting: others are served between its transactions.
-    @Test(.timeLimit(.minutes(1)), arguments: Backend.available)
+    @Test(arguments: Backend.available)
     func aLongReceiptLetsOthersGoBetween(_ backend: Backend) async throws {
         try await withShop(backend) { shop async throws in
             _ = try await shop.redeem(shop.purchase("coins", 9_999), for: "bob")

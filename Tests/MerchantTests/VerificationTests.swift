@@ -7,7 +7,7 @@ import Testing
 
 @testable import Merchant
 
-@Suite struct VerificationTests {
+@Suite(.timeLimit(.minutes(1))) struct VerificationTests {
     @Test func signedEvidenceIsAccepted() async throws {
         try await TestMerchant.with(.sqlite) { shop async throws in
             let receipt = try shop.receipt([

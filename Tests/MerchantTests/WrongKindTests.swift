@@ -8,7 +8,7 @@ import Testing
 @testable import Merchant
 
 /// A purchase is known by its product's kind: what the store says of that is held against the merchant's list.
-@Suite struct WrongKindTests {
+@Suite(.timeLimit(.minutes(1))) struct WrongKindTests {
     private static let products: [(ProductID, ProductKind)] = [
         ("coins", .consumable), ("pro", .nonConsumable), ("season", .nonRenewingSubscription),
         ("monthly", .autoRenewableSubscription), ("paper", .freeSubscription),

@@ -5,7 +5,7 @@ import Testing
 @testable import PurchaseVault
 
 /// Against a real secret service, in a session of the test's own.
-@Suite("The key in the desktop's secret service", .serialized)
+@Suite("The key in the desktop's secret service", .serialized, .timeLimit(.minutes(1)))
 struct SecretServiceTests {
     typealias Bench = VaultBench
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PurchaseVault
 
-@Suite("The decision about a file and its mark")
+@Suite("The decision about a file and its mark", .timeLimit(.minutes(1)))
 struct VaultRecoveryTests {
     private static let device = UUID(uuidString: "00000000-0000-4000-8000-000000000001") ?? UUID()
 

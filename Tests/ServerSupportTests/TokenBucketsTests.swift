@@ -2,7 +2,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite("Rate limits")
+@Suite("Rate limits", .timeLimit(.minutes(1)))
 struct TokenBucketsTests {
     @Test func aBurstPassesAndThenTheRate() throws {
         var buckets = TokenBuckets<String>(.init(burst: 3, perSecond: 2), capacity: 10)

@@ -6,7 +6,7 @@ import Testing
 @testable import StoreKit
 
 /// Which intents are links to a product of an app, and what restricts a device.
-@Suite("The customer's device")
+@Suite("The customer's device", .timeLimit(.minutes(1)))
 struct CustomerTests {
     @Test func `a link names an app and a product, once each`() throws {
         func intent(_ text: String) throws -> PurchaseIntent? { PurchaseIntent(try #require(URL(string: text))) }
@@ -126,7 +126,7 @@ struct CustomerTests {
         await again.stop()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test
     func `the sheet shows a declined card before the transaction fails`() async throws {
         let device = try TestDevice()
         device.store.change { $0.declines = true }

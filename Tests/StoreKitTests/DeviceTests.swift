@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The device's folder")
+@Suite("The device's folder", .timeLimit(.minutes(1)))
 struct DeviceTests {
     let device: TestDevice
     init() throws { device = try TestDevice() }
@@ -131,7 +131,7 @@ struct DeviceTests {
     }
 }
 
-@Suite("The configuration")
+@Suite("The configuration", .timeLimit(.minutes(1)))
 struct StoreKitConfigurationTests {
     let device: TestDevice
     init() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The downloads' state machine")
+@Suite("The downloads' state machine", .timeLimit(.minutes(1)))
 struct DownloadStateMachineTests {
     private func entry(
         _ id: Int64, _ phase: DownloadEntry.Phase = .waiting, length: Int64 = 1000

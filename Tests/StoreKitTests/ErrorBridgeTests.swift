@@ -2,6 +2,7 @@ import StoreKit
 import Testing
 
 /// Errors as code written for Apple's StoreKit makes, casts and catches them.
+@Suite(.timeLimit(.minutes(1)))
 struct ErrorBridgeTests {
     private static func name(_ error: any Error) -> String {
         switch error {

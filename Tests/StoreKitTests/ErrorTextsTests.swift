@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("Error texts in the customer's language")
+@Suite("Error texts in the customer's language", .timeLimit(.minutes(1)))
 struct ErrorTextsTests {
     @Test(arguments: ErrorTexts.Key.allCases)
     func `every text exists in every language, and no two are the same`(key: ErrorTexts.Key) throws {

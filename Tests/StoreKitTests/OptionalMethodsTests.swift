@@ -2,6 +2,7 @@ import StoreKit
 import Testing
 
 /// What code written for Apple's StoreKit does with optional methods and with the delegate of a products request.
+@Suite(.timeLimit(.minutes(1)))
 struct OptionalMethodsTests {
     private final class ProductsRequest: SKProductsRequest {
         override func start() {

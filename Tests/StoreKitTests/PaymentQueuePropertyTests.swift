@@ -343,7 +343,7 @@ struct World {
     }
 }
 
-@Suite("The payment queue in any order of events")
+@Suite("The payment queue in any order of events", .timeLimit(.minutes(1)))
 struct PaymentQueuePropertyTests {
     @Test(arguments: 0..<40)
     func `every purchase is delivered, finished and removed once`(block: UInt64) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreKit
 
-@Suite("The payment queue's state machine")
+@Suite("The payment queue's state machine", .timeLimit(.minutes(1)))
 struct PaymentQueueStateMachineTests {
     private let key = TestDevice.key(1)
     private let price = Money(milliunits: 990, currency: "USD")
@@ -439,7 +439,7 @@ struct PaymentQueueStateMachineTests {
     }
 
     /// Ten times the queue may not cost a hundred times the work. The bound is loose: quadratic work is over it by far.
-    @Test(.timeLimit(.minutes(1))) func `fifty thousand transactions are restored and finished in one go`() {
+    @Test func `fifty thousand transactions are restored and finished in one go`() {
         var machine = quiet
         var made = 10
         _ = machine.restore(username: nil, key: restoreKey)
@@ -459,7 +459,7 @@ struct PaymentQueueStateMachineTests {
         #expect(machine.entries.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test
     func `ten thousand finishes wait for an unavailable store and are sent in the end`() {
         var machine = quiet
         _ = machine.restore(username: nil, key: restoreKey)

@@ -83,7 +83,7 @@ extension Bundle {
 private protocol Queueing { func add(_ payment: SKPayment) }
 extension SKPaymentQueue: Queueing {}
 
-@Suite("Code written for Apple's StoreKit")
+@Suite("Code written for Apple's StoreKit", .timeLimit(.minutes(1)))
 struct StoreKitAPITests {
     @Test func `mocks override read-only properties`() {
         let product = MockProduct()

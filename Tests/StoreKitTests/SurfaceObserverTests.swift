@@ -35,7 +35,7 @@ private final class WholeObserver: NSObject, SKPaymentTransactionObserver {
 /// A delegate that wants nothing but the product page's.
 private final class SmallDelegate: NSObject, SKRequestDelegate, SKStoreProductViewControllerDelegate {}
 
-@Suite("The API: observers, enumerations and errors")
+@Suite("The API: observers, enumerations and errors", .timeLimit(.minutes(1)))
 struct SurfaceObserverTests {
     @Test func `optional methods have defaults, and an observer's own are called through the protocol`() {
         let queue = SKPaymentQueue()

@@ -178,7 +178,7 @@ private final class RequestLog: NSObject, SKProductsRequestDelegate {
     }
 }
 
-@Suite("The API: subclasses as apps' tests write them")
+@Suite("The API: subclasses as apps' tests write them", .timeLimit(.minutes(1)))
 struct SurfaceSubclassTests {
     @Test func `StoreKit reads overridden properties`() throws {
         let payment = Payment()

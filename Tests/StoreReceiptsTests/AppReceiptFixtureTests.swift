@@ -4,7 +4,7 @@ import X509
 
 @testable import StoreReceipts
 
-@Suite(.enabled(if: Fixtures.arePresent, "no fixtures: set CORNERSTORE_FIXTURES"))
+@Suite(.enabled(if: Fixtures.arePresent, "no fixtures: set CORNERSTORE_FIXTURES"), .timeLimit(.minutes(1)))
 struct AppReceiptFixtureTests {
     @Test(arguments: Fixtures.appReceipts)
     func readsEveryFieldOfARealReceipt(name: String) throws {

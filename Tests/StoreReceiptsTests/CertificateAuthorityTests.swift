@@ -6,6 +6,7 @@ import X509
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct CertificateAuthorityTests {
     @Test func isMadeOnceAndOpenedAfterwards() async throws {
         let directory = try TemporaryDirectory()

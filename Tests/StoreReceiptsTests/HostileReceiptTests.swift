@@ -6,6 +6,7 @@ import Testing
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct HostileReceiptTests {
     private let chain: TestChain.Made
     private let bytes: [UInt8]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
-@Suite struct PacificReceiptDateTests {
+@Suite(.timeLimit(.minutes(1))) struct PacificReceiptDateTests {
     private func losAngeles() throws -> TimeZone { try #require(TimeZone(identifier: "America/Los_Angeles")) }
 
     private func offset(_ zone: TimeZone, _ seconds: Int64) -> Int64 {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct RFC3339Tests {
     private func parse(_ text: String) -> Date? {
         Array(text.utf8).withUnsafeBytes { RFC3339.parse($0) }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct ReceiptSignerTests {
     @Test func signedReceiptsAreReadBackUnchanged() throws {
         let signer = try TestChain().make().signer()

@@ -6,6 +6,7 @@ import X509
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct ReceiptVerifierTests {
     /// Each chain is wrong in one respect.
     static let chains: [(TestChain, ReceiptRejection.Code?)] = [

@@ -10,7 +10,7 @@ import X509
 @testable import StoreReceipts
 
 /// Transaction receipts of version 2: RSA with 1024 bits, a leaf that swift-certificates does not read.
-@Suite struct ShortKeyTests {
+@Suite(.timeLimit(.minutes(1))) struct ShortKeyTests {
     private func receipt(_ chain: TestChain.Made, purchaseInfo: [UInt8]? = nil) throws -> SignedTransactionReceipt {
         let receipt = TransactionReceipt.version2
         let signed = TransactionSignature.signedBytes(version: .two, purchaseInfo: receipt.purchaseInfo)

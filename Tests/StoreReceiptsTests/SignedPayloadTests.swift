@@ -5,6 +5,7 @@ import Testing
 
 @testable import StoreReceipts
 
+@Suite(.timeLimit(.minutes(1)))
 struct SignedPayloadTests {
     static let names = Fixtures.names(in: "jws", ending: ".jws")
 

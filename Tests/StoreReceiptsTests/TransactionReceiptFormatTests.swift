@@ -4,7 +4,7 @@ import Testing
 @testable import StoreReceipts
 
 /// The property list and the signature blob, each for itself.
-@Suite struct TransactionReceiptFormatTests {
+@Suite(.timeLimit(.minutes(1))) struct TransactionReceiptFormatTests {
     private func code(of text: [UInt8]) -> ReceiptRejection.Code? {
         do throws(ReceiptRejection) {
             _ = try ASCIIPropertyList(text: text)

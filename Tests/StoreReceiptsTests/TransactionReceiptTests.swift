@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreReceipts
 
-@Suite struct TransactionReceiptTests {
+@Suite(.timeLimit(.minutes(1))) struct TransactionReceiptTests {
     private static func sample(_ file: URL) throws -> [UInt8] {
         let text = try String(contentsOf: file, encoding: .utf8).filter { !$0.isWhitespace }
         return Array(try #require(Data(base64Encoded: text)))

@@ -6,7 +6,7 @@ import X509
 @testable import StoreReceipts
 
 /// A root is trusted by its name and key, whichever certificate a payload brings along for it.
-@Suite struct TrustAnchorTests {
+@Suite(.timeLimit(.minutes(1))) struct TrustAnchorTests {
     private let anything = ReceiptExpectation()
 
     /// Signs a receipt with a chain's leaf that carries another root.
@@ -127,7 +127,7 @@ import X509
 }
 
 /// Apple signed certificates for receipts with SHA-1 until December 2022, and never those of signed payloads.
-@Suite struct SHA1CertificateTests {
+@Suite(.timeLimit(.minutes(1))) struct SHA1CertificateTests {
     @Test func certificatesOfSignedPayloadsMustNotUseSHA1() async throws {
         let chains: [(TestChain, isSHA1: Bool)] = [
             (TestChain(), false), (TestChain(leafAlgorithm: .sha1WithRSAEncryption), true),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreReceipts
 
-@Suite struct VerifyReceiptRequestTests {
+@Suite(.timeLimit(.minutes(1))) struct VerifyReceiptRequestTests {
     private func code(_ body: [UInt8]) -> VerifyReceiptRequest.Failure.Code? {
         do throws(VerifyReceiptRequest.Failure) {
             _ = try VerifyReceiptRequest(body: body)

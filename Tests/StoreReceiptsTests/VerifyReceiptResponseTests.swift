@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreReceipts
 
-@Suite struct VerifyReceiptResponseTests {
+@Suite(.timeLimit(.minutes(1))) struct VerifyReceiptResponseTests {
     static let receipt = AppReceipt(
         receiptType: "ProductionSandbox", appItemID: 0, bundleID: "com.example.app", bundleIDValue: [],
         applicationVersion: "14.06",

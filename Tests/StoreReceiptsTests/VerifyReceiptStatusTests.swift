@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreReceipts
 
-@Suite struct VerifyReceiptStatusTests {
+@Suite(.timeLimit(.minutes(1))) struct VerifyReceiptStatusTests {
     /// What leads to a status, and the whole answer of the sandbox's host.
     struct Row: CustomTestStringConvertible, Sendable {
         var outcome: VerificationOutcome

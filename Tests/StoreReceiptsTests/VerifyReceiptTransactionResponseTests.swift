@@ -5,7 +5,7 @@ import Testing
 @testable import StoreReceipts
 
 /// The answers to transaction receipts, which differ from the others in nearly every type.
-@Suite struct VerifyReceiptTransactionResponseTests {
+@Suite(.timeLimit(.minutes(1))) struct VerifyReceiptTransactionResponseTests {
     static let subscription = TransactionReceipt(
         quantity: 1, productID: "yearly", transactionID: "1000000181298734", originalTransactionID: "1000000180636226",
         bundleID: "com.mbaasy.ios.demo", bundleVersion: "1", purchaseDate: ReceiptDate(milliseconds: 1_447_821_281_000),

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPSupport
 @testable import StoreServer
 
-@Suite struct BadInputTests {
+@Suite(.timeLimit(.minutes(1))) struct BadInputTests {
     /// The paths that take JSON, with what is first missing from an empty object.
     private static let doors: [(StoreRoute, String)] = [
         (.signIn, "email"), (.products, "bundleId"), (.purchases, "idempotencyKey"), (.appReceipt, "bundleId"),

@@ -26,7 +26,7 @@ enum PackagePlace: String, CaseIterable, CustomStringConvertible {
     }
 }
 
-@Suite("Hosted content from upload to download") struct ContentJourneyTests {
+@Suite("Hosted content from upload to download", .timeLimit(.minutes(1))) struct ContentJourneyTests {
     @Test(arguments: Backend.available, PackagePlace.available)
     func uploadReviewBuyDownloadAndUpdate(_ backend: Backend, _ place: PackagePlace) async throws {
         let bucket = try await place.bucket()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite("Hosted content over HTTP") struct ContentServerTests {
+@Suite("Hosted content over HTTP", .timeLimit(.minutes(1))) struct ContentServerTests {
     @Test func itIsUploadedReviewedBoughtAndDownloadedInParts() async throws {
         try await withServer { server async throws in
             try await server.host("hats")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite struct ControlPortTests {
+@Suite(.timeLimit(.minutes(1))) struct ControlPortTests {
     @Test func onlyLoopbackNamesAndJSONGetIn() async throws {
         try await withServer { server async throws in
             let port = server.port(server.addresses.control)

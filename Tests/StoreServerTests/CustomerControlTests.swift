@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite struct CustomerControlTests {
+@Suite(.timeLimit(.minutes(1))) struct CustomerControlTests {
     private static let prefix = "/control/v1/sandbox"
 
     @Test func refundsAreOrderedOnce() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite struct DeviceProtocolTests {
+@Suite(.timeLimit(.minutes(1))) struct DeviceProtocolTests {
     @Test(arguments: Backend.available) func aDeviceBuysAndAMerchantVerifies(_ backend: Backend) async throws {
         try await backend.withServerDatabase { url, prefix async throws in
             try await withServer({

@@ -10,7 +10,7 @@ import Testing
 
 /// The direct path and the router give the same answers, to the byte. `Connection: keep-alive`, which changes nothing
 /// else, sends a request to the router.
-@Suite struct DirectAnswersTests {
+@Suite(.timeLimit(.minutes(1))) struct DirectAnswersTests {
     private static func send(
         _ server: RunningServer, _ request: PurchaseRequest, token: String, byRouter: Bool
     ) async throws -> RunningServer.Reply {

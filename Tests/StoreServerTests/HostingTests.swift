@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite("What can be hosted") struct HostingTests {
+@Suite("What can be hosted", .timeLimit(.minutes(1))) struct HostingTests {
     @Test func theCatalogTurnsHostingOnOnceAndTheOperatorHasTheLastWord() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let hosted = RunningServer.catalogText.replacing(

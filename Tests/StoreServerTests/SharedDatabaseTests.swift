@@ -5,7 +5,7 @@ import Testing
 @testable import StoreServer
 
 /// Two stores with data directories of their own on one PostgreSQL.
-@Suite(.enabled(if: Backend.available.contains(.postgresql))) struct SharedDatabaseTests {
+@Suite(.enabled(if: Backend.available.contains(.postgresql)), .timeLimit(.minutes(1))) struct SharedDatabaseTests {
     private func open(
         _ name: String, in directory: TemporaryDirectory, _ url: String?, _ prefix: String
     ) async throws -> StoreApplication {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreServer
 
-@Suite struct SignInLimitTests {
+@Suite(.timeLimit(.minutes(1))) struct SignInLimitTests {
     private static let rates = SignInLimits.Rates(
         address: .init(burst: 3, perSecond: 0.5), account: .init(burst: 2, perSecond: 0.25))
 
@@ -39,6 +39,15 @@ import Testing
         // A text that can be no address is counted for whoever sends it alone.
         let long = String(repeating: "x", count: 300)
         #expect(ask(long, other, at: 60_000) == 200 && ask(long, other, at: 60_000) == 200)
+    }
+
+    /// The database takes the two spellings for two accounts, so neither holds the other back.
+    @Test func accountsAreToldApartByTheirBytes() throws {
+        let limits = SignInLimits(Self.rates)
+        let here = try #require(NetworkAddress("127.0.0.1"))
+        for email in ["jos\u{E9}@example.com", "jose\u{301}@example.com"] {
+            #expect((1...3).map { _ in Self.status { try limits.take(email, from: here, at: 0) } } == [200, 200, 429])
+        }
     }
 
     @Test func thisMachineIsHeldBackByAccountAlone() throws {

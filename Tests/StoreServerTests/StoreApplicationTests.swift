@@ -12,7 +12,7 @@ import UnixSignals
 
 @testable import StoreServer
 
-@Suite struct StoreApplicationTests {
+@Suite(.timeLimit(.minutes(1))) struct StoreApplicationTests {
     private static func mode(_ url: URL) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct AccountsTests {
+@Suite(.timeLimit(.minutes(1))) struct AccountsTests {
     private static let new = NewAccount(email: "Ape@Example.com", password: "banana split", storefront: "DEU")
 
     private static func signIn(_ password: String, email: String = "ape@example.com") -> SignInRequest {

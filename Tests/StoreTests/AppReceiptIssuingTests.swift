@@ -24,7 +24,7 @@ extension TestStore {
     }
 }
 
-@Suite struct AppReceiptIssuingTests {
+@Suite(.timeLimit(.minutes(1))) struct AppReceiptIssuingTests {
     @Test(arguments: Backend.available, StoreEnvironment.allCases)
     func aReceiptVerifiesAndHoldsTheLedger(_ backend: Backend, _ environment: StoreEnvironment) async throws {
         try await backend.withStore(environment) { test async throws in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct ApprovalTests {
+@Suite(.timeLimit(.minutes(1))) struct ApprovalTests {
     @Test(arguments: Backend.available) func anAskToBuyPurchaseWaitsForApproval(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in
@@ -152,7 +152,7 @@ import Testing
 }
 
 /// What a purchase that waited costs in the end.
-@Suite struct AgreedPriceTests {
+@Suite(.timeLimit(.minutes(1))) struct AgreedPriceTests {
     struct Agreed: Sendable, CustomTestStringConvertible {
         var product: ProductID
         var quantity = 1
@@ -211,7 +211,7 @@ import Testing
 }
 
 /// An account that moved to another country while its purchase waited.
-@Suite struct AgreedStorefrontTests {
+@Suite(.timeLimit(.minutes(1))) struct AgreedStorefrontTests {
     private func move(_ account: Account, to storefront: String, _ test: TestStore) async throws -> Account {
         try await test.store.accounts.change(account.accountID, AccountChange(storefront: storefront))
     }
@@ -284,7 +284,7 @@ import Testing
 }
 
 /// What the first period of a subscription is in the end that waited.
-@Suite struct AgreedPeriodTests {
+@Suite(.timeLimit(.minutes(1))) struct AgreedPeriodTests {
     private static let day: Int64 = 86_400_000
 
     private func days(_ test: TestStore) async throws -> [Int64] {

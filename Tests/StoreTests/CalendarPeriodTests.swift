@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct CalendarPeriodTests {
+@Suite(.timeLimit(.minutes(1))) struct CalendarPeriodTests {
     @Test(
         arguments: [
             ("P1M", "2026-01-31T10:00:00Z", "2026-02-28T10:00:00Z"),

@@ -7,7 +7,7 @@ import Testing
 
 /// For every `.storekit` file that is read: made into YAML, checked, and made into a `.storekit` file again, it
 /// describes the same app.
-@Suite("Converted catalogs") struct CatalogConversionTests {
+@Suite("Converted catalogs", .timeLimit(.minutes(1))) struct CatalogConversionTests {
     static func storeKit(_ text: String) throws -> CatalogApp {
         try #require(
             try StoreKitConfigurationFile.read(Array(text.utf8), file: "A.storekit", bundleID: "com.example.made").apps

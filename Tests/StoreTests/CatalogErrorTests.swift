@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 /// Which file says what, and where.
-@Suite struct CatalogErrorTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogErrorTests {
     /// A small file with one product on lines 3 to 8 and one subscription on lines 10 to 16.
     private static let sound = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 /// Nothing that stands in a file makes the reader crash, hang or take much memory.
-@Suite struct CatalogHostileInputTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogHostileInputTests {
     private func storeKit(_ text: String) -> CatalogError? {
         do {
             _ = try StoreKitConfigurationFile.read(Array(text.utf8), file: "hostile.storekit", bundleID: "com.example")

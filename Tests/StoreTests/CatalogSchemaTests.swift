@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 /// Our own format, its published schema and its documentation say the same.
-@Suite struct CatalogSchemaTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogSchemaTests {
     private static func schema() throws -> JSONValue {
         let url = CatalogFixtures.root.appendingPathComponent("Documentation/catalog.schema.json")
         return try JSONParser.parse([UInt8](try Data(contentsOf: url)), file: "catalog.schema.json").value

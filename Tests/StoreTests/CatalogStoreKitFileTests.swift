@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct CatalogStoreKitFileTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogStoreKitFileTests {
     @Test(.enabled(if: CatalogFixtures.isPresent), arguments: CatalogFixtures.names)
     func realFilesAreWrittenAsTheyWereRead(name: String) throws {
         let bytes = try CatalogFixtures.bytes(name)

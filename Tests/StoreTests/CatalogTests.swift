@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct CatalogTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogTests {
     private static func product(_ id: ProductID, internalID: String? = nil, locales: [String] = []) -> CatalogProduct {
         CatalogProduct(
             productID: id, kind: .consumable, referenceName: "Reference", internalID: internalID,
@@ -141,7 +141,7 @@ import Testing
     }
 }
 
-@Suite struct CatalogLoadTests {
+@Suite(.timeLimit(.minutes(1))) struct CatalogLoadTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("catalog-\(UUID().uuidString)")
 
     private func file(_ name: String, _ text: String, bundleID: BundleID? = nil) throws -> CatalogFile {

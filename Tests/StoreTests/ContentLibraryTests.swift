@@ -93,7 +93,7 @@ struct TestLibrary {
     struct NotKept: Error {}
 }
 
-@Suite struct ContentLibraryTests {
+@Suite(.timeLimit(.minutes(1))) struct ContentLibraryTests {
     @Test(arguments: Backend.available) func aVersionPassesThroughAllItsStates(_ backend: Backend) async throws {
         try await TestLibrary.with(backend) { test in
             let first = try await test.upload("1.0")

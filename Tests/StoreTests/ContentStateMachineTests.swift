@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct ContentStateMachineTests {
+@Suite(.timeLimit(.minutes(1))) struct ContentStateMachineTests {
     /// Every step from every state: where it leads, or nowhere.
     @Test func eachReviewStepHasItsResultOrIsRefused() throws {
         let steps: [ContentStep] = [.submit, .beginReview, .approve, .reject(reason: "x"), .remove]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct CustomerOrdersTests {
+@Suite(.timeLimit(.minutes(1))) struct CustomerOrdersTests {
     @Test(arguments: Backend.available) func aPromotedPurchaseIsDeliveredOnce(_ backend: Backend) async throws {
         try await backend.withStore { test async throws in
             let account = try await test.account()

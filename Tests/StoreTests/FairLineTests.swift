@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct FairLineTests {
+@Suite(.timeLimit(.minutes(1))) struct FairLineTests {
     /// Takes everything out of a line.
     private func rest(_ line: inout FairLine<String, Int>) -> [Int] {
         var tickets: [Int] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct FaultsTests {
+@Suite(.timeLimit(.minutes(1))) struct FaultsTests {
     @Test func anOrderedFaultFailsTheGivenNumberOfRequests() throws {
         let faults = Faults()
         try faults.order(.init(operation: .products, status: 503, remaining: 2))

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 /// Identifiers that Swift's `String` takes for equal and the database does not.
-@Suite("Identifiers are compared byte by byte") struct IdentifierBytesTests {
+@Suite("Identifiers are compared byte by byte", .timeLimit(.minutes(1))) struct IdentifierBytesTests {
     /// U+212A KELVIN SIGN, U+037E GREEK QUESTION MARK and U+1FEF GREEK VARIA are canonically equivalent to ASCII.
     private static let spellings: [ProductID] = [
         "\u{212A};`hats", "K\u{37E}`hats", "K;\u{1FEF}hats", "\u{212A}\u{37E}\u{1FEF}hats",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct InterruptedPurchaseTests {
+@Suite(.timeLimit(.minutes(1))) struct InterruptedPurchaseTests {
     @Test(arguments: Backend.available) func itFailsOnTheDeviceAndWaitsAtTheStore(_ backend: Backend) async throws {
         let processor = ScriptedProcessor()
         try await backend.withStore(processor: processor) { test async throws in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct PasswordWorkTests {
+@Suite(.timeLimit(.minutes(1))) struct PasswordWorkTests {
     /// Password work whose only worker is busy until ``finish()`` is called.
     private final class Busy: Sendable {
         let work = PasswordWork(workers: 1, waiting: 8)

@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 /// What is authorized and what the ledger came to use are the same in the end.
-@Suite struct PaymentTests {
+@Suite(.timeLimit(.minutes(1))) struct PaymentTests {
     /// Holds up the first authorization of one key.
     private final class Pause: Sendable {
         let asked = Gate()

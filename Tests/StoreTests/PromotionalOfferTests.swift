@@ -56,7 +56,7 @@ private struct OfferSigner {
     }
 }
 
-@Suite("Promotional offers") struct PromotionalOfferTests {
+@Suite("Promotional offers", .timeLimit(.minutes(1))) struct PromotionalOfferTests {
     private let signer = OfferSigner()
 
     private func request(
@@ -273,7 +273,7 @@ extension AppReceipt {
     }
 }
 
-@Suite("The store's pages by number") struct StoreItemTests {
+@Suite("The store's pages by number", .timeLimit(.minutes(1))) struct StoreItemTests {
     private func items(_ test: TestStore, _ itemIDs: [Int64], account: Account? = nil) async throws -> [StoreItem]? {
         try await test.store.products(
             ProductsRequest(bundleID: TestStore.bundleID, productIDs: [], languages: ["en"], itemIDs: itemIDs),

@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 /// Nothing is acknowledged that is not kept, and what was not acknowledged can be repeated under its key.
-@Suite struct PurchaseDurabilityTests {
+@Suite(.timeLimit(.minutes(1))) struct PurchaseDurabilityTests {
     /// Lets every statement of a purchase succeed and its commit fail, as long as `commit_allowed` is empty: each
     /// transaction's row brings another with a reference that is only looked at when it is committed.
     private static func failingCommits(_ backend: Backend) -> Migration {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct PurchaseTests {
+@Suite(.timeLimit(.minutes(1))) struct PurchaseTests {
     struct Sold: Sendable {
         var product: ProductID
         var kind: ProductKind

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct RecentValuesTests {
+@Suite(.timeLimit(.minutes(1))) struct RecentValuesTests {
     @Test func itNeverHoldsMoreThanItMayAndKeepsWhatIsUsed() {
         let recent = RecentValues<Int, Int>(capacity: 10)
         recent.insert(1, for: 0)

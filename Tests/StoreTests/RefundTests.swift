@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct RefundTests {
+@Suite(.timeLimit(.minutes(1))) struct RefundTests {
     private func notices(_ test: TestStore, _ account: Account, after: Int64?) async throws -> NoticesResponse {
         try await test.store.notices(for: account, in: TestStore.bundleID, after: after, languages: ["en"])
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 /// What a store delivers again.
-@Suite struct RestoreTests {
+@Suite(.timeLimit(.minutes(1))) struct RestoreTests {
     private static let device = UUID()
 
     private func request(
@@ -350,7 +350,7 @@ import Testing
 }
 
 /// The receipts that a test may ask the sandbox for.
-@Suite struct ReceiptPretenceTests {
+@Suite(.timeLimit(.minutes(1))) struct ReceiptPretenceTests {
     private func receipt(_ pretence: ReceiptPretence?, _ test: TestStore, _ account: Account) async throws -> AppReceipt
     {
         var request = TestStore.receiptRequest

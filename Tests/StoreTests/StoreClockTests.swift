@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct StoreClockTests {
+@Suite(.timeLimit(.minutes(1))) struct StoreClockTests {
     @Test func theClockIsSetAdvancedFrozenAndResumed() throws {
         let real = TestClock()
         let clock = StoreClock(.running(offset: 0), realTime: real.now)

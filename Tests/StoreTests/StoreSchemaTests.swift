@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct StoreSchemaTests {
+@Suite(.timeLimit(.minutes(1))) struct StoreSchemaTests {
     @Test func writingARowBuildsNoTemporaryTable() async throws {
         #expect(try await SQLiteProgram.tablesWithCostlyRows(StoreSchema.migrations) == [])
         // Without the sixth migration it is not so, which shows that the test can fail.

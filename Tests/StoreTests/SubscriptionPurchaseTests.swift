@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct SubscriptionPurchaseTests {
+@Suite(.timeLimit(.minutes(1))) struct SubscriptionPurchaseTests {
     private static let start = TestClock.start - 789
 
     @Test(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct TransactionIDsTests {
+@Suite(.timeLimit(.minutes(1))) struct TransactionIDsTests {
     private static let now: Int64 = 1_770_091_506_789
 
     private static func ids(

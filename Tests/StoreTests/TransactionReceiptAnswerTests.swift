@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 /// `verifyReceipt` of receipts in the manner of iOS 6.
-@Suite struct TransactionReceiptAnswerTests {
+@Suite(.timeLimit(.minutes(1))) struct TransactionReceiptAnswerTests {
     private func receipt(_ test: TestStore, _ transactionID: TransactionID, _ account: Account) async throws -> [UInt8]
     {
         try await test.store.transactionReceipt(transactionID, TestStore.receiptRequest, for: account)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct UnfinishedTransactionsTests {
+@Suite(.timeLimit(.minutes(1))) struct UnfinishedTransactionsTests {
     @Test(arguments: Backend.available) func unfinishedTransactionsComeInPagesOldestFirst(_ backend: Backend)
         async throws
     {

@@ -69,7 +69,7 @@ func dateForms(_ object: [String: Any], _ name: String) throws -> Int64 {
     return milliseconds
 }
 
-@Suite struct VerifyReceiptAnswerTests {
+@Suite(.timeLimit(.minutes(1))) struct VerifyReceiptAnswerTests {
     @Test(arguments: Backend.available, StoreEnvironment.allCases)
     func aReceiptWithoutSubscriptionsIsAnsweredWithItself(_ backend: Backend, _ environment: StoreEnvironment)
         async throws

@@ -3,7 +3,7 @@ import StoreWire
 import TestSupport
 import Testing
 
-@Suite("Identifiers are encoded as plain text")
+@Suite("Identifiers are encoded as plain text", .timeLimit(.minutes(1)))
 struct IdentifiersTests {
     @Test(arguments: [
         ("1", 1), ("470000000000123", 470_000_000_000_123), ("2000000123456789", 2_000_000_123_456_789),

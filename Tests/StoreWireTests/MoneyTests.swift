@@ -3,7 +3,7 @@ import StoreWire
 import TestSupport
 import Testing
 
-@Suite("Money is exact")
+@Suite("Money is exact", .timeLimit(.minutes(1)))
 struct MoneyTests {
     @Test(arguments: [
         ("0", 0), ("0.99", 990), ("4.99", 4990), ("12", 12_000), ("1200.5", 1_200_500), ("0.001", 1), ("0.010", 10),

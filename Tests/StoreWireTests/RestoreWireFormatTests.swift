@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
-@Suite("A restore's messages have the published form")
+@Suite("A restore's messages have the published form", .timeLimit(.minutes(1)))
 struct RestoreWireFormatTests {
     private let wire = WireFormatTests()
 

@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
-@Suite("Both ends agree on every route")
+@Suite("Both ends agree on every route", .timeLimit(.minutes(1)))
 struct StoreRouteTests {
     static let id = TransactionID(rawValue: 2_000_000_123_456_789)
 

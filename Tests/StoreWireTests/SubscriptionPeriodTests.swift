@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
-@Suite("Subscription periods")
+@Suite("Subscription periods", .timeLimit(.minutes(1)))
 struct SubscriptionPeriodTests {
     @Test(arguments: SubscriptionPeriod.Unit.allCases, [1, 2, 3, 7, 30, 365, 999])
     func isReadBackAsWritten(unit: SubscriptionPeriod.Unit, count: Int) throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import StoreWire
 
-@Suite struct TimeLimitTests {
+@Suite(.timeLimit(.minutes(1))) struct TimeLimitTests {
     private struct Late: Error {}
 
     @Test(arguments: [Duration.milliseconds(50), .zero, .seconds(-1)])

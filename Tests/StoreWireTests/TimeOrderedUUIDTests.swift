@@ -2,6 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
+@Suite(.timeLimit(.minutes(1)))
 struct TimeOrderedUUIDTests {
     @Test func theLayoutIsThatOfVersion7() throws {
         let chance = try #require(UUID(uuidString: "FFFFFFFF-FFFF-4FFF-BFFF-FFFFFFFFFFFF"))

@@ -2,7 +2,7 @@ import Foundation
 import StoreWire
 import Testing
 
-@Suite struct UUIDTextTests {
+@Suite(.timeLimit(.minutes(1))) struct UUIDTextTests {
     private func read(_ bytes: [UInt8]) -> UUID? { UUID(text: bytes.span) }
 
     @Test func identifiersAreEncodedAsFoundationDoesAndReadBack() {

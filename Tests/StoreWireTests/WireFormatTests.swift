@@ -5,7 +5,7 @@ import Testing
 
 /// Devices in the field speak to newer stores: what is on the wire is held by its text, not only by reading back what
 /// was written.
-@Suite("What travels is written as published")
+@Suite("What travels is written as published", .timeLimit(.minutes(1)))
 struct WireFormatTests {
     static let key = UUID(uuidString: "8D3C1B0A-5E2F-4C77-9A11-2B3C4D5E6F70")!
     static let transaction = TransactionDescription(

@@ -23,7 +23,7 @@ final class PostgreSQLEngine: Engine {
             let queue = reads
             threads.start("postgresql.\(number)") {
                 let worker = PostgreSQLWorker(
-                    address, texts, patience: limits.contention, soleUse: soleUse, logger)
+                    address, texts, limits, soleUse: soleUse, logger)
                 while let job = queue.next() {
                     worker.perform(job)
                 }
@@ -54,7 +54,7 @@ final class PostgreSQLEngine: Engine {
             defer { connection.end() }
             do {
                 let result = try body(connection)
-                try connection.checkUnfailed()
+                try connection.checkMayCommit()
                 _ = try session.command("COMMIT")
                 return result
             } catch {

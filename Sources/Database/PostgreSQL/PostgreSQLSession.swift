@@ -81,6 +81,9 @@ final class PostgreSQLSession: StatementSession {
         return try answer().command
     }
 
+    /// Does nothing: the server bounds each statement by `statement_timeout`.
+    func endStatements(at deadline: ContinuousClock.Instant?) {}
+
     func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row] {
         try run(sql, arguments).rows()
     }

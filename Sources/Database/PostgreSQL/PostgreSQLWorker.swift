@@ -5,20 +5,21 @@ import Logging
 final class PostgreSQLWorker {
     private let address: PostgreSQLAddress
     private let texts: SQLTextCache
-    private let patience: Duration
+    private let limits: Database.Limits
     private let soleUse: SoleUse?
     private let logger: Logger
     private var session: PostgreSQLSession?
 
     /// - Parameters:
-    ///   - patience: How long a transaction is repeated after serialization failures.
+    ///   - limits: How long a write transaction may take, and how long it is repeated after serialization failures.
     ///   - soleUse: The lock without which every transaction fails; nil when several processes may use the database.
     init(
-        _ address: PostgreSQLAddress, _ texts: SQLTextCache, patience: Duration, soleUse: SoleUse?, _ logger: Logger
+        _ address: PostgreSQLAddress, _ texts: SQLTextCache, _ limits: Database.Limits, soleUse: SoleUse?,
+        _ logger: Logger
     ) {
         self.address = address
         self.texts = texts
-        self.patience = patience
+        self.limits = limits
         self.soleUse = soleUse
         self.logger = logger
     }
@@ -34,7 +35,7 @@ final class PostgreSQLWorker {
     }
 
     private func retrying(_ job: Job) throws -> Job.Completion {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + limits.contention
         var attempt = 1
         while true {
             do {
@@ -62,7 +63,7 @@ final class PostgreSQLWorker {
 
     private func once(_ job: Job) throws -> Job.Completion {
         let session = try begin(job.access)
-        let connection = Connection(session, longest: job.access == .write ? Connection.longest : nil)
+        let connection = Connection(session, longest: job.access == .write ? limits.change : nil)
         do {
             let completion = try job.run(on: connection)
             try commit(session)

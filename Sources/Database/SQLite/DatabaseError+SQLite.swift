@@ -6,7 +6,7 @@ extension DatabaseError {
         let code: Code =
             switch error.code {
             case .unavailable: .unavailable
-            case .busy: .busy
+            case .busy, .interrupted: .busy
             case .uniqueViolation: .uniqueViolation
             case .checkViolation: .checkViolation
             case .notNullViolation: .notNullViolation

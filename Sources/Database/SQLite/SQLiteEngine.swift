@@ -33,14 +33,14 @@ final class SQLiteEngine: Engine {
             try SchemaHistory(migrations: migrations, logger: logger).apply { try session.migrate($0) }
             session.setPatience(milliseconds: Self.patience)
         }
-        start(file, settings, logger)
+        start(file, limits, settings, logger)
     }
 
-    private func start(_ file: String, _ settings: SQLiteSettings, _ logger: Logger) {
+    private func start(_ file: String, _ limits: Database.Limits, _ settings: SQLiteSettings, _ logger: Logger) {
         threads.start("sqlite.writer") { [self] in
             writing.withLock { session in
                 var log = SQLiteLog(session, checkpointer, settings, logger)
-                SQLiteWriter(session, writes, settings).run { log.keepShort() }
+                SQLiteWriter(session, writes, settings, longest: limits.change).run { log.keepShort() }
             }
             checkpointer.close()
         }

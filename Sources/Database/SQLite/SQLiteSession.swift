@@ -65,7 +65,7 @@ final class SQLiteSession {
                 let connection = Connection(self, longest: nil)
                 defer { connection.end() }
                 let result = try body(connection)
-                try connection.checkUnfailed()
+                try connection.checkMayCommit()
                 return result
             }
         } catch let error as SQLiteError {
@@ -99,6 +99,8 @@ final class SQLiteSession {
 }
 
 extension SQLiteSession: StatementSession {
+    func endStatements(at deadline: ContinuousClock.Instant?) { connection.deadline = deadline }
+
     func query(_ sql: String, _ arguments: [any SQLConvertible]) throws(DatabaseError) -> [Row] {
         let statement = try statement(sql)
         defer { statement.reset() }

@@ -4,17 +4,20 @@ import Glibc
 /// disk.
 ///
 /// Callers get their results only after the commit. When one of several jobs fails, all are rolled back and run again,
-/// each in a savepoint, so that the failure of one job does not affect the others. If the commit fails, all jobs of the
-/// batch fail.
+/// each in a savepoint, so that the failure of one job does not affect the others. A job that took too long is not run
+/// again. If the commit fails, all jobs of the batch fail.
 struct SQLiteWriter {
     private let session: SQLiteSession
     private let queue: JobQueue
     private let settings: SQLiteSettings
+    private let longest: Duration
 
-    init(_ session: SQLiteSession, _ queue: JobQueue, _ settings: SQLiteSettings) {
+    /// - Parameter longest: how long one change may keep the writer.
+    init(_ session: SQLiteSession, _ queue: JobQueue, _ settings: SQLiteSettings, longest: Duration) {
         self.session = session
         self.queue = queue
         self.settings = settings
+        self.longest = longest
     }
 
     /// The outcome of a batch.
@@ -23,7 +26,8 @@ struct SQLiteWriter {
         case committed([Job.Completion])
         /// The batch was rolled back, and all its jobs fail.
         case failed(any Error)
-        /// The batch was rolled back, and one of its jobs may be the cause.
+        /// The batch was rolled back, and one of its jobs may be the cause. A job that certainly was the cause has its
+        /// answer and is no longer in the batch.
         case undecided
     }
 
@@ -40,8 +44,11 @@ struct SQLiteWriter {
     private func settle(_ first: [Job]) {
         var jobs = first
         if finish(jobs, together(&jobs)) { return }
-        if finish(jobs, apart(jobs)) { return }
-        for job in jobs { _ = finish([job], apart([job])) }
+        if finish(jobs, apart(&jobs)) { return }
+        for job in jobs {
+            var alone = [job]
+            _ = finish(alone, apart(&alone))
+        }
     }
 
     /// Answers the callers. Returns false for an undecided outcome, for which the jobs must run again.
@@ -67,17 +74,18 @@ struct SQLiteWriter {
         let end = ContinuousClock.now + settings.longestBatch
         var completions: [Job.Completion] = []
         completions.reserveCapacity(jobs.count)
-        do {
-            while completions.count < jobs.count {
-                completions.append(try jobs[completions.count].run(on: Connection(session)))
-                if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
-                    jobs += arrivals(
-                        atMost: settings.largestBatch - jobs.count, isSmall: jobs.count < settings.smallBatch)
-                }
+        while completions.count < jobs.count {
+            let connection = Connection(session, longest: longest)
+            do {
+                completions.append(try jobs[completions.count].run(on: connection))
+            } catch {
+                session.rollback()
+                return undecided(&jobs, completions.count, connection, error)
             }
-        } catch {
-            session.rollback()
-            return jobs.count > 1 ? .undecided : .failed(error)
+            if completions.count == jobs.count, jobs.count < settings.largestBatch, ContinuousClock.now < end {
+                jobs += arrivals(
+                    atMost: settings.largestBatch - jobs.count, isSmall: jobs.count < settings.smallBatch)
+            }
         }
         return commit(completions, jobs.count)
     }
@@ -93,22 +101,33 @@ struct SQLiteWriter {
     }
 
     /// Runs the jobs in one transaction, each in a savepoint of its own.
-    private func apart(_ jobs: [Job]) -> Outcome {
+    private func apart(_ jobs: inout [Job]) -> Outcome {
         do {
             try session.beginWriting()
         } catch {
             return .failed(error)
         }
         var completions: [Job.Completion] = []
-        for job in jobs {
+        for (index, job) in jobs.enumerated() {
+            let connection = Connection(session, longest: longest)
             do {
-                completions.append(try session.savepoint { try job.run(on: Connection(session)) })
+                completions.append(try session.savepoint { try job.run(on: connection) })
             } catch {
-                guard session.isInsideTransaction else { return jobs.count > 1 ? .undecided : .failed(error) }
+                guard session.isInsideTransaction else { return undecided(&jobs, index, connection, error) }
                 completions.append { job.fail(error) }
             }
         }
         return commit(completions, jobs.count)
+    }
+
+    /// The outcome of jobs that were all undone because one failed. If that one took too long, it is answered and
+    /// removed: run again, it would keep the writer for as long again.
+    private func undecided(
+        _ jobs: inout [Job], _ index: Int, _ connection: Connection, _ error: any Error
+    ) -> Outcome {
+        guard jobs.count > 1 else { return .failed(error) }
+        if connection.isOverdue { jobs.remove(at: index).fail(error) }
+        return .undecided
     }
 
     private func commit(_ completions: [Job.Completion], _ count: Int) -> Outcome {

@@ -31,7 +31,8 @@ public final class SignInLimits: Sendable {
     static let capacity = 65_536
 
     private let addresses: Mutex<TokenBuckets<NetworkAddress>>
-    private let accounts: Mutex<TokenBuckets<String>>
+    /// By the bytes of e-mail addresses, as the database compares them. `String` also equates texts of other bytes.
+    private let accounts: Mutex<TokenBuckets<[UInt8]>>
 
     /// Creates limits with the given rates.
     public init(_ rates: Rates) {
@@ -59,7 +60,9 @@ public final class SignInLimits: Sendable {
     }
 
     /// The address as the store looks it up; nil for a text that is too long for an e-mail address.
-    private static func account(_ email: String) -> String? { email.utf8.count <= 254 ? email.lowercased() : nil }
+    private static func account(_ email: String) -> [UInt8]? {
+        email.utf8.count <= 254 ? Array(email.lowercased().utf8) : nil
+    }
 
     private static func problem(_ whose: String, _ wait: Double) -> HTTPProblem {
         HTTPProblem(

@@ -8,7 +8,7 @@ import Testing
 @testable import MerchantServer
 
 /// A merchant whose books have credits of the sandbox apart is told to join the environments.
-@Suite struct JoinedEnvironmentsTests {
+@Suite(.timeLimit(.minutes(1))) struct JoinedEnvironmentsTests {
     @Test(arguments: Backend.available)
     func creditsOutOfReachKeepTheServerFromStarting(_ backend: Backend) async throws {
         try await TemporaryDirectory.with { directory async throws in

@@ -48,7 +48,7 @@ final class KeysInMemory: APIKeyStoring {
     }
 }
 
-@Suite("API keys")
+@Suite("API keys", .timeLimit(.minutes(1)))
 struct APIKeyTests {
     private let now = TokenSamples.now
 

@@ -12,7 +12,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Who makes a request")
+@Suite("Who makes a request", .timeLimit(.minutes(1)))
 struct AuthenticationTests {
     private let clock = ManualPacing()
 

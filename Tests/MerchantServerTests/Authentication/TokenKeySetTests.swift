@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Files of token keys")
+@Suite("Files of token keys", .timeLimit(.minutes(1)))
 struct TokenKeySetTests {
     private let now = TokenSamples.now
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Users' tokens")
+@Suite("Users' tokens", .timeLimit(.minutes(1)))
 struct UserTokenTests {
     private let now = TokenSamples.now
 

@@ -8,7 +8,7 @@ import Testing
 @testable import MerchantServer
 
 /// On SQLite, where a restore changes one file for another.
-@Suite struct MerchantRestoreTests {
+@Suite(.timeLimit(.minutes(1))) struct MerchantRestoreTests {
     private func backup(of place: MerchantPlace) throws -> MerchantBackup {
         try MerchantBackup(of: place, bucket: nil, now: { Date() }, logger: .silent)
     }

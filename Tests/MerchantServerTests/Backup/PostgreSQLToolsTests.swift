@@ -4,7 +4,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite struct PostgreSQLToolsTests {
+@Suite(.timeLimit(.minutes(1))) struct PostgreSQLToolsTests {
     @Test func withoutTheProgramsItSaysSo() async throws {
         try await TemporaryDirectory.with { directory async throws in
             let folders = [directory.url.path, "/nowhere"]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Metrics in Prometheus' form")
+@Suite("Metrics in Prometheus' form", .timeLimit(.minutes(1)))
 struct PrometheusMetricsTests {
     @Test func allKindsAsText() {
         let metrics = PrometheusMetrics()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("The OpenAPI document")
+@Suite("The OpenAPI document", .timeLimit(.minutes(1)))
 struct OpenAPITests {
     @Test func itHasTheRoutesOfTheTableAndNoOthers() throws {
         let routes = Set(MerchantRoute.all.map { "\($0.method.rawValue) \($0.template)" })

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Methods that a route does not have")
+@Suite("Methods that a route does not have", .timeLimit(.minutes(1)))
 struct OtherMethodsTests {
     @Test func theyAreRefusedWithThoseThatItHas() async throws {
         let file = MerchantRoute.contentFile("").template

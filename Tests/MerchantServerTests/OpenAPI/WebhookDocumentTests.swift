@@ -8,7 +8,7 @@ import Testing
 @testable import MerchantServer
 
 /// The document's `webhooks` against what the merchant writes.
-@Suite("The webhooks' documentation")
+@Suite("The webhooks' documentation", .timeLimit(.minutes(1)))
 struct WebhookDocumentTests {
     /// One event of each type, as the document's examples have them.
     private static func events() throws -> [MerchantEvent] {
@@ -67,10 +67,17 @@ struct WebhookDocumentTests {
         let rows = try Self.page("MerchantErrors.md").matches(
             of: /\n\| `([a-z_]+)` \| ([0-9]{3}) \| ([^|]+) \| ([^|]+) \|/)
         #expect(rows.map { MerchantErrorCode(String($0.1)) }.sorted() == MerchantErrorCode.all)
+        let declared = try String(
+            contentsOf: OpenAPIDocument.folder.appendingPathComponent("Sources/MerchantWire/MerchantErrorCode.swift"),
+            encoding: .utf8
+        ).matches(of: /static let \w+: MerchantErrorCode = "([a-z_]+)"/)
+        #expect(declared.map { MerchantErrorCode(String($0.1)) }.sorted() == MerchantErrorCode.all)
         for row in rows {
             let code = MerchantErrorCode(String(row.1))
             #expect(HTTPProblem.status(of: code).code == Int(row.2), "\(code)")
             #expect(row.3.count > 20 && row.4.count > 20, "\(code) needs a meaning and what to do")
+            // "Repeat it" and "wait" are said of those that a client repeats by itself.
+            #expect(code.isRetryable == (row.4.contains(/[Rr]epeat the request|Wait|Send it again/)), "\(code)")
         }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("The circuit breaker")
+@Suite("The circuit breaker", .timeLimit(.minutes(1)))
 struct CircuitBreakerTests {
     private let settings = CircuitBreaker.Settings(failures: 3, rest: 10, longestRest: 35, trial: 60)
 

@@ -11,7 +11,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Asking a store about receipts")
+@Suite("Asking a store about receipts", .timeLimit(.minutes(1)))
 struct StoreClientTests {
     private typealias Answer = ScriptedHost.Answer
     private let receipt = Array("a receipt".utf8)

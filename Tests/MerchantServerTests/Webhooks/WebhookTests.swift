@@ -9,7 +9,7 @@ import Testing
 
 @testable import MerchantServer
 
-@Suite("Webhooks")
+@Suite("Webhooks", .timeLimit(.minutes(1)))
 struct WebhookTests {
     private let clock = ManualPacing()
     private var milliseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1000) }
@@ -265,7 +265,7 @@ struct WebhookTests {
     }
 
     /// An attempt ends, and its place is free, while the outbox is being read.
-    @Test(.timeLimit(.minutes(1))) func aPlaceThatBecomesFreeWhileTheOutboxIsReadIsUsed() async throws {
+    @Test func aPlaceThatBecomesFreeWhileTheOutboxIsReadIsUsed() async throws {
         let (silence, end) = AsyncStream.makeStream(of: Void.self)
         let (first, endFirst) = AsyncStream.makeStream(of: Void.self)
         let secret = try WebhookSecret(WebhookSecret.make())
